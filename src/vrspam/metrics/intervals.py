@@ -151,9 +151,9 @@ def roc_auc_ci(
 
     References
     ----------
-    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44, 837-845. Sun & Xu (2014), IEEE Signal Processing
-    Letters 21, 1389-1393 (the same in O(n log n)). Pepe (2003), The Statistical Evaluation of Medical Tests
-    for Classification and Prediction (logit scale). Newcombe (2006), Statistics in Medicine 25, 559-573.
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44, 837-845. Sun & Xu (2014), IEEE Signal Processing Letters 21,
+    1389-1393 (the same in O(n log n)). Pepe (2003), The Statistical Evaluation of Medical Tests for Classification and
+    Prediction (logit scale). Newcombe (2006), Statistics in Medicine 25, 559-573.
 
     Examples
     --------

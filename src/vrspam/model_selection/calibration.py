@@ -143,8 +143,7 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
     References
     ----------
     J. Platt. Probabilistic outputs for support vector machines. Advances in Large Margin Classifiers, 1999.
-    B. Zadrozny and C. Elkan. Transforming classifier scores into accurate multiclass probability estimates.
-    KDD 2002.
+    B. Zadrozny and C. Elkan. Transforming classifier scores into accurate multiclass probability estimates. KDD 2002.
 
     Examples
     --------

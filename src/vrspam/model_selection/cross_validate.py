@@ -10,7 +10,7 @@ import numpy as np
 
 from vrspam import metrics
 from vrspam.model_selection.held_out import HeldOut, Sample, as_they_are, in_range
-from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring
+from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring, SelectionRule
 from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
@@ -29,10 +29,7 @@ class FoldModels(NamedTuple):
 
 @dataclass(frozen=True)
 class GridSearch:
-    """The grid, and how it is solved; the parameters are those of `AUCClassifierCV`.
-
-    `sample` names held-out rows whose scores at all points are returned.
-    """
+    """The grid, how it is solved, and how a point is chosen; the parameters are those of `AUCClassifierCV`."""
 
     l2s: Any
     l1s: Any
@@ -42,7 +39,9 @@ class GridSearch:
     penalty: PenaltyFamily = ELASTIC_NET
     scoring: Scoring = ROC_AUC
     loss: LossChoice = SQUARED
-    sample: Sample | None = None
+    rule: SelectionRule = "best"
+    seed: int = 0  # of the correction for the choice
+    sample: Sample | None = None  # held-out rows whose scores at all points are returned
 
     @property
     def n_points(self) -> int:
@@ -78,11 +77,6 @@ class GridScores:
         assert self.held_out is not None
         self.sample, self.kept = sample, self.held_out.scores[sample.rows]
 
-    def models_at(self, choice: Choice) -> FoldModels | None:
-        """The models of the folds at a point, where their coefficients were kept; a copy."""
-        i, j = choice.index
-        return None if self.coefs is None else FoldModels(self.coefs[:, i, j].copy(), self.intercepts[i, j])
-
     def measure(self, fold: int, points: np.ndarray, part: HeldOut, exponents: np.ndarray) -> None:
         """Take the rows that a fold holds out, with their scores at some points by coefficients `in_range`."""
         i, j = np.unravel_index(points, self.auc.shape[:2])
@@ -107,9 +101,8 @@ def cross_validate(
 ) -> GridScores:
     """Solve the whole grid on the training part of each fold, and measure the ranking of the rows that it holds out.
 
-    The AUC is always taken; the measure of `search.scoring` beside it, where that is another one. `held_out` says how
-    many rows each fold holds out, where the scores of all of them are to be returned, as far as they are few; `watch`
-    is called with the name of each fold that is done.
+    `held_out` says how many rows each fold holds out, where the scores of all of them are to be returned, as far as
+    they are few; `watch` is called with the name of each fold that is done.
     """
     scores = _empty_scores(source, search, held_out)
     l2s, l1s = scores.grid.values()
@@ -173,10 +166,7 @@ def _empty_scores(source: FoldSource, search: GridSearch, held_out: Sequence[int
 
 
 def _score_fold(source: FoldSource, fold: int, coefs: np.ndarray, scores: GridScores) -> None:
-    """Score the rows that a fold holds out, some points of the grid at a time.
-
-    Points without coefficients are left out; but one point is always scored, which tells the labels and weights.
-    """
+    """Score the rows that a fold holds out, some points of the grid at a time; at least one, for labels and weights."""
     used = np.flatnonzero(coefs.any(axis=1))
     used = used if used.size else np.zeros(1, dtype=np.intp)
     step = source.points_at_once(fold) or used.size

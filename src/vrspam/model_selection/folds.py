@@ -1,8 +1,4 @@
-"""Folds: by the content of each row (the same in memory, in a stream and on a cluster), or by a splitter.
-
-Folds of rows on a device stay there where `cv` is a number. They are those of scikit-learn, and of what grows with the
-rows, only the shuffled numbers of the folds are made on the host.
-"""
+"""Folds: by the content of each row (so in memory, in a stream and on a cluster), by a splitter, or on a device."""
 
 from __future__ import annotations
 
@@ -22,10 +18,11 @@ from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, on_host
 from vrspam._utils.validation import Rows
 from vrspam.model_selection.held_out import (
+    MOST_ROWS,
+    MOST_VALUES,
     HeldOut,
     Sample,
     draw_sample,
-    most_rows,
     places_in_classes,
     scores_of,
 )
@@ -67,17 +64,16 @@ def _bits(values: np.ndarray) -> np.ndarray:
 class HashFolds:
     """Cross-validation folds by a hash of each row's values.
 
-    Which fold a row is in depends on nothing but its features: not on its place, on the blocks it comes in, or
-    on other rows. So a stream, a cluster and a table in memory are split alike, and rows that occur several
-    times are never on both sides of a split. Data with few different rows need another splitter.
+    Which fold a row is in depends on nothing but its features. So a stream, a cluster and a table in memory are split
+    alike, and rows that occur several times are never on both sides of a split. Data with few different rows need
+    another splitter.
 
     Parameters
     ----------
     n_splits : int, default=5
         The number of folds.
     random_state : int, default=0
-        Another number gives other folds. It is a number and nothing else, because a row must be in the same fold
-        wherever it is seen.
+        Another number gives other folds.
 
     Examples
     --------
@@ -286,15 +282,8 @@ class FoldedRows(NamedTuple):
     def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray, known: np.ndarray | None = None) -> HeldOut:
         """Score each held-out row by the model of its fold, in the order of the rows.
 
-        `coefs`, of shape (folds, features), and `intercepts` are those of the chosen point. `known` are the scores,
-        fold by fold and without intercepts, where they are known already. A row that several folds hold out is there
-        for each of them, and they share its weight.
-
-        >>> rows = Rows(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 0, 1]), None)
-        >>> splits = [Split(np.array([0, 1]), np.array([3, 2])), Split(np.array([2, 3]), np.array([0, 1]))]
-        >>> folds = FoldedRows(rows, splits, np.array([0, 1]))
-        >>> folds.out_of_fold(np.array([[1.0], [10.0]]), np.array([0.5, 0.0])).scores.tolist()
-        [10.0, 20.0, 3.5, 4.5]
+        `coefs` have the shape (folds, features). `known` are the scores, fold by fold and without intercepts, where
+        they are known already. A row that several folds hold out is there for each of them; they share its weight.
         """
         (X, _, weights), parts = self.rows, [split.validation for split in self.splits]
         if known is None:
@@ -311,8 +300,7 @@ class FoldedRows(NamedTuple):
 def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
     """All splits of a scikit-learn splitter, an iterable or a number of folds; each part must hold both classes.
 
-    A number of folds means stratified folds of shuffled rows: a table may be sorted. The seed is 0 if `random_state`
-    is None.
+    A number of folds means stratified folds of shuffled rows, with the seed 0 if `random_state` is None.
     """
     if isinstance(cv, Integral) and int(cv) > 1:
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=0 if random_state is None else random_state)
@@ -346,19 +334,20 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
             "once it was read)."
         )
     members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in classes.tolist()]
-    sizes = [[[np.count_nonzero(member[part]) for part in split] for split in splits] for member in members]
-    refuse_empty_parts(np.array(sizes), classes, weights is not None)
+    sizes = np.array([[[np.count_nonzero(member[part]) for part in split] for split in splits] for member in members])
+    if not sizes.all():
+        raise empty_part(sizes, classes, weights is not None)
     return splits
 
 
-def refuse_empty_parts(sizes: np.ndarray, classes: np.ndarray, weighted: bool) -> None:
-    """Raise an error if a part of a fold has no row of a class; `sizes` has the shape (classes, folds, parts)."""
-    for side, number, part in np.argwhere(sizes == 0)[:1].tolist():
-        raise ValueError(
-            f"Fold {number}: its {('training', 'validation')[part]} part has no row of class {classes.tolist()[side]!r}"
-            f"{' with positive weight' if weighted else ''}: use fewer folds, or a splitter that spreads the classes "
-            "over the folds (sklearn.model_selection.StratifiedKFold)."
-        )
+def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool) -> ValueError:
+    """The error that a part of a fold has no row of a class; `sizes` has the shape (classes, folds, parts)."""
+    side, number, part = np.argwhere(sizes == 0)[0].tolist()
+    return ValueError(
+        f"Fold {number}: its {('training', 'validation')[part]} part has no row of class {classes.tolist()[side]!r}"
+        f"{' with positive weight' if weighted else ''}: use fewer folds, or a splitter that spreads the classes "
+        "over the folds (sklearn.model_selection.StratifiedKFold)."
+    )
 
 
 def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
@@ -400,7 +389,7 @@ def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> lis
 
 @dataclass(frozen=True, eq=False)
 class DeviceFolds:
-    """Folds that share out all rows of a device; what has an entry for each row lies there."""
+    """Folds that share out all rows of a device; only their shuffled numbers are made on the host."""
 
     rows: Rows
     classes: np.ndarray
@@ -429,7 +418,8 @@ class DeviceFolds:
         found = cls(rows, classes, positive, fold, (counts[::-1] if first else counts).T)
         held_out = found.counted.T
         parts = np.stack([held_out.sum(axis=1, keepdims=True) - held_out, held_out], axis=2)
-        refuse_empty_parts(parts, classes, rows.weights is not None)
+        if not parts.all():
+            raise empty_part(parts, classes, rows.weights is not None)
         return found
 
     @property
@@ -477,7 +467,8 @@ class DeviceFolds:
         """Draw the rows whose scores are kept: those of `draw_sample`, without the numbers of all rows."""
         xp, weights, counted = device_namespace(self.rows.X), self.rows.weights, self.counted
         totals, drawn = counted.sum(axis=0).tolist(), []
-        for side, chosen in enumerate(places_in_classes(totals, most_rows(n_points), np.random.default_rng(seed))):
+        most = min(MOST_ROWS, max(400, MOST_VALUES // n_points))
+        for side, chosen in enumerate(places_in_classes(totals, most, np.random.default_rng(seed))):
             # In the order of the rows, as on the host, and not fold by fold.
             index = xp.sort(self.of_class(side, list(range(self.n_folds))))
             index = index if isinstance(chosen, slice) else xp.take(index, beside(chosen, index))

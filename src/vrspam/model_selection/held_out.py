@@ -104,9 +104,8 @@ class Sample:
     def widening(self, stable: float = 0.0) -> float:
         """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
 
-        √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds;
-        if they hold rows out several times, it is the number that would hold each row out once. The share of the scores
-        that is `stable`, the same for all training rows, has no part in it.
+        √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds
+        that would hold each row out once. Scores that are `stable`, the same for all training rows, have no part in it.
         """
         folds = len(self.sizes) * sum(self.totals) / int(self.sizes.sum())
         return float(np.sqrt(1.0 + (1.0 - stable) * folds * self.held_out_per_trained))
@@ -133,20 +132,21 @@ def draw_sample(
     n_points: int,
     seed: int,
 ) -> Sample:
-    """Draw the rows whose scores are kept: all of them, or a random part of each class, or of the groups.
+    """Draw the held-out rows whose scores are kept: all of them, or a random part of each class, or of the groups.
 
     `parts` are the numbers of the rows that each fold holds out, `trained` how many rows it is trained on, and
-    `n_points` the points of all grids. Rows that no fold holds out are not among them; a row that several folds hold
-    out is kept in all of these. Of a group all rows are kept, or none.
+    `n_points` the points of all grids.
     """
     rng = np.random.default_rng(seed)
     uses = np.bincount(np.concatenate(parts), minlength=positive.size)
     if weights is not None:
         weights = weights / weights.max()  # sums of very large weights stay finite
     counts = uses > 0 if weights is None else (uses > 0) & (weights > 0)
-    most = most_rows(n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses)))))
+    each = n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))
+    most = min(MOST_ROWS, max(400, MOST_VALUES // each))
     if groups is None:
-        unit, kept = np.arange(positive.size), some_of_each_class(counts, positive, most, rng)
+        unit, kept = np.arange(positive.size), np.zeros(positive.size, dtype=bool)
+        kept[some_of_each_class(counts, positive, most, rng)] = True
     else:
         unit, kept = _some_groups(counts, groups, most, rng)
     places = [np.flatnonzero(kept[part]) for part in parts]
@@ -173,22 +173,15 @@ def sample_of(held_out: HeldOut, n_points: int, seed: int) -> Sample:
     return draw_sample(parts, sizes.sum() - sizes, held_out.positive, weights, None, n_points, seed)
 
 
-def most_rows(each: int) -> int:
-    """Most rows of a sample, if each has so many scores."""
-    return min(MOST_ROWS, max(400, MOST_VALUES // each))
-
-
 def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    """A mask of at most `most` rows: half of them of each class, or all of a class that has fewer."""
+    """The numbers of at most `most` rows that count, class by class: half of each, or all of a class that has fewer."""
     sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
-    kept = np.zeros(positive.size, dtype=bool)
-    for side, drawn in zip(sides, places_in_classes([side.size for side in sides], most, rng), strict=True):
-        kept[side[drawn]] = True
-    return kept
+    drawn = places_in_classes([side.size for side in sides], most, rng)
+    return np.concatenate([side[places] for side, places in zip(sides, drawn, strict=True)])
 
 
 def places_in_classes(sizes: Sequence[int], most: int, rng: np.random.Generator) -> list[Any]:
-    """Which rows of two classes of these sizes are drawn: half of `most` of each, or all of a class that has fewer."""
+    """Which rows of two classes of these sizes are drawn, as in `some_of_each_class`."""
     smaller, drawn = min(*sizes, most // 2), []
     for size in sizes:
         room = min(size, max(most - smaller, most // 2) if size > smaller else smaller)
@@ -210,11 +203,7 @@ def _some_groups(counts: np.ndarray, groups: Any, most: int, rng: np.random.Gene
 
 
 def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:
-    """Scores of some rows by each of `coefs`, an array (rows, points) of the type of the rows.
-
-    Rows are taken a few at a time, so that features or copies of all rows are never held. Scores of rows on a device
-    stay there, in float64.
-    """
+    """Scores of some rows by each of `coefs`, (rows, points), a few rows at a time; those of a device stay there."""
     if (xp := array_api.device_namespace(X)) is not None:
         return xp.matrix_transpose(array_api.score_lines(X, coefs, array_api.beside(index, X)))
     transposed = np.ascontiguousarray(coefs.T, dtype=X.dtype)
@@ -230,10 +219,7 @@ def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:
 
 
 def in_range(coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients divided by a power of two for each point, and these powers: scores stay in the range of float32.
-
-    Ranks do not depend on it, and no digit of the scores is lost.
-    """
+    """Coefficients divided by a power of two for each point, and these powers: scores stay in the range of float32."""
     exponents = np.frexp(np.abs(coefs).max(axis=1))[1]
     return np.ldexp(coefs, -exponents[:, np.newaxis]), exponents
 
@@ -255,13 +241,10 @@ def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
 def stable_share(by_all: np.ndarray, common: np.ndarray, sample: Sample) -> float:
     """The share of the variance of the scores, within the classes, that does not come from the choice of training rows.
 
-    Models of two folds share training rows. If their scores were noise, they would correlate by the share of common
-    rows alone; what they have in common beyond that is there for other rows too, and narrows the interval of the AUC.
     A score is s + e, where s is common to all training sets, and e is a sum over training rows: two models correlate by
     (var s + o var e) / (var s + var e), where o is the share of training rows they have in common. So the share is
     (correlation - o) / (1 - o), averaged over all pairs of folds. Each fold's rows are scored by its own model, which
-    has not seen them, and by those of the other folds, which have: scores that follow the labels of their own training
-    rows correlate less on rows that one of them has not seen, and count as unstable.
+    has not seen them, and by those of the other folds, which have.
 
     `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `common` are the training
     rows that each two of them share. The share of these is taken of the geometric mean of their numbers.
@@ -286,10 +269,7 @@ def stable_share(by_all: np.ndarray, common: np.ndarray, sample: Sample) -> floa
 
 
 def stable_share_of_moments(moments: ClassMoments, sample: Sample, coefs: np.ndarray) -> float:
-    """The same for rows that came in blocks: from the scatter of all columns within the classes.
-
-    There are many more rows than columns then, so that it makes no difference which of them a model has seen.
-    """
+    """The same for rows that came in blocks, so many that it makes no difference which of them a model has seen."""
     products = coefs @ moments.within @ coefs.T
     others = ~np.eye(len(coefs), dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore"):

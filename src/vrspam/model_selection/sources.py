@@ -1,8 +1,6 @@
 """Where cross-validation gets its folds from: rows in memory, or blocks of rows that are read twice.
 
-A `FoldSource` answers two questions: what is the loss on the training part of a fold, and how do given coefficients
-score the rows that the fold holds out. Beside these, `cross_validate` asks how large the work on a fold is, so that
-folds share the threads. So rows in memory, blocks of a stream and a cluster share one cross-validation.
+Rows in memory, blocks of a stream and a cluster share one cross-validation, by answering the questions of `FoldSource`.
 """
 
 from __future__ import annotations
@@ -56,13 +54,10 @@ def how_many_at_once(count: int, problem: FoldProblem, n_jobs: int | None) -> in
 
 
 def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: FoldProblem, n_jobs: int | None) -> list[T]:
-    """Call `function` with each of `folds` (their numbers, or their rows), some at the same time, in threads.
-
-    Small matrix products, and the many products of elastic nets, are slower when several threads share them. The
-    threads that small products do not use go to the folds, as far as memory allows, unless the caller sets n_jobs.
-    """
+    """Call `function` with each of `folds` (their numbers, or their rows), some at the same time, in threads."""
     jobs = how_many_at_once(len(folds), problem, n_jobs)
     threads = None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
+    # Small matrix products, and the many products of elastic nets, are slower when several threads share them.
     if problem.small or problem.many_products:
         threads = min(FEW, blas_thread_count()) if problem.in_turn and jobs == 1 else 1
     with blas_threads(threads):
@@ -95,32 +90,23 @@ class FoldSource(Protocol):
         """The loss on the training part of a fold, and the point half-way between its class means."""
 
     def points_at_once(self, fold: int) -> int | None:
-        """For how many points of the grid `held_out` is asked at once.
-
-        None, for all folds, where one call reads all data: then it is asked once, for all points of all folds.
-        """
+        """For how many points `held_out` is asked at once; None if once for all, because each call reads all data."""
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
-        """The rows that a fold holds out (or a sample of them), and their scores by its `coefs`, (points, features).
-
-        It is asked for one fold, or for all of them (`points_at_once`): then the rows lie fold by fold.
-        The scores have the shape (rows, points); weights may be None, which means 1.
-        """
+        """The rows that one fold holds out, or all folds in turn, with scores (rows, points) by `coefs` of the fold."""
 
 
 class RowsInMemory:
     """Folds of rows in memory or on a device: dense, sparse, or features that a map computes when they are read.
 
-    Features of a map that are more than the rows are computed once, and are dense rows then.
-
     Where a split leaves out just its validation rows, the moments of its training part are total minus validation.
-    Where no row is in two validation parts, their moments and those of the other rows add up to the total: X is read
-    once (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
+    Where no row is in two validation parts, their moments and those of the other rows add up to the total.
     """
 
     mapped_bytes = 1 << 27  # moments of all folds in feature space are kept up to this size,
     table_share = 1  # or up to so much of what the table itself takes
     copied_bytes = 1 << 26  # rows of a training part that are read many times are copied up to this size
+    _finished: Callable[[ClassMoments], ClassMoments]  # with the last product of the features, where there is one
 
     def __init__(
         self,
@@ -142,9 +128,10 @@ class RowsInMemory:
                 "at a few l2, or give NumPy arrays."
             )
         # Features of very many rows may be multiplied a last time as moments, not as rows.
-        self._gathered, self._last = rows, None
+        self._gathered, self._finished = rows, lambda moments: moments
         if self.mapped and self.solver == "moments" and (unfinished := X.unfinished()) is not None:
-            self._gathered, self._last = rows._replace(X=unfinished[0]), unfinished[1]
+            self._gathered = rows._replace(X=unfinished[0])
+            self._finished = lambda moments: FinishedMoments(moments, unfinished[1])
         n, d = X.shape
         self._block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
         # Whether a transformer of another package makes the rows, or a device holds them.
@@ -177,15 +164,8 @@ class RowsInMemory:
         moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=self.solver == "moments")
         return moments.add_checked(*self._gathered, index=index)
 
-    def _finished(self, moments: ClassMoments) -> ClassMoments:
-        """With the last product of the features, where there is one."""
-        return moments if self._last is None else FinishedMoments(moments, self._last)
-
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
-        """The moments of all rows: those of the validation parts added up, and of the rows that no fold holds out.
-
-        So where each row is held out once at most; otherwise they are gathered from all rows.
-        """
+        """The moments of all rows: the sum over validation parts and the rest, if no row is held out twice."""
         n, d = self.rows.X.shape
         parts = [split.validation for split in self.splits]
         uses = np.bincount(np.concatenate(parts), minlength=n)
@@ -205,11 +185,8 @@ class RowsInMemory:
         return sum(found[1:], found[0])
 
     def _gather_mapped(self, parts: list[np.ndarray], n_jobs: int | None) -> list[ClassMoments]:
-        """The moments of the features of some parts of the rows, several at the same time.
-
-        Large parts are cut in two, so that two threads share five parts evenly. That does not depend on the number of
-        threads, which so changes no digit.
-        """
+        """The moments of the features of some parts of the rows, several at the same time."""
+        # Large parts are cut in two, whatever the number of threads: two threads share five parts evenly then.
         cut = [np.array_split(part, 2 if part.size >= 2_000 else 1) for part in parts]
         found: list[dict[int, ClassMoments]] = [{} for _ in parts]
         lock = Lock()
@@ -336,10 +313,7 @@ class FoldMoments:
 
 
 class BlocksInSequence(FoldMoments):
-    """Folds of blocks of rows that can be read twice: once for the moments, once for the scores.
-
-    Of each class the scores of at most `most` held-out rows are kept.
-    """
+    """Folds of blocks that are read twice, for moments and for scores of at most `most` held-out rows of each class."""
 
     def __init__(self, blocks: Iterable[Rows], hash_folds: HashFolds, most: int):
         self.blocks, self.hash_folds, self.most = blocks, hash_folds, most
@@ -363,9 +337,7 @@ def score_block(
 ) -> ClassSamples:
     """The rows of one block, each scored by the coefficients (folds, points, features) of its fold, or of a map.
 
-    Of each class the `most` rows with the smallest hashes are kept. So memory is bounded, and neither the order of the
-    rows nor their blocks matter. AUC does not depend on the shares of the classes, so a sample of each class estimates
-    it without bias; for other measures the weights bring the shares back.
+    Of each class the `most` rows with the smallest hashes are kept, whatever the order of the rows and their blocks.
     """
     hashes = folds.hashes(rows.X)
     fold = folds.fold_of_hashes(hashes)
@@ -379,10 +351,8 @@ def score_block(
     positive = rows.y == positive_label
     columns = (hashes, weights, fold, scores)
     negatives, positives = (np.flatnonzero((positive == side) & (weights > 0)) for side in (False, True))
-    return (
-        HashSample(most, *(column[negatives] for column in columns)),
-        HashSample(most, *(column[positives] for column in columns)),
-    )
+    of_negatives, of_positives = ([column[side] for column in columns] for side in (negatives, positives))
+    return HashSample(most, *of_negatives), HashSample(most, *of_positives)
 
 
 def add_scores(total: ClassSamples, more: ClassSamples) -> ClassSamples:
