@@ -15,6 +15,7 @@ from vrspam import inspection
 from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
+from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
@@ -57,9 +58,11 @@ class ExplainedScores:
     def _scores_by_map(self, X) -> np.ndarray:
         """Scores of rows, where the model has a feature map."""
         rows = self._mapped(X)
+        if not isinstance(self.features_, FeatureMap):
+            return rows @ self.coef_[0] + self.intercept_[0]
         coef, parts = self.__dict__.get("_kept_parts", (None, None))
-        scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
-        return scores + self.intercept_[0]
+        parts = parts if coef is self.coef_ else self.features_.parts(self.coef_[0])
+        return parts.scores(rows.X)[:, 0] + self.intercept_[0]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X) -> np.ndarray:
@@ -155,8 +158,9 @@ class ExplainedScores:
         squares; a column without features has 0.
         """
         check_is_fitted(self, "coef_")
-        if isinstance(self._reading, str) and inspection.keeps_columns_apart(self.features_):
-            effects: Any = np.array(list(self.importances_.values()))  # the rows were not in memory
+        apart = getattr(self.features_, "keeps_columns_apart", self.features_ is None)
+        if isinstance(self._reading, str) and apart:  # the rows were not in memory
+            effects: Any = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
         if self.features_ is not None and (reading := getattr(self, "_table_schema", None)) is not None:
@@ -199,7 +203,8 @@ class ExplainedScores:
             row = X.toarray() if sparse.issparse(X) else X
         else:
             mapped = self._mapped(X)
-            if not inspection.keeps_columns_apart(self.features_) and isinstance(self._reading, inspection.Shapes):
+            apart = getattr(self.features_, "keeps_columns_apart", False)
+            if not apart and isinstance(self._reading, inspection.Shapes):
                 scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]

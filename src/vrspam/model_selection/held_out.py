@@ -19,6 +19,7 @@ from vrspam.tables.frames import WHOLE_ROWS
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
+MANY_GROUPS = 60  # from here on the correction draws groups; with fewer the choice is made anew without each fold
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 
 
@@ -135,7 +136,8 @@ def draw_sample(
     """Draw the held-out rows whose scores are kept: all of them, or a random part of each class, or of the groups.
 
     `parts` are the numbers of the rows that each fold holds out, `trained` how many rows it is trained on, and
-    `n_points` the points of all grids.
+    `n_points` the points of all grids. Of many groups some are kept with all their rows, of few groups some rows of
+    each.
     """
     rng = np.random.default_rng(seed)
     uses = np.bincount(np.concatenate(parts), minlength=positive.size)
@@ -144,11 +146,14 @@ def draw_sample(
     counts = uses > 0 if weights is None else (uses > 0) & (weights > 0)
     each = n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))
     most = min(MOST_ROWS, max(400, MOST_VALUES // each))
-    if groups is None:
-        unit, kept = np.arange(positive.size), np.zeros(positive.size, dtype=bool)
-        kept[some_of_each_class(counts, positive, most, rng)] = True
+    unit = np.arange(positive.size) if groups is None else group_numbers(groups, positive.size)
+    sizes = np.bincount(unit[counts])
+    if groups is not None and sizes.size >= MANY_GROUPS:
+        order = rng.permutation(sizes.size)
+        kept = counts & np.isin(unit, order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, "right")))])
     else:
-        unit, kept = _some_groups(counts, groups, most, rng)
+        kept = np.zeros(positive.size, dtype=bool)
+        kept[some_of_each_class(counts, positive, most, rng)] = True
     places = [np.flatnonzero(kept[part]) for part in parts]
     rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
     negatives, positives = np.bincount(positive[counts], minlength=2)
@@ -189,17 +194,13 @@ def places_in_classes(sizes: Sequence[int], most: int, rng: np.random.Generator)
     return drawn
 
 
-def _some_groups(counts: np.ndarray, groups: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each row's group, and a mask of the rows of random groups: about `most`, in two groups at least."""
+def group_numbers(groups: Any, n_rows: int) -> np.ndarray:
+    """The number of each row's group; groups may be named by anything that can be hashed."""
     names = array_api.on_host(groups)
-    if names.shape != counts.shape:
-        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {counts.size} rows.")
-    numbers: dict[Any, int] = {}  # groups may be named by anything
-    unit = np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()])
-    sizes = np.bincount(unit[counts])
-    order = rng.permutation(sizes.size)
-    last = max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, side="right")))
-    return unit, counts & np.isin(unit, order[:last])
+    if names.shape != (n_rows,):
+        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()], dtype=np.intp)
 
 
 def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:

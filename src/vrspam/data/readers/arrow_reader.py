@@ -15,6 +15,7 @@ from vrspam._utils.messages import how_to_install
 from vrspam._utils.warnings import warn
 from vrspam.data.errors import DataError, Problems, problem_of, similar, unusable
 from vrspam.data.readers.base import Block, Reader, RequestOrChoice, choose
+from vrspam.tables.frames import check_frame, columns_of
 
 
 def type_kind(kind: Any) -> str:
@@ -314,8 +315,59 @@ def _as_column(cells: list[Any]) -> Any:
     return pa.array([None if cell is None else str(cell) for cell in kept], pa.string())
 
 
-class _Workbook:
-    """A workbook, as one group of rows."""
+class _Table:
+    """An arrow table in memory, as one group of rows."""
+
+    part, called = "table", "a table"
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.schema, self.rows, self.groups = table.schema, table.num_rows, 1
+
+    def group_rows(self, group: int) -> int:
+        return self.rows
+
+    def batches(self, group: int, rows: int, columns: list[str]) -> Iterator[Any]:
+        yield from self._table.select(columns).to_batches(max_chunksize=rows)
+
+
+class FrameReader(ArrowReader):
+    """A frame in memory: pandas, polars, an arrow table; its columns are read as those of a Parquet file."""
+
+    name, title, suffixes = "frame", "frame", ()
+
+    def __init__(self, frame: Any) -> None:
+        table = frame_as_table(frame)
+        self._kind = lambda path: _Table(table)
+        self.n_bytes = table.nbytes
+
+    def size(self, path: str) -> int:
+        """Bytes of the columns."""
+        return self.n_bytes
+
+
+def frame_as_table(frame: Any) -> Any:
+    """A frame as an arrow table; categories are text, and so are columns of objects of several types."""
+    import pyarrow as pa
+
+    check_frame(frame)
+    columns = {}
+    for name, column in zip(*columns_of(frame), strict=True):
+        try:
+            values = column.to_arrow()
+        except (pa.ArrowException, TypeError, ValueError):
+            pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+            values = _as_column([None if gone else value for value, gone in pairs])
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type).cast(pa.string())
+        if str(name) in columns:
+            raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
+        columns[str(name)] = values
+    return pa.table(columns)
+
+
+class _Workbook(_Table):
+    """The first sheet of a workbook."""
 
     part, called = "sheet", "an Excel workbook"
 
@@ -326,14 +378,7 @@ class _Workbook:
             table = read_sheet(path)
             _KEPT.clear()
             _KEPT[key] = table
-        self._table = _KEPT[key]
-        self.schema, self.rows, self.groups = self._table.schema, self._table.num_rows, 1
-
-    def group_rows(self, group: int) -> int:
-        return self.rows
-
-    def batches(self, group: int, rows: int, columns: list[str]) -> Iterator[Any]:
-        yield from self._table.select(columns).to_batches(max_chunksize=rows)
+        super().__init__(_KEPT[key])
 
 
 _KEPT: dict[tuple[str, int, int], Any] = {}  # the last workbook: a table is looked at more than once
