@@ -28,7 +28,6 @@ from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, Rac
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import FoldedRows, HashFolds, HashSample, Split
 from vrspam.model_selection.held_out import HeldOut, Sample, sample_of
-from vrspam.model_selection.selection import SelectionRule
 from vrspam.model_selection.sources import (
     ClassSamples,
     FoldMoments,
@@ -99,8 +98,8 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
     for name, features in maps.items():
         if not isinstance(features, FeatureMap):
             raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
-    rule = estimator._rule(maps)
-    on_blocks = MapsOnBlocks(blocks, validator, folds, validation_rows, estimator._search, rule, seed)
+    search = replace(estimator._search(maps), seed=seed)
+    on_blocks = MapsOnBlocks(blocks, validator, folds, validation_rows, search)
     found = on_blocks.choose(maps, alone=estimator.selection != "blend")  # who asks for a blend gets one
     fit = found.fitted()
     selected = Selected(found, fit, on_blocks.held_out(fit), None)
@@ -164,11 +163,8 @@ class MapsOnBlocks:
         folds: HashFolds,
         most: int,
         search: GridSearch,
-        rule: SelectionRule,
-        seed: int,
     ):
-        self.blocks, self.estimator, self.folds, self.most = blocks, estimator, folds, most
-        self.search, self.rule, self.seed = search, rule, seed
+        self.blocks, self.estimator, self.folds, self.most, self.search = blocks, estimator, folds, most, search
         found = blocks.reduce(block_sample, add_samples, estimator, folds, SAMPLE_ROWS).columns
         if not found:
             raise ValueError(NO_ROWS)
@@ -180,10 +176,10 @@ class MapsOnBlocks:
         """Compare the maps, by a race on the sample where that is large, and fit what was chosen on all rows."""
         finalists, others = Race(maps, {})
         labels = np.unique(self.rows.y)
-        if self.rule != "one-standard-error" and labels.size == 2:
+        if self.search.rule != "one-standard-error" and labels.size == 2:
             folded = FoldedRows(self.rows, [Split(*split) for split in self.folds.split(self.rows.X)], labels)
-            finalists, others = race(maps, folded, self.search, self.seed, lambda what: None, alone)
-        return replace(compare(finalists, self, self.rule), order=tuple(maps), others=others)
+            finalists, others = race(maps, folded, self.search, self.search.seed, lambda what: None, alone)
+        return replace(compare(finalists, self, self.search.rule), order=tuple(maps), others=others)
 
     def held_out(self, fit: Fitted) -> HeldOut:
         """The held-out rows, or a sample of each class, with the scores of what was chosen."""
@@ -201,12 +197,10 @@ class MapsOnBlocks:
         scores, total = cross_validate(source, self.search, keep_coefs=True), source.total
         assert scores.held_out is not None
         if self._sample is None:  # for the other maps the same rows, in the same order
-            self._sample = sample_of(scores.held_out, self.search.n_points, self.seed)
+            self._sample = sample_of(scores.held_out, self.search.n_points, self.search.seed)
         scores.keep(self._sample)
-        choice = scores.select(self.rule)
         scores.held_out = None  # all points of all maps would take too much memory
-        new = Candidate(name, features, total.means.shape[1], int(total.rows.sum()), scores, choice)
-        new.models, new.spread = scores.models_at(choice), scores.spread_at(choice)
+        new = Candidate.of(name, features, total.means.shape[1], int(total.rows.sum()), scores, self.search.rule)
         return new, source
 
     def fit(self, candidate: Candidate, source: ClusterFolds | None = None) -> ExactFit:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -155,13 +155,12 @@ class Fit(NamedTuple):
 class TableClassifier(AUCClassifierCV):
     """The estimator for columns that the tool has read already: what is text is a category."""
 
+    _reads_columns = False
+
     @staticmethod
     def _in_words(what: str) -> str:
         name, colon, score = what.partition(":")
         return f"{describe_candidate(name)}{colon}{score}"
-
-    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> None:
-        return None
 
 
 def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
