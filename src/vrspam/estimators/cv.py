@@ -404,7 +404,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             alone = self.selection != "blend"  # who asks for a blend gets one
             selected = choose_map(maps, folds, search, self._rule(maps), seed, alone, progress, shared)
         features = selected.fit.features
-        if reading is not None and not reading.is_plain and isinstance(features, FeatureMap):
+        if reading is not None and (reading.readings or reading.identifiers) and isinstance(features, FeatureMap):
             features._read_columns = reading.source
         return self._store_search(
             selected, self._read(selected, folds, seed, reading, shared), like=rows.X, _table_schema=reading

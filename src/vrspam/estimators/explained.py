@@ -173,7 +173,8 @@ class ExplainedScores:
 
     def _read_names(self, reading: TableSchema | None) -> Any:
         """The names of the columns that the map, or the solver, takes."""
-        return column_names(self) if reading is None or reading.is_plain else reading.names
+        is_read = reading is not None and (reading.readings or reading.identifiers)
+        return reading.names if reading is not None and is_read else column_names(self)
 
     def _read_curves(self, attribute: str) -> Shapes:
         """The reading of the score, for an attribute that needs it."""
