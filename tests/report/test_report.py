@@ -7,7 +7,7 @@ from browsing import requests
 from experiment_rows import fill
 
 from vrspam.paper.publish import publish
-from vrspam.report import Bullets, Cell, Facts, Page, Table, Text, markdown_table
+from vrspam.report.page import Cell, Page, bullets, cards, facts, folded, markdown_table, paragraph, table
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,13 @@ def test_text_is_escaped_everywhere():
     evil = "<script>alert('x')</script>{{body}}"
     page = Page(evil, evil)
     page.add(
-        evil, Text(evil), Bullets([evil]), Facts({evil: evil}), Table([evil], [[evil], [Cell(evil, 1.0, evil)]], evil)
+        evil,
+        paragraph(evil, code=evil),
+        bullets([evil]),
+        facts({evil: evil}),
+        table([evil], [[evil], [Cell(evil, 1.0, evil)]], evil),
+        folded(evil),
+        cards(evil, [(evil, [])]),
     )
     html = page.html()
     assert "<script>alert" not in html
@@ -105,6 +111,6 @@ def test_markdown_keeps_its_columns():
 
 def test_a_line_never_breaks_inside_an_option():
     page = Page("Notes", "")
-    page.add("Noticed", Bullets(["<b> was left out; use --max-categories to keep it"]))
+    page.add("Noticed", bullets(["<b> was left out; use --max-categories to keep it"]))
     assert "&lt;b&gt; was left out; use <code>--max-categories</code> to keep it" in page.html()
     assert "li code, p code { white-space: nowrap; }" in page.html()

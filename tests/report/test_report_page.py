@@ -124,10 +124,10 @@ def test_the_best_stops_are_those_of_a_search():
     positive, scores = scored(300, digits=9)
     stops = Stops.of(positive, scores)
     false, true, _ = roc_curve(positive, scores, drop_intermediate=False)
-    found = confusion(stops, stops.youden())
+    found = confusion(stops, stops.best())
     assert found["sensitivity"] + found["specificity"] - 1.0 == pytest.approx((true - false).max())
     costs = [(~positive & (scores >= t)).sum() + 7 * (positive & (scores < t)).sum() for t in stops.thresholds]
-    cheapest = confusion(stops, stops.cheapest(7.0))
+    cheapest = confusion(stops, stops.best(7.0))
     assert cheapest["fp"] + 7 * cheapest["fn"] == min(costs)
 
 
@@ -141,7 +141,7 @@ def test_curves_of_many_rows_are_thin_and_move_by_less_than_a_pixel():
     x, y = (stops.alarms / stops.negatives)[::-1], (stops.hits / stops.positives)[::-1]
     pixel = 1 / 600  # a picture is at most 430 pixels wide
     assert np.abs(np.interp(false, x, y) - true).max() < pixel
-    assert np.abs(np.interp(called, (stops.called / positive.size)[::-1], y) - true).max() < pixel
+    assert np.abs(np.interp(called, ((stops.hits + stops.alarms) / positive.size)[::-1], y) - true).max() < pixel
     before = np.searchsorted(stops.thresholds, thresholds, side="right") - 1  # the stop at or before each score
     for full, thinned in ((precision, stops.precision), (recall, stops.hits / stops.positives)):
         assert np.abs(full[:-1] - thinned[before]).max() < FINE + 1e-12 < pixel

@@ -12,8 +12,8 @@ from tool_data import write
 
 from vrspam.cli import main
 from vrspam.data import Schema
-from vrspam.report import Text, sections
-from vrspam.report.page import Stops
+from vrspam.report import sections
+from vrspam.report.page import Stops, paragraph
 from vrspam.report.pictures import bars
 from vrspam.tool.data_checks import note_straight
 from vrspam.tool.plan import TrainPlan
@@ -126,8 +126,8 @@ def test_text_from_right_to_left_does_not_turn_the_sentence(tmp_path):
 
 
 def test_an_option_is_not_broken_and_zero_has_no_sign():
-    assert "<code>--rows</code> 0" in Text("use --rows 0").html()
-    drawn = bars([("a", 0.5), ("b", -0.0001), ("c", -0.5)], "added").svg
+    assert "<code>--rows</code> 0" in paragraph("use --rows 0")
+    drawn = bars([("a", 0.5), ("b", -0.0001), ("c", -0.5)], "added")
     assert "-0.00<" not in drawn
     assert ">0.00<" in drawn
     numbers = re.findall(r"<g data-numbers><text[^>]*>([-+0-9.]+)</text></g>", drawn)

@@ -159,6 +159,26 @@ class NoCorrection(WordedWarning):
 
 
 @dataclass(eq=False)
+class FewGroups(WordedWarning):
+    """Too few groups for an interval."""
+
+    groups: int
+    template = (
+        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: "
+        "corrected_interval_ is NaN. It needs at least 6 groups, and 3 folds that hold out both classes."
+    )
+
+
+@dataclass(eq=False)
+class FewerFolds(WordedWarning):
+    """Groups that stay together could not be split into as many folds as asked for."""
+
+    folds: int
+    asked: int
+    template = "{folds} folds instead of {asked}: with more, a fold of whole groups would lack one of the classes."
+
+
+@dataclass(eq=False)
 class RawColumns(WordedWarning):
     """The columns have very different scales; the two names are those of the largest and smallest deviation."""
 

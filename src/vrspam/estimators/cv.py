@@ -28,7 +28,7 @@ from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
-from vrspam.inspection import MOST_COLUMNS, FitWithFolds, Shapes, read_later, read_score
+from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.model_selection.calibration import METHODS, calibrate
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
@@ -519,18 +519,16 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ) -> Shapes | str | Callable[[], Shapes | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
         fit, (X, _, weights), names = selected.fit, folds.rows, self._read_names(reading)
-        coefs = np.empty((0, 0)) if fit.models is None else fit.models.coefs
+        w = fit.solution.w
+        coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
         if isinstance(folds, DeviceFolds):
-            scorer = FitWithFolds(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)
-            return read_later(scorer, X, folds.positive, weights, names, seed)
+            return read_later(coefs, fit.moments, 1.0 / folds.n_folds, X, folds.positive, weights, names, seed)
         left_out = []
         for split in folds.splits:
             left_out.append(np.ones(X.shape[0], dtype=bool))
             left_out[-1][split.train] = False
-        share = 1.0 - float(np.mean([split.train.size for split in folds.splits])) / X.shape[0]
-        scorer = FitWithFolds(fit.features, fit.solution.w, coefs, share, left_out, fit.moments)
         weights = None if weights is None else array_api.on_host(weights)
-        return read_score(scorer, X, folds.positive, weights, names, seed, shared)
+        return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
         self,

@@ -24,7 +24,6 @@ from vrspam.inspection import (
     column_groups,
     distinct,
     importances,
-    keeps_columns_apart,
     parts_of_score,
 )
 from vrspam.model_selection.calibration import Calibration
@@ -81,9 +80,11 @@ class ExplainedScores:
             inherited: Any = super()
             return inherited.decision_function(X)
         rows = self._mapped(X)
+        if not isinstance(self.features_, FeatureMap):
+            return rows @ self.coef_[0] + self.intercept_[0]
         coef, parts = self.__dict__.get("_kept_parts", (None, None))
-        scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
-        return scores + self.intercept_[0]
+        parts = parts if coef is self.coef_ else self.features_.parts(self.coef_[0])
+        return parts.scores(rows.X)[:, 0] + self.intercept_[0]
 
     def _store_calibration(self, calibration: Calibration | None) -> None:
         """Keep the calibration, and move the stored intercept to where the probability is ½ (if it ever is).
@@ -224,7 +225,8 @@ class ExplainedScores:
         squares; a column without features has 0.
         """
         check_is_fitted(self, "coef_")
-        if isinstance(self._reading, str) and keeps_columns_apart(self.features_):  # the rows were not in memory
+        apart = getattr(self.features_, "keeps_columns_apart", self.features_ is None)
+        if isinstance(self._reading, str) and apart:  # the rows were not in memory
             effects: Any = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
@@ -270,7 +272,7 @@ class ExplainedScores:
             row = X.toarray() if sparse.issparse(X) else X
         else:
             mapped = self._mapped(X)
-            if not keeps_columns_apart(self.features_) and isinstance(self._reading, Shapes):
+            if not getattr(self.features_, "keeps_columns_apart", False) and isinstance(self._reading, Shapes):
                 scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]

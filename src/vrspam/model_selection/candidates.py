@@ -28,12 +28,14 @@ from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
-from vrspam.model_selection.correction import Corrected, Grid, OtherMeasure, correct
+from vrspam.model_selection.correction import Clusters, Corrected, Grid, Nested, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
 from vrspam.model_selection.held_out import (
+    MANY_GROUPS,
     HeldOut,
     Sample,
+    group_numbers,
     sample_of,
     scores_of,
     some_of_each_class,
@@ -169,12 +171,19 @@ class Comparison:
         )
 
     def corrected(
-        self, sample: Sample, rule: SelectionRule, seed: int, held_out: HeldOut, stable: float = 0.0
+        self,
+        sample: Sample,
+        rule: SelectionRule,
+        seed: int,
+        held_out: HeldOut,
+        stable: float = 0.0,
+        nested: Nested | None = None,
+        clusters: Clusters | None = None,
     ) -> Corrected:
         """The AUC of the chosen point or blend, corrected for the choice among all points of all candidates.
 
         `held_out` are the scores of all rows that a fold holds out, by what was chosen; `stable` is the share of them
-        that would be the same with other training rows.
+        that would be the same with other training rows; the last two are those of rows in groups.
         """
         found = [candidate.scores for candidate in self.candidates]
         kept = np.concatenate([scores.kept for scores in found if scores.kept is not None], axis=1)
@@ -188,7 +197,7 @@ class Comparison:
         # Also where one candidate has all the weight: mixtures are scored on the rows of the sample alone.
         blend_auc = held_out.mean_auc() if rule == "blend" else None
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
-        return correct(sample, kept, grid, rule, seed, other, blend_auc, stable)
+        return correct(sample, kept, grid, rule, seed, other, blend_auc, stable, nested=nested, clusters=clusters)
 
 
 def _weighted_sum(factors: Sequence[float], parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
@@ -285,7 +294,7 @@ def _selected(
     sample: Sample,
 ) -> Selected:
     """Score all held-out rows by what was chosen, and correct its AUC for the choice."""
-    fit, rows = found.fitted(), folds.rows
+    fit, rows, unmapped = found.fitted(), folds.rows, folds
     models, point = fit.models, found.chosen.choice.values
     if models is None:  # the coefficients of all points would have taken too much: the folds are solved again
         alone = replace(search, l2s=[point["l2"]], l1s=[point["l1"]])
@@ -299,7 +308,33 @@ def _selected(
     held_out = folds.out_of_fold(*models, *known)
     by_all = scores_of(rows.X, sample.rows, models.coefs) if fit.by_all is None else fit.by_all
     stable = stable_share(by_all, folds.overlap(), sample)
-    return Selected(found, fit, held_out, found.corrected(sample, rule, seed, held_out, stable))
+    nested = clusters = None
+    if isinstance(unmapped, FoldedRows) and unmapped.groups is not None:
+        clusters = Clusters.of(held_out, group_numbers(unmapped.groups, folds.rows.y.size))
+        nested = nested_scores(found, unmapped, search, seed) if clusters.n_groups < MANY_GROUPS else None
+    corrected = found.corrected(sample, rule, seed, held_out, stable, nested, clusters)
+    return Selected(found, fit, held_out, corrected)
+
+
+def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch, seed: int) -> Nested | None:
+    """Solve all candidates again without each two folds; None where these folds do not allow it."""
+    if (without := folds.without_two()) is None:
+        return None
+    pairs, paired = without
+    fold = np.empty(folds.rows.X.shape[0], dtype=np.intp)
+    for number, part in enumerate(folds.parts):
+        fold[part] = number
+    sample = paired.sample(sum(candidate.scores.auc[..., 0].size for candidate in found.candidates), seed)
+    kept, intercepts = [], []
+    for candidate in found.candidates:
+        rows, axes = folds.rows, candidate.scores.grid
+        if candidate.features is not None:
+            rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
+        source = RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
+        scores = cross_validate(source, replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample))
+        kept.append(scores.kept)
+        intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
+    return Nested(pairs, fold, sample, np.concatenate(kept, axis=1), np.concatenate(intercepts), search.scoring)
 
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> Comparison:

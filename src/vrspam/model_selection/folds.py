@@ -6,25 +6,29 @@ rows, only the shuffled numbers of the folds are made on the host.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 from numbers import Integral
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, on_host
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import FewerFolds, warn
 from vrspam.model_selection.held_out import (
     HeldOut,
     Sample,
     draw_sample,
+    group_numbers,
     most_rows,
     rooms_of_classes,
     scores_of,
@@ -282,6 +286,27 @@ class FoldedRows(NamedTuple):
         weights = None if self.rows.weights is None else on_host(self.rows.weights)
         return draw_sample(self.parts, trained, self.positive, weights, self.groups, n_points, seed)
 
+    def without_two(self) -> tuple[list[tuple[int, int]], FoldedRows] | None:
+        """The same rows, each two folds held out together, and which two; None where a nested choice is impossible.
+
+        That needs three folds at least, each trained on all rows that it does not hold out, and each row held out once.
+        """
+        parts, n = self.parts, self.rows.X.shape[0]
+        whole = sum(map(len, parts)) == n and all(
+            split.train.size + split.validation.size == n for split in self.splits
+        )
+        if len(parts) < 3 or not whole or np.unique(np.concatenate(parts)).size < n:
+            return None
+        pairs = list(combinations(range(len(parts)), 2))
+        splits = []
+        for pair in pairs:
+            held_out = np.sort(np.concatenate([parts[fold] for fold in pair]))
+            train = np.setdiff1d(np.arange(n), held_out, assume_unique=True)
+            if np.unique(self.positive[train]).size < 2:
+                return None
+            splits.append(Split(train, held_out))
+        return pairs, self._replace(splits=splits)
+
     def overlap(self) -> np.ndarray:
         """Training rows that each two folds have in common, as shares."""
         used = np.zeros((len(self.splits), self.rows.X.shape[0]), dtype=np.float32)
@@ -317,12 +342,17 @@ class FoldedRows(NamedTuple):
 def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
     """All splits of a scikit-learn splitter, an iterable or a number of folds; each part must hold both classes.
 
-    A number of folds means stratified folds of shuffled rows: a table may be sorted. The seed is 0 if `random_state`
-    is None.
+    A number of folds means stratified folds of shuffled rows: a table may be sorted. With `groups` whole groups are
+    held out. The seed is 0 if `random_state` is None.
     """
-    if isinstance(cv, Integral) and int(cv) > 1:
-        cv = StratifiedKFold(int(cv), shuffle=True, random_state=0 if random_state is None else random_state)
     y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
+    if isinstance(cv, Integral) and int(cv) > 1:
+        seed = 0 if random_state is None else random_state
+        counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0
+        if groups is not None:
+            cv = group_folds(y == classes[1], groups, int(cv), seed, counts)
+        else:
+            cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
     is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
     pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
     splits = _checked_splits(pairs, y.size)
@@ -339,6 +369,34 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
                 if not member[index].any():
                     refuse_part_without(number, part, label, weights is not None)
     return splits
+
+
+def group_folds(
+    positive: np.ndarray, groups: Any, n_splits: int, seed: Any, counts: np.ndarray | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Stratified folds of whole groups: as many as asked for, or the most that all hold both classes.
+
+    `counts` says which rows count, if not all.
+    """
+    number = group_numbers(groups, positive.size)
+    n_groups = np.unique(number).size
+    kept = np.ones(positive.size, dtype=bool) if counts is None else counts
+    for n_folds in range(min(n_splits, n_groups), 1, -1):
+        with warnings.catch_warnings():  # that a class has fewer rows than folds: such folds are not taken
+            warnings.simplefilter("ignore", UserWarning)
+            splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+            try:
+                splits = list(splitter.split(positive, positive, number))
+            except ValueError:
+                continue
+        if all(np.unique(positive[part[kept[part]]]).size == 2 for split in splits for part in split):
+            if n_folds < n_splits:
+                warn(FewerFolds(n_folds, n_splits))
+            return splits
+    raise ValueError(
+        f"The {n_groups} groups cannot be split into two parts that both have rows of both classes: give rows of "
+        "more groups, or leave the groups out if rows of one group are independent."
+    )
 
 
 def refuse_part_without(number: int, part: str, label: object, weighted: bool) -> NoReturn:

@@ -19,6 +19,7 @@ from vrspam.tables.frames import WHOLE_ROWS
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
+MANY_GROUPS = 60  # from here on the correction draws groups; with fewer the choice is made anew without each fold
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 
 
@@ -155,7 +156,7 @@ def draw_sample(
 
     `parts` are the numbers of the rows that each fold holds out, `trained` how many rows it is trained on, and
     `n_points` the points of all grids. Rows that no fold holds out are not among them; a row that several folds hold
-    out is kept in all of these. Of a group all rows are kept, or none.
+    out is kept in all of these. Of many groups some are kept with all their rows, of few groups some rows of each.
     """
     rng = np.random.default_rng(seed)
     uses = np.bincount(np.concatenate(parts), minlength=positive.size)
@@ -166,7 +167,13 @@ def draw_sample(
     if groups is None:
         unit, kept = np.arange(positive.size), some_of_each_class(counts, positive, most, rng)
     else:
-        unit, kept = _some_groups(counts, groups, most, rng)
+        unit = group_numbers(groups, positive.size)
+        sizes = np.bincount(unit[counts])
+        if sizes.size >= MANY_GROUPS:
+            order = rng.permutation(sizes.size)
+            kept = counts & np.isin(unit, order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, "right")))])
+        else:
+            kept = some_of_each_class(counts, positive, most, rng)
     places = [np.flatnonzero(kept[part]) for part in parts]
     rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
     negatives, positives = np.bincount(positive[counts], minlength=2)
@@ -211,17 +218,13 @@ def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng:
     return kept
 
 
-def _some_groups(counts: np.ndarray, groups: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each row's group, and a mask of the rows of random groups: about `most`, in two groups at least."""
+def group_numbers(groups: Any, n_rows: int) -> np.ndarray:
+    """The number of each row's group; groups may be named by anything that can be hashed."""
     names = array_api.on_host(groups)
-    if names.shape != counts.shape:
-        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {counts.size} rows.")
-    numbers: dict[Any, int] = {}  # groups may be named by anything
-    unit = np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()])
-    sizes = np.bincount(unit[counts])
-    order = rng.permutation(sizes.size)
-    last = max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, side="right")))
-    return unit, counts & np.isin(unit, order[:last])
+    if names.shape != (n_rows,):
+        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()], dtype=np.intp)
 
 
 def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:

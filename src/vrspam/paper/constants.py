@@ -14,25 +14,12 @@ from sklearn.utils.extmath import row_norms
 from vrspam.paper import rates
 
 
+@rates.formula
 def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Lipschitz constant of each row's gradient: 2(1-p)‖x-μ₋‖‖x‖ for a positive row, 2p‖x-μ₊‖‖x‖ for a negative one.
 
-    X may be dense or sparse; a sparse X is not made dense.
+    None is larger than `lipschitz_bound` of the largest norm. A sparse X is not made dense.
 
-    Parameters
-    ----------
-    X : array or sparse matrix (n, d)
-        The rows.
-    positive : boolean array of n
-        Which rows are positive.
-
-    Returns
-    -------
-    array of n
-        None is larger than `lipschitz_bound` of the largest norm.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam.theory import lipschitz_rows
     >>> lipschitz_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
@@ -52,23 +39,10 @@ def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     return 2.0 * np.where(positive, 1.0 - p, p) * np.sqrt(np.maximum(distance_square, 0.0) * norm_square)
 
 
+@rates.formula
 def noise_rows(X: Any, positive: NDArray[np.bool_]) -> float:
-    """2·mean(L_i²) over the rows of X, each drawn with the same probability.
+    """2·mean(L_i²) over the rows of X, each drawn with the same probability: at most `noise_bound`.
 
-    Parameters
-    ----------
-    X : array or sparse matrix (n, d)
-        The rows.
-    positive : boolean array of n
-        Which rows are positive.
-
-    Returns
-    -------
-    float
-        At most `noise_bound`.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam.theory import noise_rows
     >>> noise_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
@@ -77,25 +51,10 @@ def noise_rows(X: Any, positive: NDArray[np.bool_]) -> float:
     return 2.0 * float(np.mean(lipschitz_rows(X, positive) ** 2))
 
 
+@rates.formula
 def gradient_variance(X: Any, positive: NDArray[np.bool_], coef: NDArray) -> float:
     """σ² = E‖G(w; z) - ∇f(w)‖² of the paper's stochastic gradient at w = `coef`; this is σ*² if `coef` is the optimum.
 
-    Parameters
-    ----------
-    X : array or sparse matrix (n, d)
-        The rows.
-    positive : boolean array of n
-        Which rows are positive.
-    coef : array of d
-        The point w.
-
-    Returns
-    -------
-    float
-        The variance.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam.theory import gradient_variance
     >>> gradient_variance(np.array([[1.0], [-1.0]]), np.array([True, False]), np.array([0.3]))

@@ -65,8 +65,7 @@ def make_plan(protocol: Protocol) -> list[Run]:
     chosen = {a.name for a in protocol.algorithms}
     for name in protocol.sets:
         first = protocol.first_seed
-        for split in range(protocol.runs):
-            plan.append(Run(name, GRID, split, first + split, "choose"))
+        plan += [Run(name, GRID, split, first + split, "choose") for split in range(protocol.runs)]
         plan += [Run(name, a.name, 0, first, "tune") for a in protocol.algorithms if a.tune]
         for split in range(protocol.runs):
             plan += [Run(name, a.name, split, first + split) for a in protocol.algorithms]
@@ -173,17 +172,16 @@ class Protocol:
             raise ValueError(f"runs must be at least 1, got {self.runs}.")
         scalings, cv_ways = ("published", "standardised", "unit-rows"), ("exact", "own")
         object.__setattr__(self, "scaling", usual_spelling(self.scaling, scalings))
-        if self.scaling not in scalings:
-            raise ValueError(f"scaling must be one of {', '.join(scalings)}, got {self.scaling!r}.")
-        if self.cv not in cv_ways:
-            raise ValueError(f"cv must be one of {', '.join(cv_ways)}, got {self.cv!r}.")
+        for name, value, known in (("scaling", self.scaling, scalings), ("cv", self.cv, cv_ways)):
+            if value not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
 
     def algorithm(self, name: str) -> Algorithm:
         """Return the algorithm of that name."""
-        for algorithm in self.algorithms:
-            if algorithm.name == name:
-                return algorithm
-        raise ValueError(f"no algorithm is called {name!r}; there are {', '.join(a.name for a in self.algorithms)}.")
+        known = {algorithm.name: algorithm for algorithm in self.algorithms}
+        if name not in known:
+            raise ValueError(f"no algorithm is called {name!r}; there are {', '.join(known)}.")
+        return known[name]
 
     def with_algorithms(self, names: Iterable[str]) -> Protocol:
         """Return the same protocol with only some of the algorithms."""
@@ -215,15 +213,13 @@ class Protocol:
 def paper_protocol(**changes: Any) -> Protocol:
     """Return the paper's protocol, with some fields replaced."""
     table = _settings()
-    values = {key: _frozen(value) for key, value in table.items() if not isinstance(value, dict)}
-    return replace(
-        Protocol(
-            **values,
-            algorithms=tuple(_algorithm(name, entry) for name, entry in table["algorithms"].items()),
-            **{name: figure(**_frozen(table["figures"][name])) for name, figure in FIGURES.items()},
-        ),
-        **changes,
-    )
+    values = {key: value for key, value in table.items() if not isinstance(value, dict)} | table["figures"]
+    algorithms = []
+    for name, entry in table["algorithms"].items():
+        tune = next(iter(entry["tune"].items())) if "tune" in entry else None
+        parameters = list(entry.get("parameters", {}).items())
+        algorithms.append(entry | {"name": name, "parameters": parameters, "tune": tune})
+    return replace(Protocol.from_dict(values | {"algorithms": algorithms}), **changes)
 
 
 def demo_protocol(**changes: Any) -> Protocol:
@@ -259,27 +255,12 @@ def _settings() -> dict[str, Any]:
     return tomllib.loads(files("vrspam.paper").joinpath("paper.toml").read_text("utf-8"))
 
 
-def _algorithm(name: str, entry: dict[str, Any]) -> Algorithm:
-    tune = entry.get("tune")
-    if tune is not None:
-        ((parameter, values),) = tune.items()
-        tune = (parameter, tuple(values))
-    return Algorithm(
-        name=name,
-        estimator=entry["estimator"],
-        penalty=entry["penalty"],
-        parameters=tuple(entry.get("parameters", {}).items()),
-        tune=tune,
-        paper=entry.get("paper", False),
-    )
-
-
 def _hash(values: Any) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
 def _frozen(value: Any) -> Any:
     """Turn lists into tuples, at every level."""
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return tuple(_frozen(item) for item in value)
     return {key: _frozen(item) for key, item in value.items()} if isinstance(value, dict) else value

@@ -18,7 +18,8 @@ from vrspam._utils.atomic import write_text
 from vrspam.paper.figures import draw_all
 from vrspam.paper.protocol import GRID, Protocol, Row, paper_cells, paper_protocol
 from vrspam.paper.run import ROWS, read_all
-from vrspam.report import Bullets, Cell, Facts, Figure, Grid, Page, Table, Text, markdown_table
+from vrspam.report import page as html
+from vrspam.report.page import Cell, Html, Page, markdown_table
 
 AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
 MARKS = {"above": "▲", "below": "▼"}
@@ -77,18 +78,14 @@ class CellResult:
 
 def summarise(rows: Sequence[Row]) -> list[CellResult]:
     """Return all cells for which there are rows, and the paper's cells of the same sets."""
-    results = [row for row in rows if row["kind"] == "result" and row["task"] == "score"]
-    sets = list(dict.fromkeys(row["set"] for row in rows))
-    algorithms = list(dict.fromkeys(row["algorithm"] for row in results))
     by_cell: dict[tuple[str, str], list[Row]] = {}
-    for row in results:
-        by_cell.setdefault((row["set"], row["algorithm"]), []).append(row)
-    cells = []
-    for name in sets:
-        ceilings = _ceilings(rows, name)
-        for algorithm in algorithms:
-            cells.append(_cell(name, algorithm, by_cell.get((name, algorithm), []), ceilings))
-    return cells
+    for row in rows:
+        if row["kind"] == "result" and row["task"] == "score":
+            by_cell.setdefault((row["set"], row["algorithm"]), []).append(row)
+    sets = dict.fromkeys(row["set"] for row in rows)
+    ceilings = {name: _ceilings(rows, name) for name in sets}
+    algorithms = dict.fromkeys(algorithm for _, algorithm in by_cell)
+    return [_cell(*key, by_cell.get(key, []), ceilings[key[0]]) for key in product(sets, algorithms)]
 
 
 def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
@@ -98,11 +95,6 @@ def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
         for row in rows
         if row["kind"] == "result" and row["algorithm"].startswith(prefix) and _difference(row) > AGREEMENT
     ]
-
-
-def failures(rows: Sequence[Row]) -> list[Row]:
-    """Return the runs that failed."""
-    return [row for row in rows if row["kind"] == "failed"]
 
 
 def format_auc(value: float) -> str:
@@ -120,6 +112,7 @@ def _cell(name: str, algorithm: str, rows: list[Row], ceilings: dict[str, Summar
     optimum = Summary.of(row["auc_exact"] for row in rows)
     ceiling = ceilings.get("net" if algorithm.endswith("NET") else "l2")
     mark, reason = _judge(paper, optimum, ceiling)
+    passes = [row["passes"] for row in rows if row["passes"] is not None]  # the exact fit has none
     return CellResult(
         set=name,
         algorithm=algorithm,
@@ -130,8 +123,8 @@ def _cell(name: str, algorithm: str, rows: list[Row], ceilings: dict[str, Summar
         mark=mark,
         reason=reason,
         worst=max(map(_difference, rows), default=0.0),
-        passes=_median(row["passes"] for row in rows),
-        seconds=_median(row["seconds"] for row in rows),
+        passes=float(np.median(passes)) if passes else None,
+        seconds=float(np.median([row["seconds"] for row in rows])) if rows else None,
     )
 
 
@@ -160,13 +153,8 @@ def _difference(row: Row) -> float:
     return abs(row["auc"] - row["auc_exact"])
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None
-
-
 Cells = Mapping[tuple[str, str], CellResult]
-TableParts = tuple[list[str], list[list[Cell | str]]]
+TableParts = tuple[list[str], list[html.Row]]
 Way = dict[str, Any]  # describes how some rows were computed
 
 
@@ -190,24 +178,31 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     protocol = Protocol.from_dict(ways[-1]["protocol"])
     wanted = [name for way in ways for name in way["protocol"]["sets"]]
     sets = _ordered([row["set"] for row in rows] + wanted, [*paper_protocol().sets, *wanted])
-    algorithms = _ordered([row["algorithm"] for row in rows if row["task"] == "score"], _names(ways))
+    names = [algorithm["name"] for way in ways for algorithm in way["protocol"]["algorithms"]]
+    algorithms = _ordered([row["algorithm"] for row in rows if row["task"] == "score"], names)
     cells = {(cell.set, cell.algorithm): cell for cell in summarise(rows)}
     for name, algorithm in product(sets, algorithms):  # what was not run has the paper's cell alone
         cells.setdefault((name, algorithm), _cell(name, algorithm, [], {}))
-    columns, grid = auc_table(cells, sets, algorithms)
+    shown = [name for name in algorithms if not name.startswith("exact")]
+    columns = ["set", *shown]
+    grid = [[name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets]
     written = {
         "table": [
             write_text(folder / "table.md", markdown_table(columns, grid) + f"\n\n{legend(cells)}\n"),
-            write_text(folder / "table.csv", _csv(list(cells.values()))),
+            write_text(folder / "table.csv", _csv(cells.values())),
         ]
     }
     figures = draw_all(rows, protocol, folder)
     written["figure"] = [path for figure in figures for path in figure.paths]
-    page = Page("AUC maximisation: the paper's experiments repeated", summary(rows, sets))
-    page.add("Test AUC", Text(legend(cells)), Table(columns, grid), *remarks(cells, sets))
+    results = [row for row in rows if row["kind"] == "result"]
+    done, runs = {row["set"] for row in results}, sum(row["task"] == "score" for row in results)
+    found = f"{runs} trained models on {len(done)} of {len(sets)} data sets, each tested on rows it has not seen."
+    page = Page("AUC maximisation: the paper's experiments repeated", found)
+    page.add("Test AUC", html.paragraph(legend(cells)), html.table(columns, grid), *remarks(cells, sets))
     page.add("Does VRSPAM reach the optimum?", *agreement(rows))
     if figures:
-        page.add("Figures", Grid([Figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures], "large"))
+        drawn = (html.figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures)
+        page.add("Figures", html.grid(drawn, "large"))
     cost = (
         "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. "
         "SPAM, SOLAM and OPAUC count two per epoch: the steps, and the evaluation of the objective for the curve and "
@@ -215,15 +210,17 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
         "these evaluations, without the time for class means and covariances before the first step (for exact: the "
         "whole fit); the code was compiled beforehand."
     )
-    page.add("Passes and seconds", Text(cost), Table(*cost_table(cells, sets, algorithms)))
-    page.add("Protocol", Facts(protocol_facts(protocol, rows)), Table(*algorithm_table(ways)))
-    page.add("Data", Table(*data_table(ways)))
-    page.add("Versions and machine", *(Facts(machine) for machine in unique([way["machine"] for way in ways])))
+    page.add("Passes and seconds", html.paragraph(cost), html.table(*cost_table(cells, sets, algorithms)))
+    page.add("Protocol", html.facts(protocol_facts(protocol, rows)), html.table(*algorithm_table(ways)))
+    page.add("Data", html.table(*data_table(ways)))
+    page.add("Versions and machine", *(html.facts(machine) for machine in unique([way["machine"] for way in ways])))
     problems = [
-        f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}" for row in failures(rows)
+        f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}"
+        for row in rows
+        if row["kind"] == "failed"
     ] + [f"{path.name} cannot be read; run the same command again" for path in unreadable]
     if problems:
-        page.add("What failed", Bullets(problems))
+        page.add("What failed", html.bullets(problems))
     written["report"] = [page.write(folder / "report.html")]
     return written
 
@@ -232,31 +229,22 @@ def legend(cells: Cells) -> str:
     """What stands in the table of AUCs, and what its marks mean, as far as they occur."""
     marks = {cell.mark for cell in cells.values()}
     paper = "; then the paper's cell" if any(cell.paper for cell in cells.values()) else ""
-    words = [
+    words = (
         f"Each cell: our mean ± standard deviation over runs; then the exact optimum with the same penalties{paper}."
-    ]
+    )
     if "above" in marks:
-        words.append(
-            f"{MARKS['above']}: the paper's cell lies above what any penalty of its grid gives, even one chosen by "
+        words += (
+            f" {MARKS['above']}: the paper's cell lies above what any penalty of its grid gives, even one chosen by "
             "looking at the test part."
         )
     if "below" in marks:
-        words.append(f"{MARKS['below']}: it lies below the minimiser of its own objective.")
+        words += f" {MARKS['below']}: it lies below the minimiser of its own objective."
     if marks & set(MARKS):
-        words.append(
-            "A cell is marked only where the two means differ by more than twice the standard error of their "
+        words += (
+            " A cell is marked only where the two means differ by more than twice the standard error of their "
             f"difference and by more than {AGREEMENT:g}."
         )
-    return " ".join(words)
-
-
-def auc_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
-    """Return the table of our results, the optimum and the paper, with a row for each set."""
-    shown = [name for name in algorithms if not name.startswith("exact")]
-    rows: list[list[Cell | str]] = [
-        [name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets
-    ]
-    return ["set", *shown], rows
+    return words
 
 
 def _table_cell(cell: CellResult) -> Cell:
@@ -269,18 +257,16 @@ def _table_cell(cell: CellResult) -> Cell:
     return Cell(str(cell.ours), cell.ours.mean, note, cell.mark)
 
 
-def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
+def remarks(cells: Cells, sets: Sequence[str]) -> list[Html]:
     """Return the reasons why cells are marked, and notes about the paper's cells."""
-    marked = [cell for cell in cells.values() if cell.mark and cell.set in sets]
-    remarks = [
-        f"{MARKS[cell.mark]} {cell.set}, {cell.algorithm}: paper {format_auc(cell.paper.mean)}; {cell.reason}."
-        for cell in marked
-        if cell.paper
-    ]
-    missing = [name for name in sets if all(cell.ours is None for key, cell in cells.items() if key[0] == name)]
     notes = [
-        f"{name}: no results (its data were not available, or its runs failed or have not run yet)." for name in missing
+        f"{MARKS[cell.mark]} {cell.set}, {cell.algorithm}: paper {format_auc(cell.paper.mean)}; {cell.reason}."
+        for cell in cells.values()
+        if cell.mark and cell.paper
     ]
+    for name in sets:
+        if all(cell.ours is None for key, cell in cells.items() if key[0] == name):
+            notes.append(f"{name}: no results (its data were not available, or its runs failed or have not run yet).")
     if any((name, "OPAUC") in paper_cells() for name in sets):
         notes.append(
             "The paper took its SPAM, SOLAM and OPAUC cells from Natole, Ying and Lyu (2018) and did not run those "
@@ -291,57 +277,56 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
             "w8a: in the 64,700 rows of the paper (w8a and w8a.t) the 14,951 rows of w8a.t occur twice, so a test part "
             "holds rows that were trained on; w8a-clean holds each row once."
         )
-    return [Bullets(remarks + notes)] if remarks or notes else []
+    return [html.bullets(notes)] if notes else []
 
 
 def describe_agreement(rows: Sequence[Row]) -> str:
     """Say in how many runs VRSPAM reaches the AUC of the exact minimiser."""
-    runs = [row for row in rows if row["kind"] == "result" and row["algorithm"].startswith("VRSPAM")]
-    far = disagreements(rows)
-    if not runs:
+    differences = [
+        _difference(row) for row in rows if row["kind"] == "result" and row["algorithm"].startswith("VRSPAM")
+    ]
+    if not differences:
         return "There are no runs of VRSPAM."
+    runs, worst, far = len(differences), max(differences), len(disagreements(rows))
     if not far:
-        worst = max(abs(row["auc"] - row["auc_exact"]) for row in runs)
         near = f"within {worst:.1e} of" if worst else "equal to"
-        return f"Yes: in all {len(runs)} runs its test AUC is {near} that of the exact minimiser."
+        return f"Yes: in all {runs} runs its test AUC is {near} that of the exact minimiser."
     return (
-        f"In {len(runs) - len(far)} of {len(runs)} runs its test AUC is within {AGREEMENT} of that of the exact "
-        "minimiser with the same penalties."
+        f"In {runs - far} of {runs} runs its test AUC is within {AGREEMENT} of that of the exact minimiser with the "
+        "same penalties."
     )
 
 
-def agreement(rows: Sequence[Row]) -> list[Text | Table]:
+def agreement(rows: Sequence[Row]) -> list[Html]:
     """Say in how many runs VRSPAM reaches the AUC of the exact minimiser, and list the other runs."""
     words, far = describe_agreement(rows), disagreements(rows)
     if not far:
-        return [Text(words)]
+        return [html.paragraph(words)]
     text = f"{words} In the runs below it was further away after its last epoch."
     columns = ["set", "algorithm", "run", "l2", "l1", "AUC", "optimum", "difference", "gap / F(0)", "passes"]
     body = []
     for row in far:
-        start = row["positive_share"] * (1 - row["positive_share"])
-        values = (row["auc"], row["auc_exact"], row["auc"] - row["auc_exact"])
-        body.append(
-            [row["set"], row["algorithm"], Cell(str(row["split"]), row["split"])]
-            + [Cell(f"{row[name]:g}", row[name]) for name in ("l2", "l1")]
-            + [Cell(f"{value:.4f}", value) for value in values]
-            + [Cell(f"{row['gap'] / start:.1e}", row["gap"] / start), Cell(f"{row['passes']:.0f}", row["passes"])]
-        )
-    return [Text(text), Table(columns, body)]
+        gap = row["gap"] / (row["positive_share"] * (1 - row["positive_share"]))
+        shown = [
+            ("d", row["split"]),
+            ("g", row["l2"]),
+            ("g", row["l1"]),
+            (".4f", row["auc"]),
+            (".4f", row["auc_exact"]),
+        ]
+        shown += [(".4f", row["auc"] - row["auc_exact"]), (".1e", gap), (".0f", row["passes"])]
+        body.append([row["set"], row["algorithm"], *(Cell(f"{value:{kind}}", value) for kind, value in shown)])
+    return [html.paragraph(text), html.table(columns, body)]
 
 
 def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
     """Return the table of seconds and passes, with a row for each set."""
-    rows: list[list[Cell | str]] = []
+    rows: list[html.Row] = []
     for name in sets:
         row: list[Cell | str] = [name]
-        for algorithm in algorithms:
-            cell = cells[name, algorithm]
-            if cell.seconds is None:
-                row.append("")
-                continue
+        for cell in (cells[name, algorithm] for algorithm in algorithms):
             passes = f"{cell.passes:.0f} passes" if cell.passes is not None else "one pass"
-            row.append(Cell(f"{cell.seconds:.3g} s", cell.seconds, passes))
+            row.append("" if cell.seconds is None else Cell(f"{cell.seconds:.3g} s", cell.seconds, passes))
         rows.append(row)
     return ["set", *algorithms], rows
 
@@ -363,7 +348,7 @@ def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
 
 def algorithm_table(ways: Sequence[Way]) -> TableParts:
     """Return the table of the algorithms and their parameters."""
-    rows: list[list[Cell | str]] = []
+    rows: list[html.Row] = []
     for algorithm in unique([a for way in ways for a in way["protocol"]["algorithms"]]):
         parameters = ", ".join(f"{name}={value}" for name, value in algorithm["parameters"])
         tune = algorithm["tune"]
@@ -374,7 +359,7 @@ def algorithm_table(ways: Sequence[Way]) -> TableParts:
 
 def data_table(ways: Sequence[Way]) -> TableParts:
     """Return the table of the data sets and their hashes."""
-    rows: list[list[Cell | str]] = []
+    rows: list[html.Row] = []
     for data in unique([way["data"] for way in ways if "data" in way]):
         hashes = " ".join(f"{name} {digest[:16]}…" for name, digest in zip(data["files"], data["sha256"], strict=True))
         share = data["positives"] / data["n"]
@@ -383,40 +368,27 @@ def data_table(ways: Sequence[Way]) -> TableParts:
     return ["set", "what it is", "rows", "features", "positive", "files, sha256 of their text"], rows
 
 
-def summary(rows: Sequence[Row], sets: Sequence[str]) -> str:
-    """Return the first sentence of the page."""
-    done = {row["set"] for row in rows if row["kind"] == "result"}
-    runs = sum(row["kind"] == "result" and row["task"] == "score" for row in rows)
-    return f"{runs} trained models on {len(done)} of {len(sets)} data sets, each tested on rows it has not seen."
-
-
 def unique(values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return each value once, in order of first occurrence."""
     return [value for i, value in enumerate(values) if value not in values[:i]]
 
 
-_CSV_COLUMNS = (
-    "set algorithm mean std runs optimum_mean optimum_std ceiling_mean paper_mean paper_std mark worst_difference "
-    "median_passes median_seconds"
-)
-
-
-def _csv(cells: Sequence[CellResult]) -> str:
+def _csv(cells: Iterable[CellResult]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_CSV_COLUMNS.split())
+    names = (
+        "set algorithm mean std runs optimum_mean optimum_std ceiling_mean paper_mean paper_std mark worst_difference "
+        "median_passes median_seconds"
+    )
+    writer.writerow(names.split())
     for cell in cells:
         ours, optimum, ceiling, paper = cell.ours, cell.optimum, cell.ceiling, cell.paper
         values: list[Any] = [ours and ours.mean, ours and ours.std, ours.runs if ours else 0]
         values += [optimum and optimum.mean, optimum and optimum.std, ceiling and ceiling.mean]
         values += [paper and paper.mean, paper and paper.std, cell.mark, cell.worst, cell.passes, cell.seconds]
-        shown = [f"{value:.6g}" if isinstance(value, float) else value for value in values]
-        writer.writerow([cell.set, cell.algorithm, *("" if value is None else value for value in shown)])
+        shown = [f"{value:.6g}" if isinstance(value, float) else value for value in values]  # None is an empty field
+        writer.writerow([cell.set, cell.algorithm, *shown])
     return text.getvalue()
-
-
-def _names(ways: Sequence[dict[str, Any]]) -> list[str]:
-    return [algorithm["name"] for way in ways for algorithm in way["protocol"]["algorithms"]]
 
 
 def _ordered(found: Sequence[str], order: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The rates of VRSPAM and SPAM: functions of the numbers M, p, l2, step, inner_steps, theta, epsilon, n and `noise`.
+"""The rates of VRSPAM and SPAM as formulas; `_SYMBOLS` is the glossary of their parameters.
 
 The paper's section 4 (convergence) proves them; `vrspam.theory` explains `noise`, and docs/theory.md derives each.
 """
@@ -6,27 +6,57 @@ The paper's section 4 (convergence) proves them; `vrspam.theory` explains `noise
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from inspect import cleandoc, signature
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+_SYMBOLS = {
+    "M": "float\n    The largest norm of a row.",
+    "p": "float in (0, 1)\n    The share of positives.",
+    "n": "int\n    Rows.",
+    "l2": "float\n    Positive: the strong convexity, the paper's β.",
+    "step": "float\n    The step size η, below `step_bound`.",
+    "theta": "float in (0, 1)\n    θ, the step size as a fraction of `step_bound`.",
+    "inner_steps": "int\n    Inner steps of an epoch, the paper's m.",
+    "epochs": "int, default=1\n    Epochs, the paper's s.",
+    "noise": "float\n    Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.",
+    "epsilon": "float\n    The target ε: for `epochs` a fraction in (0, 1) of the squared distance at the start.",
+    "error": "float\n    ‖w - w*‖², the squared distance of the point to the optimum.",
+    "anchor_error": "float\n    ‖w̃ - w*‖², that of the anchor.",
+    "initial_error": "float\n    ‖w_1 - w*‖², that of the start.",
+    "t": "int, float or array\n    The iteration, from 1 on.",
+    "start": "int\n    t₀, from `spam_start`.",
+    "start_error": "float\n    A bound e_{t₀} on the squared distance to the optimum at t₀.",
+    "log_start_error": "float\n    The logarithm of that bound, from `spam_log_start_error`.",
+    "gradient_variance": "float\n    σ*², from `gradient_variance` or `gradient_variance_bound`.",
+    "X": "array or sparse matrix (n, d)\n    The rows.",
+    "positive": "boolean array of n\n    Which rows are positive.",
+    "coef": "array of d\n    The point w.",
+}
+Formula = TypeVar("Formula", bound=Callable[..., Any])
 
+
+def formula(function: Formula) -> Formula:
+    """Write the sections of a docstring: the parameters from the glossary, what comes back, the example."""
+    told, mark, example = cleandoc(function.__doc__ or "").partition(">>> ")
+    found = signature(function)
+    symbols = "\n".join(f"{name} : {_SYMBOLS[name]}" for name in found.parameters)
+    parts = {"Parameters": symbols, "Returns": found.return_annotation, "Examples": mark + example}
+    sections = (f"{name}\n{'-' * len(name)}\n{text}\n" for name, text in parts.items())
+    function.__doc__ = "\n".join([told.rstrip() + "\n", *sections])
+    return function
+
+
+# ---- bounds on the Lipschitz constants L_i of the stochastic gradients
+
+
+@formula
 def lipschitz_printed(M: float) -> float:
     """The paper's bound 8M² on the Lipschitz constant of a stochastic gradient, for rows of norm at most M.
 
-    Parameters
-    ----------
-    M : float
-        The largest norm of a row.
-
-    Returns
-    -------
-    float
-        8M².
-
-    Examples
-    --------
     >>> from vrspam.theory import lipschitz_printed
     >>> lipschitz_printed(2.0)
     32.0
@@ -34,23 +64,12 @@ def lipschitz_printed(M: float) -> float:
     return 8.0 * M * M
 
 
+@formula
 def lipschitz_bound(M: float, p: float) -> float:
-    """4M²·max(p, 1-p): the sharp bound, attained when all rows of a class are at one point, M or -M.
+    """4M²·max(p, 1-p): the sharp bound, at most half of the paper's.
 
-    Parameters
-    ----------
-    M : float
-        The largest norm of a row.
-    p : float in (0, 1)
-        The share of positives.
+    It is attained when all rows of a class are at one point, M or -M.
 
-    Returns
-    -------
-    float
-        At most half of `lipschitz_printed`.
-
-    Examples
-    --------
     >>> from vrspam.theory import lipschitz_bound
     >>> lipschitz_bound(2.0, 0.25)
     12.0
@@ -58,21 +77,10 @@ def lipschitz_bound(M: float, p: float) -> float:
     return 4.0 * M * M * max(p, 1.0 - p)
 
 
+@formula
 def noise_printed(M: float) -> float:
-    """The paper's 2(8M²)² = 128M⁴.
+    """The paper's 2(8M²)² = 128M⁴, for the parameter `noise` of the other functions.
 
-    Parameters
-    ----------
-    M : float
-        The largest norm of a row.
-
-    Returns
-    -------
-    float
-        For the parameter `noise` of the other functions.
-
-    Examples
-    --------
     >>> from vrspam.theory import noise_printed
     >>> noise_printed(1.0)
     128.0
@@ -80,23 +88,12 @@ def noise_printed(M: float) -> float:
     return 2.0 * lipschitz_printed(M) ** 2
 
 
+@formula
 def noise_bound(M: float, p: float) -> float:
-    """2·E[L_i²] ≤ 32M⁴p(1-p): positive rows, a share p of the draws, have L_i ≤ 4M²(1-p), negative rows L_i ≤ 4M²p.
+    """2·E[L_i²] ≤ 32M⁴p(1-p), at most a sixteenth of the paper's.
 
-    Parameters
-    ----------
-    M : float
-        The largest norm of a row.
-    p : float in (0, 1)
-        The share of positives.
+    Positive rows, a share p of the draws, have L_i ≤ 4M²(1-p), negative rows L_i ≤ 4M²p.
 
-    Returns
-    -------
-    float
-        At most a sixteenth of `noise_printed`.
-
-    Examples
-    --------
     >>> from vrspam.theory import noise_bound
     >>> noise_bound(1.0, 0.5)
     8.0
@@ -104,23 +101,13 @@ def noise_bound(M: float, p: float) -> float:
     return 32.0 * (M * M) ** 2 * p * (1.0 - p)
 
 
+# ---- VRSPAM: Theorem 1 and its complexity
+
+
+@formula
 def step_bound(l2: float, noise: float) -> float:
-    """l2/noise: with a smaller step size every epoch is a contraction; `theta` is the step as a fraction of this bound.
+    """The largest proven step, l2/noise: with a smaller one every epoch is a contraction.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-
-    Returns
-    -------
-    float
-        The largest proven step.
-
-    Examples
-    --------
     >>> from vrspam.theory import noise_printed, step_bound
     >>> step_bound(0.5, noise_printed(1.0))
     0.00390625
@@ -129,25 +116,10 @@ def step_bound(l2: float, noise: float) -> float:
     return l2 / noise
 
 
+@formula
 def step_constants(l2: float, step: float, noise: float) -> tuple[float, float]:
-    """C and D of the recursion e_{t+1} ≤ C e_t + D ẽ of one inner step.
+    """(C, D) of the recursion e_{t+1} ≤ C e_t + D ẽ of one inner step.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    step : float
-        The step size η, below `step_bound`.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-
-    Returns
-    -------
-    tuple of two floats
-        (C, D).
-
-    Examples
-    --------
     >>> from vrspam.theory import step_constants
     >>> step_constants(1.0, 1.0, 2.0)
     (0.75, 0.5)
@@ -156,27 +128,12 @@ def step_constants(l2: float, step: float, noise: float) -> tuple[float, float]:
     return (1.0 + noise * step**2) / shrink, noise * step**2 / shrink
 
 
+@formula
 def contraction(l2: float, step: float, inner_steps: float, noise: float) -> float:
-    """α of one epoch: C^m + D(1-C^m)/(1-C), the recursion iterated m = `inner_steps` times from e_0 = ẽ.
+    """α: an epoch multiplies the expected squared distance to the optimum by at most this.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    step : float
-        The step size η, below `step_bound`.
-    inner_steps : int
-        Inner steps of an epoch, the paper's m.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    It is C^m + D(1-C^m)/(1-C), the recursion iterated m = `inner_steps` times from e_0 = ẽ.
 
-    Returns
-    -------
-    float
-        α: an epoch multiplies the expected squared distance to the optimum by at most this.
-
-    Examples
-    --------
     >>> from vrspam.theory import contraction, step_bound
     >>> round(contraction(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
     0.962111
@@ -184,27 +141,10 @@ def contraction(l2: float, step: float, inner_steps: float, noise: float) -> flo
     return 1.0 - _progress(l2, step, inner_steps, noise)
 
 
+@formula
 def contraction_printed(l2: float, step: float, inner_steps: float, noise: float) -> float:
     """α as the paper prints it, with one factor C too many: C^m + DC(1-C^m)/(1-C). It is smaller than the correct α.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    step : float
-        The step size η, below `step_bound`.
-    inner_steps : int
-        Inner steps of an epoch, the paper's m.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-
-    Returns
-    -------
-    float
-        The paper's α.
-
-    Examples
-    --------
     >>> from vrspam.theory import contraction_printed, step_bound
     >>> round(contraction_printed(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
     0.961785
@@ -213,25 +153,10 @@ def contraction_printed(l2: float, step: float, inner_steps: float, noise: float
     return contraction(l2, step, inner_steps, noise) - D * (1.0 - C) * _power_sum(l2, step, inner_steps, noise)
 
 
+@formula
 def contraction_limit(l2: float, theta: float, noise: float) -> float:
-    """The limit of α for long epochs with step θ·l2/noise: θ/(2 - θ + x), x = θ·l2²/noise.
+    """The limit of α for long epochs with step θ·l2/noise: θ/(2 - θ + x) < 1, with x = θ·l2²/noise.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    theta : float in (0, 1)
-        The step size as a fraction of `step_bound`.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-
-    Returns
-    -------
-    float
-        Below 1 for every θ in (0, 1).
-
-    Examples
-    --------
     >>> from vrspam.theory import contraction_limit
     >>> round(contraction_limit(0.5, 0.9, 128.0), 4)
     0.8169
@@ -239,25 +164,10 @@ def contraction_limit(l2: float, theta: float, noise: float) -> float:
     return theta / (2.0 - theta + theta * l2**2 / noise)
 
 
+@formula
 def inner_steps(l2: float, theta: float, noise: float) -> int:
-    """m = ⌈2 log θ / log E⌉, E = 1/(1 + θ·l2²/noise), so that C^m < E^m ≤ θ².
+    """m = ⌈2 log θ / log E⌉ with E = 1/(1 + θ·l2²/noise), so that C^m < E^m ≤ θ².
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    theta : float in (0, 1)
-        The step size as a fraction of `step_bound`.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-
-    Returns
-    -------
-    int
-        m.
-
-    Examples
-    --------
     >>> from vrspam.theory import inner_steps
     >>> inner_steps(0.5, 0.9, 128.0)
     120
@@ -267,29 +177,10 @@ def inner_steps(l2: float, theta: float, noise: float) -> int:
     return math.ceil(-2.0 * math.log(theta) / math.log1p(theta * l2**2 / noise))
 
 
+@formula
 def epochs(l2: float, step: float, inner_steps: float, noise: float, epsilon: float) -> int:
-    """Least s with α^s ≤ ε, so that E‖w̃_s - w*‖² ≤ ε·‖w_0 - w*‖².
+    """The least s with α^s ≤ ε, so that E‖w̃_s - w*‖² ≤ ε·‖w_0 - w*‖².
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    step : float
-        The step size η, below `step_bound`.
-    inner_steps : int
-        Inner steps of an epoch, the paper's m.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-    epsilon : float in (0, 1)
-        The target, as a fraction of the squared distance at the start.
-
-    Returns
-    -------
-    int
-        s.
-
-    Examples
-    --------
     >>> from vrspam.theory import epochs, step_bound
     >>> epochs(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0, 1e-6)
     358
@@ -301,25 +192,10 @@ def epochs(l2: float, step: float, inner_steps: float, noise: float, epsilon: fl
     return math.ceil(math.log(epsilon) / math.log1p(-progress))
 
 
+@formula
 def gradient_evaluations(n: int, inner_steps: int, epochs: int = 1) -> int:
-    """(n + 2m) per epoch: one for each row at the anchor, two for each inner step.
+    """Gradients of single rows, (n + 2m) per epoch: one for each row at the anchor, two for each inner step.
 
-    Parameters
-    ----------
-    n : int
-        Rows.
-    inner_steps : int
-        Inner steps of an epoch, the paper's m.
-    epochs : int, default=1
-        Epochs.
-
-    Returns
-    -------
-    int
-        Gradients of single rows.
-
-    Examples
-    --------
     >>> from vrspam.theory import gradient_evaluations
     >>> gradient_evaluations(1000, 120, 358)
     443920
@@ -327,28 +203,13 @@ def gradient_evaluations(n: int, inner_steps: int, epochs: int = 1) -> int:
     return epochs * (n + 2 * inner_steps)
 
 
+@formula
 def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[float, float]:
-    """The paper's two bounds on the SVRG direction v, from error = ‖w-w*‖² and anchor_error = ‖w̃-w*‖².
+    """The paper's two bounds on the SVRG direction v: about the optimum, and on its variance.
 
-    E‖v - ∇f(w*)‖² ≤ noise·(error + anchor_error), and for the variance E‖v - ∇f(w)‖² ≤ noise·(2 error +
-    anchor_error). The first also bounds the variance, since the variance is least around the mean.
+    E‖v - ∇f(w*)‖² ≤ noise·(error + anchor_error), and E‖v - ∇f(w)‖² ≤ noise·(2 error + anchor_error). The first also
+    bounds the variance, since the variance is least around the mean.
 
-    Parameters
-    ----------
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-    error : float
-        ‖w - w*‖², the squared distance of the point to the optimum.
-    anchor_error : float
-        ‖w̃ - w*‖², that of the anchor.
-
-    Returns
-    -------
-    tuple of two floats
-        The bound about the optimum, and that of the variance.
-
-    Examples
-    --------
     >>> from vrspam.theory import variance_bounds
     >>> variance_bounds(8.0, 1.0, 0.5)
     (12.0, 20.0)
@@ -356,23 +217,10 @@ def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[fl
     return noise * (error + anchor_error), noise * (2.0 * error + anchor_error)
 
 
+@formula
 def solution_bound(l2: float, p: float) -> float:
     """p(1-p)/(2 l2): a bound on ‖w*‖², the squared distance from 0 to the optimum, for any rows.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    p : float in (0, 1)
-        The share of positives.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Examples
-    --------
     >>> from vrspam.theory import solution_bound
     >>> solution_bound(0.5, 0.5)
     0.25
@@ -380,23 +228,13 @@ def solution_bound(l2: float, p: float) -> float:
     return p * (1.0 - p) / (2.0 * l2)
 
 
+# ---- SPAM: its rate, which the paper compares with
+
+
+@formula
 def spam_constant(l2: float, noise: float) -> float:
     """C̃ = l2/(1 + l2²/noise)²: for steps η ≤ l2/noise one SPAM step contracts by 1 - C̃η.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-
-    Returns
-    -------
-    float
-        C̃.
-
-    Examples
-    --------
     >>> from vrspam.theory import spam_constant
     >>> round(spam_constant(0.1, 128.0), 6)
     0.099984
@@ -405,25 +243,10 @@ def spam_constant(l2: float, noise: float) -> float:
     return l2 / (1.0 + l2**2 / noise) ** 2
 
 
+@formula
 def spam_step(l2: float, noise: float, t: Any) -> Any:
-    """SPAM's proven step 1/(C̃(t+1)) at iteration t = 1, 2, ...; t may be an array.
+    """SPAM's proven step η_t = 1/(C̃(t+1)) at iteration t = 1, 2, ...; t may be an array.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-    t : int or array of int
-        The iteration, from 1 on.
-
-    Returns
-    -------
-    float or array
-        η_t.
-
-    Examples
-    --------
     >>> from vrspam.theory import spam_step
     >>> round(spam_step(0.1, 128.0, 9), 4)
     1.0002
@@ -431,23 +254,10 @@ def spam_step(l2: float, noise: float, t: Any) -> Any:
     return 1.0 / (spam_constant(l2, noise) * (t + 1.0))
 
 
+@formula
 def spam_start(l2: float, noise: float) -> int:
     """t₀ = max(2, ⌈1 + (noise + l2²)²/(noise·l2²)⌉): from step t₀ on, SPAM's steps are below l2/noise.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-
-    Returns
-    -------
-    int
-        t₀.
-
-    Examples
-    --------
     >>> from vrspam.theory import spam_start
     >>> spam_start(1.0, 128.0)
     132
@@ -456,25 +266,10 @@ def spam_start(l2: float, noise: float) -> int:
     return max(2, math.ceil(1.0 + noise / l2**2 * (1.0 + l2**2 / noise) ** 2))
 
 
+@formula
 def spam_log_start_error_printed(l2: float, noise: float, gradient_variance: float) -> float:
     """log F, F = 2σ*²/C̃² + exp(noise/C̃²): the paper's bound on E‖w_{t₀} - w*‖², too large for a float.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-    gradient_variance : float
-        σ*², the variance of SPAM's gradient at the optimum: `gradient_variance` or `gradient_variance_bound`.
-
-    Returns
-    -------
-    float
-        The natural logarithm of F.
-
-    Examples
-    --------
     >>> from vrspam.theory import spam_log_start_error_printed
     >>> round(spam_log_start_error_printed(0.1, 128.0, 1.0))
     12804
@@ -484,30 +279,13 @@ def spam_log_start_error_printed(l2: float, noise: float, gradient_variance: flo
     return float(np.logaddexp(first, noise / square))
 
 
+@formula
 def spam_log_start_error(l2: float, noise: float, gradient_variance: float, initial_error: float) -> float:
     """log of exp(noise/C̃²)·(‖w_1 - w*‖² + 2σ*²/C̃²), a correct bound on E‖w_{t₀} - w*‖².
 
     The printed F is a sum where it must be a product, and it leaves out the initial error, so it cannot hold on every
     scale.
 
-    Parameters
-    ----------
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-    gradient_variance : float
-        σ*², the variance of SPAM's gradient at the optimum: `gradient_variance` or `gradient_variance_bound`.
-    initial_error : float
-        ‖w_1 - w*‖², the squared distance of the start to the optimum.
-
-    Returns
-    -------
-    float
-        The natural logarithm of the bound.
-
-    Examples
-    --------
     >>> from vrspam.theory import spam_log_start_error
     >>> round(spam_log_start_error(0.1, 128.0, 1.0, 1.0))
     12809
@@ -516,25 +294,10 @@ def spam_log_start_error(l2: float, noise: float, gradient_variance: float, init
     return noise / square + math.log(initial_error + 2.0 * gradient_variance / square)
 
 
+@formula
 def spam_log_iterations(start: int, log_start_error: float, epsilon: float) -> float:
     """log(t₀F/ε): the logarithm of the order of SPAM's iterations until E‖w_T - w*‖² ≤ ε.
 
-    Parameters
-    ----------
-    start : int
-        t₀, from `spam_start`.
-    log_start_error : float
-        The logarithm of the bound at t₀, from `spam_log_start_error`.
-    epsilon : float
-        The target for E‖w_T - w*‖².
-
-    Returns
-    -------
-    float
-        A natural logarithm.
-
-    Examples
-    --------
     >>> from vrspam.theory import spam_log_iterations
     >>> round(spam_log_iterations(132, 12804.0, 1e-6))
     12823
@@ -542,31 +305,10 @@ def spam_log_iterations(start: int, log_start_error: float, epsilon: float) -> f
     return math.log(start) + log_start_error - math.log(epsilon)
 
 
+@formula
 def spam_rate(t: float, start: int, start_error: float, l2: float, noise: float, gradient_variance: float) -> float:
-    """Bound on E‖w_t - w*‖² for t > t₀: (t₀·e_{t₀} + 2σ*²/C̃²·log(t/t₀)) / t.
+    """The bound (t₀·e_{t₀} + 2σ*²/C̃²·log(t/t₀)) / t on E‖w_t - w*‖², for t > t₀.
 
-    Parameters
-    ----------
-    t : float
-        The iteration, above `start`.
-    start : int
-        t₀, from `spam_start`.
-    start_error : float
-        The bound e_{t₀} on the squared distance at t₀.
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    noise : float
-        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
-    gradient_variance : float
-        σ*², the variance of SPAM's gradient at the optimum: `gradient_variance` or `gradient_variance_bound`.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Examples
-    --------
     >>> from vrspam.theory import spam_rate
     >>> round(spam_rate(10_000, 132, 1.0, 1.0, 128.0, 0.1), 6)
     0.013289
@@ -575,34 +317,15 @@ def spam_rate(t: float, start: int, start_error: float, l2: float, noise: float,
     return (start * start_error + noise_term * math.log(t / start)) / t
 
 
+@formula
 def gradient_variance_bound(M: float, l2: float, p: float) -> float:
     """4p(1-p)M²(1 + 2MR)², R² = p(1-p)/(2 l2): a bound on σ*², the variance of SPAM's gradient at the optimum.
 
-    Parameters
-    ----------
-    M : float
-        The largest norm of a row.
-    l2 : float
-        Positive: the strong convexity, the paper's β.
-    p : float in (0, 1)
-        The share of positives.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Examples
-    --------
     >>> from vrspam.theory import gradient_variance_bound
     >>> gradient_variance_bound(1.0, 0.5, 0.5)
     4.0
     """
     return 4.0 * p * (1.0 - p) * (M * (1.0 + 2.0 * M * math.sqrt(solution_bound(l2, p)))) ** 2
-
-
-def _log_C(l2: float, step: float, noise: float) -> float:
-    return math.log1p(noise * step**2) - 2.0 * math.log1p(step * l2)
 
 
 def _power_sum(l2: float, step: float, inner_steps: float, noise: float) -> float:
@@ -611,7 +334,8 @@ def _power_sum(l2: float, step: float, inner_steps: float, noise: float) -> floa
     one_minus_C = (2.0 * step * l2 + (step * l2) ** 2 - noise * step**2) / (1.0 + step * l2) ** 2
     if one_minus_C <= 0:
         raise ValueError(f"step {step:.3g} does not contract; it must be below l2/noise = {l2 / noise:.3g}.")
-    return -math.expm1(inner_steps * _log_C(l2, step, noise)) / one_minus_C
+    log_C = math.log1p(noise * step**2) - 2.0 * math.log1p(step * l2)
+    return -math.expm1(inner_steps * log_C) / one_minus_C
 
 
 def _progress(l2: float, step: float, inner_steps: float, noise: float) -> float:

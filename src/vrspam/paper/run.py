@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
@@ -53,15 +53,6 @@ class Watcher(Interface):
 
     def message(self, text: str) -> None:
         """A message for the user."""
-
-
-class Unwatched:
-    """Ignores the progress."""
-
-    def start(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing."""
-
-    step = message = start
 
 
 @dataclass
@@ -100,28 +91,30 @@ def run_experiment(
     -------
     Experiment
     """
-    watcher = watcher or Unwatched()
     if n_jobs is not None and n_jobs < 1:
         raise ValueError(f"n_jobs must be at least 1, got {n_jobs}.")
     store = Store(Path(directory) / ROWS)
-    others = store.digests() - {protocol.digest()}
-    if others:
+    if store.digests() - {protocol.digest()}:
         raise ValueError(
             f"{directory} holds results of another protocol (scaling, cv, seed or grid differ): "
             "choose another directory, or remove this one."
         )
     plan = make_plan(protocol)
     done = {run for run in plan if store.done(run, protocol.run_digest(run.algorithm, run.task))}
-    missing = _missing_sets(dict.fromkeys(run.set for run in plan if run not in done), watcher)
+    tell = watcher.message if watcher else lambda text: None
+    missing = _missing_sets(dict.fromkeys(run.set for run in plan if run not in done), tell)
     plan = [run for run in plan if run.set not in missing]
     if missing and (not skip_missing or not plan):
         raise DataError("; ".join(missing.values()))
     for name, reason in missing.items():
-        watcher.message(f"{name} is left out: {reason}")
-    store.remove_leftovers()
+        tell(f"{name} is left out: {reason}")
+    for path in store.directory.glob(".*.part"):  # of a killed process, or if younger than an hour of a running one
+        if time.time() - path.stat().st_mtime > 3600:
+            path.unlink(missing_ok=True)
     done &= set(plan)
     experiment = Experiment(Path(directory), 0, len(done), missing=missing)
-    watcher.start([run for run in plan if run not in done], len(done))
+    if watcher:
+        watcher.start([run for run in plan if run not in done], len(done))
     work = Worker(protocol, str(store.directory))
     for outcome in run_all(plan, partial(needs, protocol=protocol), work, done, n_jobs):
         experiment.done += 1
@@ -129,17 +122,18 @@ def run_experiment(
             experiment.failed.append(outcome)
         if outcome.message == WORKER_DIED:  # the dead worker could not store this itself
             store.write_failure(outcome.run, outcome.message, about(outcome.run, protocol, data=False))
-        watcher.step(outcome)
+        if watcher:
+            watcher.step(outcome)
     return experiment
 
 
-def _missing_sets(names: Iterable[str], watcher: Watcher) -> dict[str, str]:
+def _missing_sets(names: Iterable[str], tell: Callable[[str], None]) -> dict[str, str]:
     """Download the sets that are not on this machine; return the sets that are unavailable or damaged, and why."""
     where = {row["name"]: row["where"] for row in available()}
     missing = {}
     for name in names:
         if where[name] == "download":
-            watcher.message(f"{name} is not on this machine: downloading it")
+            tell(f"{name} is not on this machine: downloading it")
         try:
             load(name)
         except DataError as error:
@@ -171,24 +165,21 @@ class Worker:
         store = Store(self.directory)
         start = time.perf_counter()
         try:
-            rows = self._rows(run, store)
+            needed: list[Row] = []
+            for other in needs(run, self.protocol):
+                found = store.read(other)
+                if found is None or found[0]["kind"] == "failed":
+                    raise RuntimeError(f"it needs {other.key}, which failed")
+                needed += found
+            with blas_threads(1), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the rows hold the gap
+                rows = TASKS[run.task](run, self.protocol, needed)
             store.write(run, rows, about(run, self.protocol))
         except Exception as error:  # of any kind: the other runs go on, and the failure is stored
             message = f"{type(error).__name__}: {error}"
             store.write_failure(run, message, about(run, self.protocol, data=False))
             return Outcome(run, message, None, time.perf_counter() - start)
         return Outcome(run, "", rows[0].get("auc"), time.perf_counter() - start)
-
-    def _rows(self, run: Run, store: Store) -> list[Row]:
-        needed: list[Row] = []
-        for other in needs(run, self.protocol):
-            rows = store.read(other)
-            if rows is None or rows[0]["kind"] == "failed":
-                raise RuntimeError(f"it needs {other.key}, which failed")
-            needed += rows
-        with blas_threads(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the rows hold the gap
-            return TASKS[run.task](run, self.protocol, needed)
 
 
 def run_all(
@@ -301,23 +292,18 @@ def about(run: Run, protocol: Protocol, data: bool = True) -> dict[str, Any]:
 @cache
 def _machine() -> dict[str, str]:
     packages = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
+    processor = platform.processor()
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = (line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+        processor = next(names, processor)
     return {
         "vrspam": __version__,
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
+        "processor": processor,
         "cores": str(os.cpu_count()),
     }
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-        return names[0] if names else platform.processor()
-    except OSError:
-        return platform.processor()
 
 
 _STRINGS = "set task algorithm version kind variant tuned message"
@@ -359,7 +345,10 @@ class Store:
         if unknown:
             raise KeyError(f"rows have fields that the store does not know: {sorted(unknown)}")
         schema = SCHEMA.with_metadata({_ABOUT: json.dumps(about)})
-        table = pa.Table.from_pylist([_without_nan(row) | key for row in rows], schema=schema)
+        stored = [  # without NaN, so that equal rows compare equal
+            {name: None if value != value else value for name, value in row.items()} | key for row in rows
+        ]
+        table = pa.Table.from_pylist(stored, schema=schema)
         self.directory.mkdir(parents=True, exist_ok=True)
         with replacing(self.path(run)) as temporary, temporary.open("wb") as file:
             pq.write_table(table, file, write_page_checksum=True)
@@ -383,16 +372,10 @@ class Store:
         rows, about = found
         return _run_of(rows[0]) == run and rows[0]["kind"] != "failed" and about.get("run_digest") == run_digest
 
-    def remove_leftovers(self) -> None:
-        """Delete incomplete files of killed processes; a file younger than an hour may belong to a running process."""
-        for path in self.directory.glob(".*.part"):
-            if time.time() - path.stat().st_mtime > 3600:
-                path.unlink(missing_ok=True)
-
     def digests(self) -> set[str]:
         """Return the digests of the protocols of all files of this version."""
-        found = (_read_about(path) for path in sorted(self.directory.glob(f"*.v{self.version}.parquet")))
-        return {about["digest"] for about in found if about}
+        found = (_read(path, rows=False) for path in self.directory.glob(f"*.v{self.version}.parquet"))
+        return {file[1]["digest"] for file in found if file}
 
 
 def read_all(directory: str | os.PathLike[str]) -> tuple[list[Row], list[dict[str, Any]], list[Path]]:
@@ -408,7 +391,8 @@ def read_all(directory: str | os.PathLike[str]) -> tuple[list[Row], list[dict[st
             unreadable.append(path)
             continue
         rows, about = found
-        run, version = _run_of(rows[0]), _version_key(rows[0]["version"])
+        run, parts = _run_of(rows[0]), rows[0]["version"].split(".")
+        version = tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in parts)
         if run not in newest or version > newest[run][0]:
             newest[run] = (version, rows, about)
     rows = [row for run in sorted(newest) for row in newest[run][1]]
@@ -416,30 +400,16 @@ def read_all(directory: str | os.PathLike[str]) -> tuple[list[Row], list[dict[st
     return rows, list(ways.values()), unreadable
 
 
-def _read(path: Path) -> tuple[list[Row], dict[str, Any]] | None:
+def _read(path: Path, rows: bool = True) -> tuple[list[Row], dict[str, Any]] | None:
+    """The rows of a file, unless they are not asked for, and how they were computed; None if it is damaged."""
     try:
+        if not rows:
+            return [], json.loads(pq.read_schema(path).metadata[_ABOUT])
         table = pq.read_table(path, page_checksum_verification=True, memory_map=False, partitioning=None)
-        about = json.loads(table.schema.metadata[_ABOUT])
-        return table.select(SCHEMA.names).to_pylist(), about
+        return table.select(SCHEMA.names).to_pylist(), json.loads(table.schema.metadata[_ABOUT])
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         return None
-
-
-def _read_about(path: Path) -> dict[str, Any] | None:
-    try:
-        return json.loads(pq.read_schema(path).metadata[_ABOUT])
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
-        return None
-
-
-def _without_nan(row: Row) -> Row:
-    """Replace NaN by None, so that equal rows compare equal."""
-    return {name: None if isinstance(value, float) and value != value else value for name, value in row.items()}
 
 
 def _run_of(row: Row) -> Run:
     return Run(row["set"], row["algorithm"], row["split"], row["seed"], row["task"])
-
-
-def _version_key(version: str) -> tuple[int, ...]:
-    return tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in version.split("."))

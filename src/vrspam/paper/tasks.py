@@ -82,14 +82,12 @@ class TrainTestSplit:
         return self._optima[l2, l1]
 
 
-@lru_cache(maxsize=1)
-def _prepare(name: str, seed: int, test_share: float, scaling: str) -> TrainTestSplit:
-    return TrainTestSplit(name, seed, test_share, scaling)
+_most_recent = lru_cache(maxsize=1)(TrainTestSplit)  # runs of one split follow each other
 
 
 def prepare(run: Run, protocol: Protocol) -> TrainTestSplit:
-    """Return the data of a run; the most recent ones stay in memory, because runs of one split follow each other."""
-    return _prepare(run.set, run.seed, protocol.test_share, protocol.scaling)
+    """Return the data of a run; the most recent ones stay in memory."""
+    return _most_recent(run.set, run.seed, protocol.test_share, protocol.scaling)
 
 
 def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | None = None, **changes: Any):

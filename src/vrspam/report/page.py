@@ -1,8 +1,8 @@
 """The blocks of a page, and the page.
 
-A page is a list of sections, and a section is a list of blocks: text, a table, a picture, a list of facts. The page
-makes no network request (its content security policy forbids it, and allows only its own script and style), prints
-well, and can be read on a phone, in the dark, by keyboard and by a screen reader.
+A page is a list of sections, and a section is a list of blocks: text, a table, a picture, a list of facts, each made by
+a function of this module. The page makes no network request (its content security policy forbids it, and allows only
+its own script and style), prints well, and can be read on a phone, in the dark, by keyboard and by a screen reader.
 """
 
 from __future__ import annotations
@@ -18,27 +18,21 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, NewType
 
 import numpy as np
 
 from vrspam._utils.atomic import write_text
 from vrspam._utils.texts import percent, short_between
 
+Html = NewType("Html", str)  # a text in which names and values are escaped
+
 #: The attribute of elements whose numbers the page writes as the reader's browser does (0,83 in German). Such an
 #: element must hold no names from a file.
 NUMBERS = " data-numbers"
 
 
-class Block(Protocol):
-    """A part of a section."""
-
-    def html(self) -> str:
-        """The block as HTML."""
-
-
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One cell of a table.
 
     Attributes
@@ -58,61 +52,43 @@ class Cell:
     mark: str = ""
 
 
-@dataclass(frozen=True)
-class Table:
+Row = Sequence[Cell | str]
+
+
+def table(columns: Sequence[str], rows: Iterable[Row], caption: str = "") -> Html:
     """A table that the reader can sort by clicking on a heading."""
+    cells = [[Cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    head = body = ""
+    for place, name in enumerate(columns):
+        sorts = [row[place].sort for row in cells if row[place].text not in ("", "–")]
+        side = ' class="number"' if sorts and None not in sorts else ""  # above numbers at the right
+        head += f'<th scope="col" aria-sort="none"{side}><button type="button">{escape(name)}</button></th>'
+    for row in cells:
+        body += "<tr>"
+        for cell in row:
+            attributes = "" if cell.sort is None else f' data-sort="{cell.sort!r}" class="number"{NUMBERS}'
+            lines = [escape(cell.text), *(f"<small>{escape(line)}</small>" for line in cell.note.splitlines())]
+            if cell.mark:
+                lines[-1] = f'<span class="{escape(cell.mark)}">{lines[-1]}</span>'
+            body += f"<td{attributes}>{''.join(lines)}</td>"
+        body += "</tr>"
+    above = f"<caption><span>{escape(caption)}</span></caption>" if caption else ""
+    name = escape(caption or f"Table: {', '.join(columns)}")
+    return Html(
+        f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table class="sortable">{above}'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Cell | str]]
-    caption: str = ""
 
-    def html(self) -> str:
-        head = ""
-        for place, name in enumerate(self.columns):
-            cells = [row[place] for row in self.rows if row[place] not in ("", "–")]
-            numbers = bool(cells) and all(isinstance(cell, Cell) and cell.sort is not None for cell in cells)
-            side = ' class="number"' if numbers else ""  # above numbers at the right
-            head += f'<th scope="col" aria-sort="none"{side}><button type="button">{escape(name)}</button></th>'
-        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self.rows)
-        caption = f"<caption><span>{escape(self.caption)}</span></caption>" if self.caption else ""
-        name = escape(self.caption or f"Table: {', '.join(self.columns)}")
-        return (
-            f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table class="sortable">{caption}'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
-
-
-@dataclass(frozen=True)
-class Figure:
+def figure(path: Path, caption: str, alt: str) -> Html:
     """A figure (an SVG or PNG file) inside the page, with a description in words."""
-
-    path: Path
-    caption: str
-    alt: str
-    narrow: bool = False  # fits on a phone, where wider figures are shown larger than the screen
-
-    def html(self) -> str:
-        figure = '<figure class="narrow">' if self.narrow else "<figure>"
-        kind = {".svg": "image/svg+xml", ".png": "image/png"}[self.path.suffix]
-        data = base64.b64encode(self.path.read_bytes()).decode()
-        return (
-            f'{figure}<div class="wide" tabindex="0" role="region" aria-label="{escape(self.alt)}">'
-            f'<img src="data:{kind};base64,{data}" alt="{escape(self.alt)}">'
-            f"</div><figcaption>{escape(self.caption)}</figcaption></figure>"
-        )
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A picture that was drawn as SVG (`vrspam.report.pictures`), with a title above and a remark below."""
-
-    title: str
-    svg: str
-    remark: str = ""
-
-    def html(self) -> str:
-        below = f'<p class="remark">{escape(self.remark)}</p>' if self.remark else ""
-        return f"<figure><figcaption><bdi>{escape(self.title)}</bdi></figcaption>{self.svg}{below}</figure>"
+    kind = {".svg": "image/svg+xml", ".png": "image/png"}[path.suffix]
+    data = base64.b64encode(path.read_bytes()).decode()
+    return Html(
+        f'<figure><div class="wide" tabindex="0" role="region" aria-label="{escape(alt)}">'
+        f'<img src="data:{kind};base64,{data}" alt="{escape(alt)}">'
+        f"</div><figcaption>{escape(caption)}</figcaption></figure>"
+    )
 
 
 def _with_options(text: str) -> str:
@@ -120,139 +96,71 @@ def _with_options(text: str) -> str:
     return re.sub(r"--[a-z][a-z-]*", r"<code>\g<0></code>", escape(text))
 
 
-@dataclass(frozen=True)
-class Text:
-    """A paragraph; `soft` is for remarks, `numbers` are written as the reader's browser writes them."""
+def paragraph(text: str, *, soft: bool = False, numbers: bool = False, code: str = "") -> Html:
+    """A paragraph, and a command to be copied below it.
 
-    text: str
-    soft: bool = False
-    numbers: bool = False
-
-    def html(self) -> str:
-        soft = ' class="remark"' if self.soft else ""
-        return f"<p{soft}{NUMBERS if self.numbers else ''}>{_with_options(self.text)}</p>"
+    `soft` is for remarks, `numbers` are written as the reader's browser writes them.
+    """
+    copied = f'<pre tabindex="0"><code>{escape(code)}</code></pre>' if code else ""
+    remark = ' class="remark"' if soft else ""
+    return Html(f"<p{remark}{NUMBERS if numbers else ''}>{_with_options(text)}</p>{copied}")
 
 
-@dataclass(frozen=True)
-class Heading:
-    """A heading within a section."""
-
-    text: str
-
-    def html(self) -> str:
-        return f"<h3><bdi>{escape(self.text)}</bdi></h3>"
-
-
-@dataclass(frozen=True)
-class Bullets:
+def bullets(items: Iterable[str]) -> Html:
     """A list of short statements."""
-
-    items: Sequence[str]
-
-    def html(self) -> str:
-        return f"<ul>{''.join(f'<li>{_with_options(item)}</li>' for item in self.items)}</ul>"
+    return Html(f"<ul>{''.join(f'<li>{_with_options(item)}</li>' for item in items)}</ul>")
 
 
-@dataclass(frozen=True)
-class Facts:
+def facts(values: Mapping[str, str], numbers: bool = False) -> Html:
     """Names and values; numbers among the values are written as the reader's browser writes them, if asked for."""
-
-    values: Mapping[str, str]
-    numbers: bool = False
-
-    def html(self) -> str:
-        local = NUMBERS if self.numbers else ""
-        pairs = (
-            f"<div><dt>{escape(key)}</dt><dd{local}>{escape(value)}</dd></div>" for key, value in self.values.items()
-        )
-        return f"<dl>{''.join(pairs)}</dl>"
+    local = NUMBERS if numbers else ""
+    pairs = (f"<div><dt>{escape(key)}</dt><dd{local}>{escape(value)}</dd></div>" for key, value in values.items())
+    return Html(f"<dl>{''.join(pairs)}</dl>")
 
 
-@dataclass(frozen=True)
-class Code:
-    """A command or a program, to be copied."""
-
-    text: str
-
-    def html(self) -> str:
-        return f'<pre tabindex="0"><code>{escape(self.text)}</code></pre>'
-
-
-@dataclass(frozen=True)
-class Alert:
-    """Statements that the reader should not miss."""
-
-    title: str
-    items: Sequence[str]
-
-    def html(self) -> str:
-        title, items = escape(self.title), Bullets(self.items).html()
-        return f'<aside class="alert" aria-label="{title}"><p class="title">{title}</p>{items}</aside>'
-
-
-@dataclass(frozen=True)
-class Grid:
+def grid(blocks: Iterable[Html], least: Literal["medium", "large", "curves", "beside"] = "medium") -> Html:
     """Blocks side by side, as many as there is room for; `least` is their least width."""
-
-    blocks: Sequence[Block]
-    least: Literal["medium", "large", "curves", "beside"] = "medium"
-
-    def html(self) -> str:
-        return f'<div class="grid {escape(self.least)}">{"".join(block.html() for block in self.blocks)}</div>'
+    return Html(f'<div class="grid {least}">{"".join(blocks)}</div>')
 
 
-@dataclass(frozen=True)
-class Cards:
-    """Boxes side by side, each with a heading and blocks."""
-
-    cards: Sequence[tuple[str, Sequence[Block]]]
-
-    def html(self) -> str:
-        found = (
-            f'<article class="card"><h4><bdi>{escape(title)}</bdi></h4>{"".join(b.html() for b in blocks)}</article>'
-            for title, blocks in self.cards
-        )
-        return f'<div class="grid medium">{"".join(found)}</div>'
+def cards(heading: str, boxes: Iterable[tuple[str, Sequence[Html]]]) -> Html:
+    """A heading, and boxes side by side, each with a title and blocks."""
+    found = (
+        Html(f'<article class="card"><h4><bdi>{escape(title)}</bdi></h4>{"".join(blocks)}</article>')
+        for title, blocks in boxes
+    )
+    return Html(f"<h3><bdi>{escape(heading)}</bdi></h3>{grid(found)}")
 
 
-@dataclass(frozen=True)
-class Folded:
+def folded(title: str, *blocks: Html) -> Html:
     """Blocks that are shown when the reader asks for them, and in print."""
-
-    title: str
-    blocks: Sequence[Block]
-
-    def html(self) -> str:
-        inside = "".join(block.html() for block in self.blocks)
-        return f"<details><summary>{escape(self.title)}</summary>{inside}</details>"
+    return Html(f"<details><summary>{escape(title)}</summary>{''.join(blocks)}</details>")
 
 
-@dataclass(frozen=True)
-class Headline:
-    """The first screen of a page: one large number, what it means, and what to worry about."""
-
-    name: str
-    number: str
-    interval: str
-    sentence: str
-    picture: str = ""
-    facts: Mapping[str, str] = field(default_factory=dict)
-    worries: Sequence[str] = ()
-    remark: str = ""
-    alert: str = "What to worry about"
-    quiet: str = "The checks of the data found nothing to worry about."
-
-    def html(self) -> str:
-        worries = Alert(self.alert, self.worries).html()
-        if not self.worries:
-            worries = f'<div class="quiet"><p class="title">{escape(self.alert)}</p><p>{escape(self.quiet)}</p></div>'
-        return (
-            '<div class="headline"><div class="number">'
-            f"<p><span>{escape(self.name)}</span><strong{NUMBERS}>{escape(self.number)}</strong></p>"
-            f'{self.picture}<p class="interval"{NUMBERS}>{escape(self.interval)}</p></div>'
-            f'<div class="meaning"><p class="sentence">{escape(self.sentence)}</p>{Facts(self.facts, True).html()}'
-            f'<p class="remark"{NUMBERS}>{escape(self.remark)}</p></div>{worries}</div>'
-        )
+def headline(
+    name: str,
+    number: str,
+    interval: str,
+    sentence: str,
+    picture: Html,
+    values: Mapping[str, str],
+    worries: Sequence[str],
+    remark: str,
+    alert: str = "What to worry about",
+    quiet: str = "The checks of the data found nothing to worry about.",
+) -> Html:
+    """The first screen of a page: one large number, what it means, and what the reader should not miss."""
+    title = f'<p class="title">{escape(alert)}</p>'
+    noted = f'<div class="quiet">{title}<p>{escape(quiet)}</p></div>'
+    if worries:
+        noted = f'<aside class="alert" aria-label="{escape(alert)}">{title}{bullets(worries)}</aside>'
+    return Html(
+        '<div class="headline"><div class="number">'
+        f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(number)}</strong></p>"
+        f'{picture}<p class="interval"{NUMBERS}>{escape(interval)}</p></div>'
+        f'<div class="meaning"><p class="sentence">{escape(sentence)}</p>{facts(values, True)}'
+        f'<p class="remark"{NUMBERS}>{escape(remark)}</p></div>{noted}</div>'
+    )
 
 
 @dataclass
@@ -262,47 +170,39 @@ class Page:
     Examples
     --------
     >>> page = Page("Scores", "Two models on one set")
-    >>> page.add("Result", Table(["model", "AUC"], [["a", Cell(".91", 0.91)], ["b", Cell(".89", 0.89)]]))
+    >>> page.add("Result", table(["model", "AUC"], [["a", Cell(".91", 0.91)], ["b", Cell(".89", 0.89)]]))
     >>> "<h2>Result</h2>" in page.html()
     True
     """
 
     title: str
     summary: str = ""
-    sections: list[tuple[str, tuple[Block, ...]]] = field(default_factory=list)
-    headline: Headline | None = None
+    sections: list[tuple[str, tuple[Html, ...]]] = field(default_factory=list)
+    headline: Html = Html("")
     data: Mapping[str, Any] = field(default_factory=dict)
 
-    def add(self, heading: str, *blocks: Block) -> None:
+    def add(self, heading: str, *blocks: Html) -> None:
         """Append a section."""
         self.sections.append((heading, blocks))
 
     def html(self) -> str:
         """Return the page as HTML."""
-        links = "".join(
-            f'<a href="#section-{i}">{escape(heading)}</a>' for i, (heading, _) in enumerate(self.sections, 1)
-        )
-        body = "".join(
-            f'<section id="section-{i}"><h2>{escape(heading)}</h2>{"".join(b.html() for b in blocks)}</section>'
-            for i, (heading, blocks) in enumerate(self.sections, 1)
-        )
-        style, script = _file("page.css"), _file("page.js")
-        # what a content security policy calls a text that stands between two tags
-        hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
-        digests = [f"sha256-{text}" for text in hashes]
-        summary = f"<p>{escape(self.summary)}</p>" if self.summary else ""
+        links = body = ""
+        for number, (heading, blocks) in enumerate(self.sections, 1):
+            links += f'<a href="#section-{number}">{escape(heading)}</a>'
+            body += f'<section id="section-{number}"><h2>{escape(heading)}</h2>{"".join(blocks)}</section>'
         parts = {
             "title": escape(self.title),
-            "summary": summary + ("" if self.headline is None else self.headline.html()),
+            "summary": (f"<p>{escape(self.summary)}</p>" if self.summary else "") + self.headline,
             "links": links,
             "body": body,
-            "style": style,
-            "script": script,
-            "style_hash": digests[0],
-            "script_hash": digests[1],
             # "<" cannot end the element that holds the data
             "data": json.dumps(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         }
+        for name, text in (("style", _file("page.css")), ("script", _file("page.js"))):
+            # what a content security policy calls a text that stands between two tags
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            parts |= {name: text, f"{name}_hash": f"sha256-{digest}"}
         return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _file("template.html"))  # values may hold braces
 
     def write(self, path: str | os.PathLike[str]) -> Path:
@@ -315,30 +215,19 @@ def _file(name: str) -> str:
     return files("vrspam.report").joinpath(name).read_text("utf-8")
 
 
-def markdown_table(columns: Iterable[str], rows: Iterable[Sequence[Cell | str]]) -> str:
-    """Return the cells as a Markdown table.
+def markdown_table(columns: Sequence[str], rows: Iterable[Row]) -> str:
+    """The cells as a Markdown table.
 
-    >>> print(markdown_table(["model", "AUC"], [["a", Cell(".91", 0.91)]]))
-    | model | AUC |
+    >>> print(markdown_table(["set", "AUC"], [["a", Cell(".91", 0.91)]]))
+    | set | AUC |
     |---|---|
     | a | .91 |
     """
-    names = list(columns)
-    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     for row in rows:
         texts = [cell if isinstance(cell, str) else ", ".join([cell.text, *cell.note.splitlines()]) for cell in row]
         lines.append(f"| {' | '.join(text.replace('|', '/') for text in texts)} |")
     return "\n".join(lines)
-
-
-def _cell(cell: Cell | str) -> str:
-    if isinstance(cell, str):
-        return f"<td>{escape(cell)}</td>"
-    attributes = "" if cell.sort is None else f' data-sort="{cell.sort!r}" class="number"{NUMBERS}'
-    lines = [escape(cell.text), *(f"<small>{escape(line)}</small>" for line in cell.note.splitlines())]
-    if cell.mark:
-        lines[-1] = f'<span class="{escape(cell.mark)}">{lines[-1]}</span>'
-    return f"<td{attributes}>{''.join(lines)}</td>"
 
 
 FINE = 1.0 / 1500.0  # of the side of a picture, less than half a pixel: how far curves may move between two thresholds
@@ -381,32 +270,24 @@ class Stops:
         return cls(found, hits[kept], alarms[kept], float(hits[0]), float(alarms[0]))
 
     @property
-    def called(self) -> np.ndarray:
-        """Rows that are called positive."""
-        return self.hits + self.alarms
-
-    @property
     def precision(self) -> np.ndarray:
         """Share of positives among the rows that are called positive; NaN where there are none."""
         with np.errstate(invalid="ignore"):
-            return self.hits / self.called
+            return self.hits / (self.hits + self.alarms)
 
-    def youden(self) -> int:
-        """Where sensitivity + specificity is highest."""
-        return int(np.argmax(self.hits / self.positives - self.alarms / self.negatives))
-
-    def cheapest(self, ratio: float) -> int:
-        """Where the cost is least, one missed positive being as bad as `ratio` false alarms."""
+    def best(self, ratio: float | None = None) -> int:
+        """Where sensitivity + specificity is highest, or a miss being as bad as `ratio` alarms, the cost is least."""
+        if ratio is None:
+            return int(np.argmax(self.hits / self.positives - self.alarms / self.negatives))
         return int(np.argmin(self.alarms + ratio * (self.positives - self.hits)))
 
     def data(self) -> dict[str, Any]:
         """What the script of the page needs."""
         sums = [np.round(part, 6).tolist() for part in (self.hits, self.alarms)]
         hits, alarms = ([int(v) if v == int(v) else v for v in part] for part in sums)
-        p = (
-            None if self.probabilities is None else np.round(self.probabilities, 8).tolist()
-        )  # shown to 0.1 %, rounded once
         found: dict[str, Any] = {"thresholds": self.thresholds.tolist(), "hits": hits, "alarms": alarms}
+        # shown to 0.1 %, rounded once
+        p = None if self.probabilities is None else np.round(self.probabilities, 8).tolist()
         return {**found, "positives": self.positives, "negatives": self.negatives, "probabilities": p}
 
 
@@ -449,85 +330,71 @@ def confusion(stops: Stops, place: int) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True)
-class Explorer:
+def explorer(
+    stops: Stops, place: int, names: Mapping[str, str], ratio: float, start: str, pictures: Sequence[Html] = ()
+) -> Html:
     """The slider, the table of right and wrong calls, and their shares.
 
     The slider stands at `place` first, `start` says why. `names` say what rows of both classes have ("sick = yes"),
     `ratio` how many false alarms are as bad as one missed positive; a point moves on the curves of `pictures`.
     """
+    shown = confusion(stops, place)
+    threshold, probability = _value("threshold", f"{float(stops.thresholds[place]):.15g}"), ""
+    if stops.probabilities is not None:
+        probability = f", probability {_value('probability', percent(float(stops.probabilities[place])))}"
+    bar = (
+        '<div class="slider"><label for="threshold">Call a row positive if its score is at least '
+        f'{threshold}{probability}</label><input type="range" id="threshold" min="0" '
+        f'max="{stops.thresholds.size - 1}" step="1" value="{place}" hidden>'
+        '<p class="remark ends" hidden><span>← every row is called</span><span>no row is called →</span></p>'
+        f'<noscript><p class="remark">{escape(start)} With JavaScript a slider moves the threshold.</p>'
+        "</noscript></div>"
+    )
+    counts = [("tp", "right", "found"), ("fn", "wrong", "missed"), ("fp", "wrong", "false alarms")]
+    body = ""
+    for name, css, note in [*counts, ("tn", "right", "left alone")]:
+        if name in ("tp", "fp"):
+            row = escape(names["positive" if name == "tp" else "negative"])
+            body += f'<tr><th scope="row"><bdi dir="ltr">{row}</bdi></th>'
+        text = f"{shown[name]:,.0f}" if shown[name] == int(shown[name]) else f"{shown[name]:,.1f}"
+        body += f'<td class="{css}">{_value(name, text)}<small>{note}</small></td>'
+        body += "</tr>" if name in ("fn", "tn") else ""
+    matrix = (
+        '<table class="confusion"><caption>Right and wrong calls</caption>'
+        '<thead><tr><td></td><th scope="col">called positive</th><th scope="col">not called</th></tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+    calls = f'<div class="calls">{matrix}{_shares(stops, shown, names, ratio)}</div>'
+    return Html(f'<div class="explorer">{bar}{calls}{grid(pictures, "curves")}</div>')
 
-    stops: Stops
-    place: int
-    names: Mapping[str, str]
-    ratio: float
-    start: str
-    pictures: Sequence[Drawing] = ()
 
-    def html(self) -> str:
-        calls = f'<div class="calls">{self._matrix()}{self._shares()}</div>'
-        return f'<div class="explorer">{self._bar()}{calls}{Grid(self.pictures, "curves").html()}</div>'
-
-    def _bar(self) -> str:
-        stops, place = self.stops, self.place
-        threshold = _value("threshold", f"{float(stops.thresholds[place]):.15g}")
-        probability = ""
-        if stops.probabilities is not None:
-            probability = f", probability {_value('probability', percent(float(stops.probabilities[place])))}"
-        return (
-            '<div class="slider"><label for="threshold">Call a row positive if its score is at least '
-            f'{threshold}{probability}</label><input type="range" id="threshold" min="0" '
-            f'max="{stops.thresholds.size - 1}" step="1" value="{place}" hidden>'
-            '<p class="remark ends" hidden><span>← every row is called</span><span>no row is called →</span></p>'
-            f'<noscript><p class="remark">{escape(self.start)} With JavaScript a slider moves the threshold.</p>'
-            "</noscript></div>"
-        )
-
-    def _matrix(self) -> str:
-        shown = confusion(self.stops, self.place)
-        positive, negative = (escape(self.names[side]) for side in ("positive", "negative"))
-
-        def count(name: str, css: str, note: str) -> str:
-            text = f"{shown[name]:,.0f}" if shown[name] == int(shown[name]) else f"{shown[name]:,.1f}"
-            return f'<td class="{css}">{_value(name, text)}<small>{note}</small></td>'
-
-        found = count("tp", "right", "found") + count("fn", "wrong", "missed")
-        others = count("fp", "wrong", "false alarms") + count("tn", "right", "left alone")
-        return (
-            '<table class="confusion"><caption>Right and wrong calls</caption>'
-            '<thead><tr><td></td><th scope="col">called positive</th><th scope="col">not called</th></tr></thead>'
-            f'<tbody><tr><th scope="row"><bdi dir="ltr">{positive}</bdi></th>{found}</tr>'
-            f'<tr><th scope="row"><bdi dir="ltr">{negative}</bdi></th>{others}</tr></tbody></table>'
-        )
-
-    def _shares(self) -> str:
-        shown = confusion(self.stops, self.place)
-        measures = {
-            "sensitivity": ("Sensitivity", "of the rows with {positive} are found"),
-            "specificity": ("Specificity", "of the rows with {negative} are left alone"),
-            "ppv": ("Positive predictive value", "of the rows called have {positive}"),
-            "npv": ("Negative predictive value", "of the rows not called have {negative}"),
-        }
-        tiles = [
-            (title, name, "–" if np.isnan(shown[name]) else percent(shown[name]), words.format_map(self.names))
-            for name, (title, words) in measures.items()
-        ]
-        cost = (shown["fp"] + self.ratio * shown["fn"]) * 1000.0 / (self.stops.positives + self.stops.negatives)
-        tiles.append(("Alerts per 1,000 rows", "alerts", f"{shown['alerts']:.1f}", "rows called positive"))
-        tiles.append(("Cost per 1,000 rows", "cost", f"{cost:,.1f}", "in false alarms"))
-        listed = "".join(
-            f"<div><dt>{title}</dt><dd>{_value(name, text)}"
-            f'<small><bdi dir="ltr">{escape(words)}</bdi></small></dd></div>'
-            for title, name, text, words in tiles
-        )
-        price = (
-            '<p class="price"><label for="cost">One missed row is as bad as</label> '
-            f'<input type="number" id="cost" min="0" step="any" value="{self.ratio:g}" hidden>'
-            f'<span class="without-script">{self.ratio:g}</span> '
-            'false alarms. <button type="button" id="cheapest" hidden>Go to the least cost</button> '
-            '<button type="button" id="youden" hidden>Highest sensitivity + specificity</button></p>'
-        )
-        return f'<div><dl class="tiles">{listed}</dl>{price}</div>'
+def _shares(stops: Stops, shown: Mapping[str, float], names: Mapping[str, str], ratio: float) -> str:
+    """Shares and costs at the threshold as tiles, and where a cost is typed."""
+    measures = {
+        "sensitivity": ("Sensitivity", "of the rows with {positive} are found"),
+        "specificity": ("Specificity", "of the rows with {negative} are left alone"),
+        "ppv": ("Positive predictive value", "of the rows called have {positive}"),
+        "npv": ("Negative predictive value", "of the rows not called have {negative}"),
+    }
+    tiles = [
+        (title, name, "–" if np.isnan(shown[name]) else percent(shown[name]), words.format_map(names))
+        for name, (title, words) in measures.items()
+    ]
+    cost = (shown["fp"] + ratio * shown["fn"]) * 1000.0 / (stops.positives + stops.negatives)
+    tiles.append(("Alerts per 1,000 rows", "alerts", f"{shown['alerts']:.1f}", "rows called positive"))
+    tiles.append(("Cost per 1,000 rows", "cost", f"{cost:,.1f}", "in false alarms"))
+    listed = "".join(
+        f'<div><dt>{title}</dt><dd>{_value(name, text)}<small><bdi dir="ltr">{escape(words)}</bdi></small></dd></div>'
+        for title, name, text, words in tiles
+    )
+    price = (
+        '<p class="price"><label for="cost">One missed row is as bad as</label> '
+        f'<input type="number" id="cost" min="0" step="any" value="{ratio:g}" hidden>'
+        f'<span class="without-script">{ratio:g}</span> '
+        'false alarms. <button type="button" id="cheapest" hidden>Go to the least cost</button> '
+        '<button type="button" id="youden" hidden>Highest sensitivity + specificity</button></p>'
+    )
+    return f'<div><dl class="tiles">{listed}</dl>{price}</div>'
 
 
 def _value(name: str, text: str) -> str:

@@ -37,7 +37,7 @@ from vrspam.model.drawing import (
     plan_column,
     score_edges,
 )
-from vrspam.report.page import NUMBERS, Drawing, Stops
+from vrspam.report.page import NUMBERS, Html, Stops
 
 WIDTH, HEIGHT = 330.0, 270.0
 
@@ -80,72 +80,63 @@ class Frame:
         across = x if isinstance(x, Scale) else Scale(*x)
         return cls(Side(across, left, width - right), Side(Scale(*y), height - bottom, top), width, height)
 
-    def data(self) -> str:
-        """What the script of the page needs to find values under the pointer."""
-        sides = (self.x, self.y)
-        numbers = [f"{v:.10g}" for s in sides for v in (s.scale.low, s.scale.high, s.start, s.stop)]
-        middle = {"linear": "", "log": ' data-log="0"', "symlog": f' data-log="{self.x.scale.middle:.10g}"'}
-        return f'data-frame="{" ".join(numbers)}"' + middle[self.x.scale.kind]
 
+def picture(
+    frame: Frame, marks: Iterable[str], *, label: str, title: str = "", remark: str = "", kind: str = "", part: str = ""
+) -> Html:
+    """The picture, with a title above and a remark below; without both, alone.
 
-def picture(frame: Frame, marks: Iterable[str], *, label: str, kind: str = "", part: str = "") -> str:
-    """The picture; `label` is what a screen reader says of it, `kind` what the script of the page makes of it.
-
-    `part` is the part of a date that values along it are.
+    `label` is what a screen reader says of it, `kind` what the script of the page makes of it, and `part` the part of a
+    date that values along it are.
     """
     size = f'viewBox="0 0 {frame.width:g} {frame.height:g}" width="{1.3 * frame.width:.0f}"'
     broad = ' class="broad"' if frame.width > 400.0 else ""  # larger letters on a phone
     kind = f' data-kind="{escape(kind)}"' if kind else ""
     kind += f' data-part="{escape(part)}"' if part else ""
     spoken = f'role="img" aria-label="{escape(label)}"'
-    return f"<svg {size}{broad} {spoken}{kind} {frame.data()}>{''.join(marks)}</svg>"
+    # what the script needs to find values under the pointer
+    numbers = [f"{v:.10g}" for s in (frame.x, frame.y) for v in (s.scale.low, s.scale.high, s.start, s.stop)]
+    bent = {"linear": "", "log": ' data-log="0"', "symlog": f' data-log="{frame.x.scale.middle:.10g}"'}
+    data = f'data-frame="{" ".join(numbers)}"{bent[frame.x.scale.kind]}'
+    svg = f"<svg {size}{broad} {spoken}{kind} {data}>{''.join(marks)}</svg>"
+    if not (title or remark):
+        return Html(svg)
+    below = f'<p class="remark">{escape(remark)}</p>' if remark else ""
+    return Html(f"<figure><figcaption><bdi>{escape(title)}</bdi></figcaption>{svg}{below}</figure>")
 
 
-def number_axes(frame: Frame, x_label: str, y_label: str, *, ticks: Ticks | None = None, shares: bool = False) -> str:
-    """Both axes of numbers, with lines across the plot area; `shares` are shown in percent."""
-    return x_axis(frame, x_label, ticks=ticks, shares=shares) + y_axis(frame, y_label, shares=shares)
+def axes(frame: Frame, x_label: str, y_label: str = "", *, ticks: Ticks | None = None, percents: str = "") -> str:
+    """Ticks below the plot area (by default round numbers), and beside it if it is named; what they are, along them.
 
-
-def x_axis(frame: Frame, label: str, *, ticks: Ticks | None = None, shares: bool = False) -> str:
-    """Ticks below the plot area, by default round numbers, and what they are."""
-    base, top, scale = frame.y.start, frame.y.stop, frame.x.scale
+    The values of `percents` ("x", "y", "xy") are shares, shown in percent.
+    """
+    left, right, base, top = frame.x.start, frame.x.stop, frame.y.start, frame.y.stop
     if ticks is None:
-        ticks = number_ticks(scale.low, scale.high, room=frame.x.stop - frame.x.start, shares=shares)
+        ticks = number_ticks(frame.x.scale.low, frame.x.scale.high, room=right - left, shares="x" in percents)
     parts = []
-    for tick, text in zip(ticks.places, ticks.labels, strict=True):
-        at = float(frame.x(tick))
+    for tick, text in zip(*ticks, strict=True):
+        at, half = float(frame.x(tick)), text_width(text) / 2
         parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
-        place = within(frame, at, text_width(text))
-        parts.append(f'<text x="{place:.1f}" y="{base + 15:g}" class="middle">{escape(text)}</text>')
-    short = shorten_to_fit([label], len(label), frame.width)[0]
-    middle = within(frame, (frame.x.start + frame.x.stop) / 2, text_width(short))
-    name = words(middle, frame.height - 6.0, short, "middle name", label if short != label else "")
-    return f"<g{NUMBERS}>{''.join(parts)}</g>{name}"
+        parts.append(words(min(max(at, half), frame.width - half), base + 15.0, text, "middle"))
+    if y_label:
+        heights = height_ticks(frame.y.scale.low, frame.y.scale.high, shares="y" in percents)
+        for tick, text in zip(*heights, strict=True):
+            at = float(frame.y(tick))
+            parts.append(f'<path class="grid-line" d="M{left:g} {at:.1f}H{right:g}"/>')
+            parts.append(words(left - 6.0, at + 4.0, text, "end"))
+    name = axis_name(frame, y_label, upright=True) if y_label else ""
+    return f"<g{NUMBERS}>{''.join(parts)}</g>{axis_name(frame, x_label)}{name}"
 
 
-def within(frame: Frame, at: float, width: float) -> float:
-    """The middle of a text that is to stand at a place, moved where it would leave the picture."""
-    return min(max(at, width / 2), frame.width - width / 2)
-
-
-def y_axis(frame: Frame, label: str, *, shares: bool = False) -> str:
-    """Numbers beside the plot area, and along it what they are."""
-    parts = []
-    ticks = height_ticks(frame.y.scale.low, frame.y.scale.high, shares=shares)
-    for tick, text in zip(ticks.places, ticks.labels, strict=True):
-        at = float(frame.y(tick))
-        parts.append(f'<path class="grid-line" d="M{frame.x.start:g} {at:.1f}H{frame.x.stop:g}"/>')
-        parts.append(f'<text x="{frame.x.start - 6:g}" y="{at + 4:.1f}" class="end">{escape(text)}</text>')
-    return f"<g{NUMBERS}>{''.join(parts)}</g>{upright(frame, label)}"
-
-
-def upright(frame: Frame, label: str) -> str:
-    """What an axis beside the plot area is, written along it."""
-    middle, room = (frame.y.start + frame.y.stop) / 2, frame.height - 10.0
+def axis_name(frame: Frame, label: str, upright: bool = False) -> str:
+    """What an axis is, below the plot area or `upright` beside it, moved where it would leave the picture."""
+    side, room = (frame.y, frame.height - 10.0) if upright else (frame.x, frame.width)
     short = shorten_to_fit([label], len(label), room)[0]
-    middle = min(max(middle, text_width(short) / 2 + 4.0), frame.height - text_width(short) / 2 - 4.0)
-    text = words(0.0, 0.0, short, "middle name", label if short != label else "")
-    return f'<g transform="translate(11 {middle:.1f}) rotate(-90)">{text}</g>' if label else ""
+    half = text_width(short) / 2
+    middle = min(max((side.start + side.stop) / 2, half), room - half)
+    if not upright:
+        return words(middle, frame.height - 6.0, short, "middle name", label)
+    return f'<g transform="translate(11 {middle:.1f}) rotate(-90)">{words(0, 0, short, "middle name", label)}</g>'
 
 
 def label_room(names: Sequence[str], most: int = 22) -> float:
@@ -156,31 +147,25 @@ def label_room(names: Sequence[str], most: int = 22) -> float:
 def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most: int = 22) -> str:
     """Names beside the plot area, each at its place; a name that is cut shows itself where the pointer rests."""
     return "".join(
-        f'<text x="{frame.x.start - 6:g}" y="{at + 4:.1f}" class="end">{escape(short)}'
-        f"{f'<title>{escape(name)}</title>' if short != name else ''}</text>"
+        words(frame.x.start - 6.0, at + 4.0, short, "end", name)
         for name, short, at in zip(names, shorten_to_fit(names, most, frame.x.start - 8.0), places, strict=True)
     )
 
 
-def points_text(frame: Frame, x: np.ndarray, y: np.ndarray) -> str:
-    """Points of a line, to a tenth of a unit; one that lies at the place of the one before is left out."""
-    found: list[str] = []
-    for a, b in zip(frame.x(x).tolist(), frame.y(y).tolist(), strict=True):
-        text = f"{a:.1f},{b:.1f}"
-        if not found or text != found[-1]:
-            found.append(text)
-    return " ".join(found)
-
-
-def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line") -> str:
-    """A line through points; where a number is missing it is broken."""
+def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", closed: bool = False) -> str:
+    """A line through points, to a tenth of a unit, broken where a number is missing; `closed`, the area inside it."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     there = np.isfinite(x) & np.isfinite(y)
     parts = []
     for piece in np.split(np.arange(x.size), np.flatnonzero(~there)):
         piece = piece[there[piece]]
-        if piece.size:
-            parts.append(f'<polyline class="{css}" points="{points_text(frame, x[piece], y[piece])}"/>')
+        points: list[str] = []
+        for a, b in zip(frame.x(x[piece]).tolist(), frame.y(y[piece]).tolist(), strict=True):
+            text = f"{a:.1f},{b:.1f}"
+            if not points or text != points[-1]:  # one that lies at the place of the one before is left out
+                points.append(text)
+        if points:
+            parts.append(f'<{"polygon" if closed else "polyline"} class="{css}" points="{" ".join(points)}"/>')
     return "".join(parts)
 
 
@@ -188,19 +173,16 @@ def band(frame: Frame, x: np.ndarray, low: np.ndarray, high: np.ndarray, css: st
     """The area between two lines."""
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         return ""
-    both = points_text(frame, np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]]))
-    return f'<polygon class="{css}" points="{both}"/>'
+    return line(frame, np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]]), css, closed=True)
 
 
-def rule(frame: Frame, *, x: float | None = None, y: float | None = None, css: str = "rule", more: str = "") -> str:
-    """A line across the plot area, at a value."""
-    if x is not None:
-        at = float(frame.x(x))
-        ends = f'x1="{at:.1f}" x2="{at:.1f}" y1="{frame.y.start:g}" y2="{frame.y.stop:g}"'
-    else:
-        at = float(frame.y(0.0 if y is None else y))
-        ends = f'y1="{at:.1f}" y2="{at:.1f}" x1="{frame.x.start:g}" x2="{frame.x.stop:g}"'
-    return f'<line class="{css}" {ends}{more}/>'
+def rule(frame: Frame, *, x: float | None = None, css: str = "rule", more: str = "") -> str:
+    """A line across the plot area: upright at a value of x, else along y = 0."""
+    if x is None:
+        at = float(frame.y(0.0))
+        return segment(frame.x.start, at, frame.x.stop, at, css)
+    at = float(frame.x(x))
+    return segment(at, frame.y.start, at, frame.y.stop, css, more)
 
 
 def dot(x: float, y: float, css: str = "dot", title: str = "", radius: float = 4.0, more: str = "") -> str:
@@ -209,9 +191,9 @@ def dot(x: float, y: float, css: str = "dot", title: str = "", radius: float = 4
     return f'<circle class="{css}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"{more}>{words}</circle>'
 
 
-def segment(x1: float, y1: float, x2: float, y2: float, css: str = "whisker") -> str:
+def segment(x1: float, y1: float, x2: float, y2: float, css: str = "whisker", more: str = "") -> str:
     """A straight line between two places."""
-    return f'<line class="{css}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+    return f'<line class="{css}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"{more}/>'
 
 
 def box(x: float, y: float, width: float, height: float, css: str, title: str = "", more: str = "") -> str:
@@ -221,88 +203,93 @@ def box(x: float, y: float, width: float, height: float, css: str, title: str = 
     return f'<rect class="{css}" {sizes}{more}>{words}</rect>'
 
 
-def words(x: float, y: float, text: str, css: str = "", title: str = "") -> str:
-    """A text, at a place in units of the picture."""
-    more = f"<title>{escape(title)}</title>" if title else ""
+def words(x: float, y: float, text: str, css: str = "", full: str = "") -> str:
+    """A text, at a place in units of the picture; cut, it shows its `full` form where the pointer rests."""
+    more = f"<title>{escape(full)}</title>" if full not in ("", text) else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{css}">{escape(text)}{more}</text>'
 
 
 UNIT = (0.0, 1.0)
 BAR_LETTERS = 25  # of a name beside a bar
 ROW = 19.0  # height of a row of a list
-GUESSING = "dashed: random scores"
 
 
-def roc(stops: Stops, place: int, names: Mapping[str, str], max_fpr: float | None = None) -> Drawing:
-    """Positives found against false alarms; with `max_fpr` what lies beyond is shaded."""
-    frame = Frame.of(UNIT, UNIT)
-    beyond = shaded = ""
+def threshold_curves(stops: Stops, place: int, names: Mapping[str, str], max_fpr: float | None = None) -> list[Html]:
+    """ROC curve, precision and recall, gain, with the point of the threshold; what lies beyond `max_fpr` is shaded."""
+    frame, positive = Frame.of(UNIT, UNIT), f"rows with {names['positive']}"
+    total = stops.positives + stops.negatives
+    share, found, false = stops.positives / total, stops.hits / stops.positives, stops.alarms / stops.negatives
+    curves = {
+        "roc": ("ROC curve", false, found, (f"rows with {names['negative']} called", f"{positive} found"), UNIT),
+        "precision": (
+            "Precision and recall",
+            found,
+            stops.precision,
+            (f"{positive} found", f"called {positive}"),
+            (share, share),
+        ),
+        "gain": (
+            "Gain",
+            (stops.hits + stops.alarms) / total,
+            found,
+            ("rows looked at, highest scores first", f"{positive} found"),
+            UNIT,
+        ),
+    }
+    spoken = {
+        "roc": f"ROC curve: {positive} found against false alarms.",
+        "precision": f"Precision against recall: share of {positive} among those called.",
+        "gain": f"Gain: {positive} found against rows looked at.",
+    }
+    remarks = dict.fromkeys(curves, "dashed: random scores")
+    remarks["gain"] += "; dotted: the best possible"
+    more = {"gain": line(frame, np.array([0.0, share, 1.0]), np.array([0.0, 1.0, 1.0]), "guess best")}
     if max_fpr is not None and max_fpr < 1.0:
         left = float(frame.x(max_fpr))
-        beyond = box(left, frame.y.stop, frame.x.stop - left, frame.y.start - frame.y.stop, "shade")
-        shaded = "; shaded: what does not count"
-    x, y = stops.alarms / stops.negatives, stops.hits / stops.positives
-    axes = f"rows with {names['negative']} called", f"rows with {names['positive']} found"
-    marks = [beyond, *_threshold_curve(frame, x, y, place, axes, UNIT)]
-    label = f"ROC curve: rows with {names['positive']} found against false alarms."
-    return Drawing("ROC curve", picture(frame, marks, label=label, kind="roc"), f"{GUESSING}{shaded}")
-
-
-def precision_recall(stops: Stops, place: int, names: Mapping[str, str]) -> Drawing:
-    """Share of positives among the alerts, against the share of positives found."""
-    frame = Frame.of(UNIT, UNIT)
-    prevalence = stops.positives / (stops.positives + stops.negatives)
-    axes = f"rows with {names['positive']} found", f"called rows with {names['positive']}"
-    marks = _threshold_curve(frame, stops.hits / stops.positives, stops.precision, place, axes, (prevalence,) * 2)
-    label = f"Precision against recall: share of rows with {names['positive']} among those called."
-    return Drawing("Precision and recall", picture(frame, marks, label=label, kind="precision"), GUESSING)
-
-
-def gain(stops: Stops, place: int, names: Mapping[str, str]) -> Drawing:
-    """Share of the positives found against the share of rows looked at, the highest scores first."""
-    frame = Frame.of(UNIT, UNIT)
-    total = stops.positives + stops.negatives
-    best = line(frame, np.array([0.0, stops.positives / total, 1.0]), np.array([0.0, 1.0, 1.0]), "guess best")
-    axes = "rows looked at, highest scores first", f"rows with {names['positive']} found"
-    marks = [*_threshold_curve(frame, stops.called / total, stops.hits / stops.positives, place, axes, UNIT), best]
-    label = f"Gain: rows with {names['positive']} found against rows looked at."
-    return Drawing("Gain", picture(frame, marks, label=label, kind="gain"), f"{GUESSING}; dotted: the best possible")
+        more["roc"] = box(left, frame.y.stop, frame.x.stop - left, frame.y.start - frame.y.stop, "shade")
+        remarks["roc"] += "; shaded: what does not count"
+    drawn = []
+    for kind, (title, x, y, labels, guess) in curves.items():
+        marks = [more.get(kind, ""), _threshold_curve(frame, x, y, (x[place], y[place]), labels, guess)]
+        drawn.append(picture(frame, marks, label=spoken[kind], title=title, remark=remarks[kind], kind=kind))
+    return drawn
 
 
 def _threshold_curve(
-    frame: Frame, x: np.ndarray, y: np.ndarray, place: int, axes: tuple[str, str], guess: tuple[float, float]
-) -> list[str]:
-    """Axes, the line of random scores, a curve, and the point of the threshold on it."""
-    return [
-        number_axes(frame, *axes, shares=True),
-        line(frame, np.array(UNIT), np.array(guess), "guess"),
-        line(frame, x, y),
-        _point(frame, x[place], y[place]),
-    ]
+    frame: Frame,
+    x: np.ndarray,
+    y: np.ndarray,
+    point: tuple[float, float] | None,
+    labels: tuple[str, str],
+    guess: tuple[float, float],
+) -> str:
+    """Axes, the line of random scores, a curve, and the point of the threshold, hidden where it has no value."""
+    ends = np.array([frame.x.scale.low, frame.x.scale.high])
+    drawn = axes(frame, *labels, percents="xy") + line(frame, ends, np.array(guess), "guess") + line(frame, x, y)
+    if point is None:
+        return drawn
+    if not np.isfinite(point).all():
+        return drawn + dot(0.0, 0.0, "point", radius=6.0, more=' visibility="hidden"')
+    return drawn + dot(float(frame.x(point[0])), float(frame.y(point[1])), "point", radius=6.0)
 
 
 def calibration(
     predicted: np.ndarray, observed: np.ndarray, rows: np.ndarray, names: Mapping[str, str], at: float | None
-) -> Drawing:
+) -> Html:
     """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson)."""
     low, high = wilson(observed, rows)
     top = float(min(1.0, 1.08 * max(predicted.max(), high.max())))
     frame = Frame.of((0.0, top), (0.0, top))
-    marks = [
-        number_axes(frame, "predicted probability", f"observed: {names['positive']}", shares=True),
-        line(frame, np.array([0.0, top]), np.array([0.0, top]), "guess"),
-        line(frame, predicted, observed),
-    ]
-    for p, o, a, b, n in zip(predicted, observed, low, high, rows, strict=True):
-        x, y, ya, yb = (float(v) for v in (frame.x(p), frame.y(o), frame.y(a), frame.y(b)))
-        title = f"{n:,.0f} rows: predicted {percent(p)}, observed {percent(o)} ({percent(a)} to {percent(b)})"
-        marks += [segment(x, ya, x, yb), dot(x, y, title=title, radius=3.0)]
-    if at is not None:
-        at = min(at, top)
-        marks.append(_point(frame, at, float(np.interp(at, predicted, observed))))
+    point = None if at is None else (min(at, top), float(np.interp(min(at, top), predicted, observed)))
+    labels = "predicted probability", f"observed: {names['positive']}"
+    marks = [_threshold_curve(frame, predicted, observed, point, labels, (0.0, top))]
+    for p, n, part in zip(predicted, rows, zip(observed, low, high, strict=True), strict=True):
+        o, a, b = map(percent, part)
+        title = f"{n:,.0f} rows: predicted {percent(p)}, observed {o} ({a} to {b})"
+        marks.append(whisker(float(frame.x(p)), frame.y(np.array(part)), "dot", title, radius=3.0))
     label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
     remark = "groups of rows with 95 % intervals; dashed: as predicted"
-    return Drawing("Calibration", picture(frame, marks, label=label, kind="calibration"), remark)
+    return picture(frame, marks, label=label, title="Calibration", remark=remark, kind="calibration")
 
 
 def distribution(
@@ -311,7 +298,7 @@ def distribution(
     names: Mapping[str, str],
     threshold: float,
     weights: np.ndarray | None = None,
-) -> Drawing:
+) -> Html:
     """Scores of both classes as shares of their class, with the threshold."""
     edges = score_edges(positive, scores)
     low, high = float(edges[0]), float(edges[-1])
@@ -323,7 +310,7 @@ def distribution(
         shares.append(counts / counts.sum())
     highest = 1.05 * max(float(share.max()) for share in shares)
     frame = Frame.of((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
-    marks = [x_axis(frame, "score"), y_axis(frame, "share of the class", shares=True)]
+    marks = [axes(frame, "score", "share of the class", percents="y")]
     for css, share in zip(("negative", "positive"), shares, strict=True):
         steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])
         marks += [
@@ -334,21 +321,20 @@ def distribution(
     marks.append(_legend(frame, [("negative", names["negative"]), ("positive", names["positive"])]))
     label = f"Distribution of the scores of {names['negative']} and {names['positive']}."
     remark = "the outermost bars hold all rows beyond them; dashed: the threshold"
-    return Drawing("Scores of both classes", picture(frame, marks, label=label, kind="scores"), remark)
+    return picture(frame, marks, label=label, title="Scores of both classes", remark=remark, kind="scores")
 
 
-def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], axes: tuple[str, str]) -> Drawing:
+def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
     """Curves of two models in one unit square."""
     frame = Frame.of(UNIT, UNIT, width=440.0, height=380.0)
-    marks = [number_axes(frame, *axes, shares=True)]
-    styles = ("line negative", "line positive other")
-    for css, (x, y) in zip(styles, curves.values(), strict=True):
+    marks = [axes(frame, *labels, percents="xy")]
+    for css, (x, y) in zip(("line negative", "line positive other"), curves.values(), strict=True):
         marks.append(line(frame, x, y, css))
     marks.append(_legend(frame, list(zip(("negative", "positive"), curves, strict=True)), below=True))
-    return Drawing(title, picture(frame, marks, label=f"{title} of {' and '.join(curves)}."))
+    return picture(frame, marks, label=f"{title} of {' and '.join(curves)}.", title=title)
 
 
-def auc_scale(auc: float, low: float, high: float) -> str:
+def auc_scale(auc: float, low: float, high: float) -> Html:
     """An AUC and its interval on a scale from guessing to perfect."""
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
     frame = Frame.of((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
@@ -365,8 +351,8 @@ def auc_scale(auc: float, low: float, high: float) -> str:
     return picture(frame, marks, label=f"AUC {auc:.3f}, interval {low:.3f} to {high:.3f}, on a scale to 1.")
 
 
-def forest(rows: Sequence[tuple[str, float, float, float, bool]], reference: float) -> str:
-    """AUCs with intervals below each other, each with a name; `reference` is a line through all of them.
+def forest(title: str, rows: Sequence[tuple[str, float, float, float, bool]], reference: float) -> Html:
+    """AUCs with intervals below each other, each with a name; `reference`, that of all rows, is a line through them.
 
     The last entry of a row says whether it is marked.
     """
@@ -374,26 +360,17 @@ def forest(rows: Sequence[tuple[str, float, float, float, bool]], reference: flo
     least = max(0.0, min(0.5, *(row[2] - 0.02 for row in rows)))  # an interval that ends beside its name looks cut
     left, height = 12.0 + max(map(text_width, names)), 52.0 + 21.0 * len(rows)
     frame = Frame.of((least, 1.0), UNIT, width=360.0, height=height, left=left)
-    marks = [x_axis(frame, "AUC"), rule(frame, x=reference, css="guess")]
+    marks = [axes(frame, "AUC"), rule(frame, x=reference, css="guess")]
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = frame.y.stop + 11.0 + 21.0 * number
-        full, auc, low, high, marked = row
-        a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
-        title = f"{full}: AUC {auc:.3f} ({low:.3f} to {high:.3f})"
-        css = "marked" if marked else "dot"
+        full, *part, marked = row
+        said = "{}: AUC {:.3f} ({:.3f} to {:.3f})".format(full, *part)
         marks += [
-            words(frame.x.start - 6.0, y + 4.0, name, "end", full if name != full else ""),
-            segment(a, y, b, y),
-            dot(at, y, css, title),
+            words(frame.x.start - 6.0, y + 4.0, name, "end", full),
+            whisker(y, frame.x(np.array(part)), "marked" if marked else "dot", said, across=True),
         ]
-    return picture(frame, marks, label="AUC of each group with its interval; dashed: all rows.")
-
-
-def _point(frame: Frame, x: float, y: float) -> str:
-    """The point of the threshold; where it has no value it is hidden."""
-    there = np.isfinite(x) and np.isfinite(y)
-    px, py = (float(frame.x(x)), float(frame.y(y))) if there else (0.0, 0.0)
-    return dot(px, py, "point", radius=6.0, more="" if there else ' visibility="hidden"')
+    label = "AUC of each group with its interval; dashed: all rows."
+    return picture(frame, marks, label=label, title=title, remark="dashed: all rows")
 
 
 def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = False) -> str:
@@ -404,48 +381,45 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
         y = (frame.y.start - 30.0 if below else 12.0) + 18.0 * number
         x = frame.x.start + (160.0 if below else 24.0)
         parts.append(box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
-        parts.append(words(x - 3.0, y + 3.5, text, "", name if text != name else ""))
+        parts.append(words(x - 3.0, y + 3.5, text, "", name))
     return "".join(parts)
 
 
-def column_picture(shape: Shape, ends: tuple[float, float]) -> Drawing:
+def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
     """What one column adds to the score: a curve with its band, or points for categories and few values."""
     plan = plan_column(shape, ends)
     remarks = list(plan.remarks)
     if shape.together:
         remarks.append(f"says nearly the same as {', '.join(shorten(name, 40) for name in shape.together)}")
-    drawn = (_curve if plan.curve else _values)(shape, plan, ends)
-    return Drawing(shorten(shape.name, 70), drawn, "; ".join(remarks))
+    frame, marks, label = (_curve if plan.curve else _values)(shape, plan, ends)
+    kind, part = ("column", plan.part or "") if plan.curve else ("", "")
+    title, remark = shorten(shape.name, 70), "; ".join(remarks)
+    return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=part)
 
 
-def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> str:
+def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
     chosen = plan.chosen
     grid = shape.grid[chosen]
     left, right = 26.0 + max(map(text_width, height_ticks(*ends).labels)), 16.0 if shape.missing is None else 68.0
     frame = Frame.of(plan.scale, ends, height=230.0, left=left, right=right)
     scale = f" ({plan.scale.words})" if plan.scale.words else ""
-    marks = [number_axes(frame, f"{shorten(shape.name, 36)}{scale}", ADDED, ticks=plan.ticks), rule(frame, y=0.0)]
+    marks = [axes(frame, f"{shorten(shape.name, 36)}{scale}", ADDED, ticks=plan.ticks), rule(frame)]
     marks.append(band(frame, grid, *(np.clip(side[chosen], *ends) for side in (shape.low, shape.high))))
-    if shape.mean_score is not None:
-        marks.append(line(frame, grid, _inside(shape.mean_score[chosen], ends), "mean"))
-    marks.append(line(frame, grid, _inside(shape.contribution[chosen], ends)))
+    for css, values in (("mean", shape.mean_score), ("line", shape.contribution)):
+        if values is not None:  # a line is broken where the picture has no room for it
+            inside = (values[chosen] >= ends[0]) & (values[chosen] <= ends[1])
+            marks.append(line(frame, grid, np.where(inside, values[chosen], np.nan), css))
     for at in frame.x(plan.rug):
         marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
     if shape.missing is not None:
         at = frame.x.stop + 38.0
-        ends_of = [float(frame.y(np.clip(part, *ends))) for part in shape.missing]
-        marks += _whisker(at, ends_of, "missing", _said("missing", shape.missing))
+        marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
     label = f"What {shape.name} adds to the score, from {plan.text(grid[0])} to {plan.text(grid[-1])}."
-    return picture(frame, marks, label=label, kind="column", part=plan.part or "")
+    return frame, marks, label
 
 
-def _inside(values: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-    """The values that a picture has room for; the others are missing, and break a line."""
-    return np.where((values >= ends[0]) & (values <= ends[1]), values, np.nan)
-
-
-def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> str:
+def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
     chosen, names = plan.chosen, plan.ticks.labels
     parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
     means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
@@ -454,14 +428,13 @@ def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> str:
     height = ROW * len(names) + 56.0
     frame = Frame.of(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
     places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
-    marks = [x_axis(frame, ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
+    marks = [axes(frame, ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
     for name, part, mean, y in zip(names, parts, means, places, strict=True):
         if mean is not None and np.isfinite(mean):
             marks.append(dot(float(frame.x(mean)), y, "ring"))
         css = "missing" if name == "missing" and shape.missing is part else "dot"
-        inside = [float(frame.x(np.clip(v, *ends))) for v in part]
-        marks += _whisker(y, inside, css, _said(name, part), across=True)
-    return picture(frame, marks, label=f"What each value of {shape.name} adds to the score.")
+        marks.append(whisker(y, frame.x(np.clip(part, *ends)), css, _said(name, part), across=True))
+    return frame, marks, f"What each value of {shape.name} adds to the score."
 
 
 def _said(name: str, part: tuple[float, float, float]) -> str:
@@ -469,16 +442,16 @@ def _said(name: str, part: tuple[float, float, float]) -> str:
     return f"{name}: {part[0]:+.3f}{interval}"
 
 
-def _whisker(at: float, part: Sequence[float], css: str, title: str, across: bool = False) -> list[str]:
-    """A point with its interval, upright or across."""
-    value, low, high = part
-    bar = []
+def whisker(at: float, part: np.ndarray, css: str, title: str, *, across: bool = False, radius: float = 4.0) -> str:
+    """A point with its interval, both ends of which are known, upright or across; `part` are the three places."""
+    value, low, high = map(float, part)
+    bar = ""
     if np.isfinite(low) and np.isfinite(high):
-        bar = [segment(low, at, high, at) if across else segment(at, low, at, high)]
-    return [*bar, dot(value, at, css, title) if across else dot(at, value, css, title)]
+        bar = segment(low, at, high, at) if across else segment(at, low, at, high)
+    return bar + (dot(value, at, css, title, radius) if across else dot(at, value, css, title, radius))
 
 
-def heat_map(pair: PairEffect, largest: float) -> Drawing:
+def heat_map(pair: PairEffect, largest: float) -> Html:
     """What a pair of columns adds to the score beyond the curves of both, in bins of both."""
     first, second = pair.columns
     below, beside = bin_ticks(first), bin_ticks(second)
@@ -502,14 +475,11 @@ def heat_map(pair: PairEffect, largest: float) -> Drawing:
     marks.append(row_names(frame, names, frame.y(beside.places).tolist(), 16))
     for place, text, full in zip(below.places, short, below.labels, strict=True):
         at = f"translate({float(frame.x(place)) + 3.0:.1f} {frame.y.start + 12.0:.1f}) rotate(-50)"
-        marks.append(f'<g transform="{at}">{words(0, 0, text, "end", full if text != full else "")}</g>')
+        marks.append(f'<g transform="{at}">{words(0, 0, text, "end", full)}</g>')
+    marks += [axis_name(frame, first.name), axis_name(frame, second.name, upright=True)]
     across, upwards = shorten(first.name, 50), shorten(second.name, 60)
-    marks += [
-        words((frame.x.start + frame.x.stop) / 2, frame.height - 4.0, across, "middle name"),
-        upright(frame, second.name),
-    ]
-    drawn = picture(frame, marks, label=f"How {first.name} and {second.name} interact.")
-    return Drawing(f"{across} × {upwards}", drawn, f"{percent(pair.share)} of the variance of the score")
+    title, remark = f"{across} × {upwards}", f"{percent(pair.share)} of the variance of the score"
+    return picture(frame, marks, label=f"How {first.name} and {second.name} interact.", title=title, remark=remark)
 
 
 def bars(
@@ -520,7 +490,7 @@ def bars(
     values: Sequence[str] = (),
     ends: tuple[float, float] | None = None,
     spoken: str = "",
-) -> Drawing:
+) -> Html:
     """One bar for each (name, size), to the left of 0 for negative sizes; `label` is what the sizes are.
 
     `values` stand behind the names, `ends` is the scale of pictures that are to be compared, and `spoken` is what a
@@ -543,10 +513,11 @@ def bars(
     frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=16.0)
     places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
     zero = float(frame.x(0.0))
-    marks = [x_axis(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]
+    marks = [axes(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]
     for name, size, text, y in zip(shown, sizes, numbers, places, strict=True):
         end, right = float(frame.x(size)), size >= 0.0
         marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, f"bar {'up' if right else 'down'}", name))
         number = words(end + (4.0 if right else -4.0), y + 4.0, text, "small" if right else "small end")
         marks.append(f"<g{NUMBERS}>{number}</g>")
-    return Drawing(title, picture(frame, marks, label=spoken or f"{title or label}: {', '.join(names[:5])}."))
+    spoken = spoken or f"{title or label}: {', '.join(names[:5])}."
+    return picture(frame, marks, label=spoken, title=title)

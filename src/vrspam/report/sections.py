@@ -14,32 +14,16 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import decimals, percent, shorten
 from vrspam.metrics.thresholds import BINS, calibration_error, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
+from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.page import (
-    Block,
-    Bullets,
-    Cards,
-    Cell,
-    Code,
-    Drawing,
-    Explorer,
-    Facts,
-    Folded,
-    Grid,
-    Heading,
-    Headline,
-    Page,
-    Stops,
-    Table,
-    Text,
-)
+from vrspam.report.page import Cell, Html, Page, Row, Stops
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
     from vrspam.model_selection.calibration import Calibration
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
-    from vrspam.tool.report import Report, SingleRow, Subgroup
+    from vrspam.tool.report import Report, Subgroup
 
 MOST_FEATURES = 20
 MOST_CURVES = 24
@@ -88,25 +72,25 @@ def report_page(
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
+    noticed = [worded(note, parameter) for note in model.training.get("warnings", ())]
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
-    page.headline = Headline(
+    page.headline = html.headline(
         "AUC of rows kept from the training" if kept else "AUC to expect of new rows",
         words.large_auc(expected.auc),
         f"95 % interval {expected.low:.3f} to {expected.high:.3f}",
-        words.pairs_sentence(expected.auc, names),
+        words.describe_auc(expected.auc, names),
         pictures.auc_scale(expected.auc, expected.low, expected.high),
-        {
-            "rows": f"{model.training['rows'] + (evaluation.n if kept else 0):,}",
-            **_share_of_positives(evaluation, names),
-            "judged by": where,
-            "AUC": f"{expected.auc:.4f} ({expected.remark})",
-            **(_partial_fact(evaluation) if kept else _partial_fact(evaluation, words.NOT_CORRECTED)),
-        },
-        [*words.doubt_of(expected.low, expected.high), *worded_notes(model, parameter), *evaluation.notes],
+        _first_facts(
+            model.training["rows"] + (evaluation.n if kept else 0),
+            evaluation,
+            names,
+            words.GUESSING if kept else words.NOT_CORRECTED,
+            {"judged by": where, "AUC": f"{expected.auc:.4f} ({expected.remark})"},
+        ),
+        [*words.doubt_of(expected.low, expected.high), *noticed, *evaluation.notes],
         "All counts below are for rows the model had not seen.",
     )
-    add_thresholds(page, model.calibration, evaluation, names, report.cost_ratio)
-    add_scores(page, evaluation, names)
+    add_scores(page, model.calibration, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
@@ -140,24 +124,19 @@ def evaluation_page(
     """
     auc, names = evaluation.auc, words.class_names(model)
     page = Page(f"{model_name} on {data_name}")
-    page.headline = Headline(
+    page.headline = html.headline(
         "AUC",
         words.large_auc(auc.auc),
         f"{100 * auc.confidence:g} % interval {auc.low:.3f} to {auc.high:.3f} ({auc.source})",
-        words.pairs_sentence(auc.auc, names),
+        words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
-        {
-            "rows": f"{evaluation.n:,}",
-            **_share_of_positives(evaluation, names),
-            **_partial_fact(evaluation),
-        },
+        _first_facts(evaluation.n, evaluation, names, words.GUESSING, {}),
         [*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes],
         words.AUC_IS,
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training.",
     )
-    add_thresholds(page, model.calibration, evaluation, names, cost_ratio, recall)
-    add_scores(page, evaluation, names)
+    add_scores(page, model.calibration, evaluation, names, cost_ratio, recall)
     add_model(page, model)
     add_origin(page, model, parameter)
     return page
@@ -193,23 +172,24 @@ def comparison_page(
         f"{a} and {b} on {data_name}",
         f"{words.verdict(test, a, b)} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
     )
-    page.add("AUC", Text("DeLong's paired test on the same rows:"), *_test_table(test, a, b, "AUC"))
+    _add_test(page, "AUC", "DeLong's paired test on the same rows:", test, a, b)
     if partial is not None and max_fpr is not None:
         what = f"{words.describe_partial(max_fpr)} {words.verdict(partial, a, b, 'partial AUC')}"
-        page.add("Partial AUC", Text(what), *_test_table(partial, a, b, "partial AUC"))
+        _add_test(page, "Partial AUC", what, partial, a, b)
     stops = {name: Stops.of(positive, values) for name, values in scores.items()}
     roc = {name: (s.alarms / s.negatives, s.hits / s.positives) for name, s in stops.items()}
     precision = {name: (s.hits / s.positives, s.precision) for name, s in stops.items()}
-    drawn: list[Drawing] = [
+    drawn = [
         pictures.two_curves("ROC curves", roc, ("negatives called positive", "positives found")),
         pictures.two_curves("Precision and recall", precision, ("positives found", "positives among those called")),
     ]
-    page.add("Curves", Grid(drawn, "large"))
+    page.add("Curves", html.grid(drawn, "large"))
     return page
 
 
-def _test_table(test: DeLongTest, a: str, b: str, measure: str) -> list[Block]:
-    rows: list[list[Cell | str]] = [
+def _add_test(page: Page, heading: str, what: str, test: DeLongTest, a: str, b: str) -> None:
+    """Add a section with a test of two models."""
+    rows: list[Row] = [
         [a, number_cell(test.auc_a)],
         [b, number_cell(test.auc_b)],
         [f"{a} minus {b}", number_cell(test.difference, sign=True)],
@@ -219,28 +199,27 @@ def _test_table(test: DeLongTest, a: str, b: str, measure: str) -> list[Block]:
         "z": f"{test.z:.3f}",
         "p, two-sided": f"{test.p_value:.3g}",
     }
-    return [Table(["model", measure], rows), Facts(facts)]
+    measure = heading[0].lower() + heading[1:] if heading != "AUC" else heading
+    page.add(heading, html.paragraph(what), html.table(["model", measure], rows), html.facts(facts))
 
 
 # ---- scores
 
 
-def _share_of_positives(evaluation: Evaluation, names: Mapping[str, str]) -> dict[str, str]:
-    """The share of positives, by their weights if rows have some, for the first screen."""
+def _first_facts(
+    rows: int, evaluation: Evaluation, names: Mapping[str, str], remark: str, more: Mapping[str, str]
+) -> dict[str, str]:
+    """Rows, the share of positives (by weight if rows have some) and the partial AUC, for the first screen."""
     name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
-    return {name: percent(float(np.average(evaluation.positive, weights=evaluation.weights)))}
+    share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
+    facts, part = {"rows": f"{rows:,}", name: share, **more}, evaluation.partial_auc
+    if part is not None and evaluation.max_fpr is not None:
+        name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
+        facts[name] = f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"
+    return facts
 
 
-def _partial_fact(evaluation: Evaluation, remark: str = "0.5 is guessing") -> dict[str, str]:
-    """The partial AUC, where there is one, for the first screen."""
-    part = evaluation.partial_auc
-    if part is None or evaluation.max_fpr is None:
-        return {}
-    name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
-    return {name: f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"}
-
-
-def add_thresholds(
+def add_scores(
     page: Page,
     calibration: Calibration | None,
     evaluation: Evaluation,
@@ -248,18 +227,14 @@ def add_thresholds(
     cost_ratio: float | None,
     recall: float = 0.9,
 ) -> None:
-    """Add the slider, the curves on which it moves a point, and the tables of thresholds."""
+    """Add the slider, the curves on which it moves a point, the tables of thresholds, and how scores are spread."""
     stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
     if calibration is not None:
         stops = replace(stops, probabilities=calibration(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
-    place = stops.youden() if cost_ratio is None else stops.cheapest(cost_ratio)
+    place = stops.best(cost_ratio)
     start = "The threshold of the highest sensitivity + specificity." if cost_ratio is None else "The least cost."
-    drawn = [
-        pictures.roc(stops, place, names, evaluation.max_fpr),
-        pictures.precision_recall(stops, place, names),
-        pictures.gain(stops, place, names),
-    ]
+    drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
     bins, least = evaluation.bins, 15  # rows of a group of similar probability
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
         count = max(2, evaluation.n // least)
@@ -268,40 +243,28 @@ def add_thresholds(
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
         drawn.append(pictures.calibration(predicted, observed, rows, names, at))
-    page.data = {
-        "explorer": {
-            **stops.data(),
-            "curve": [predicted.tolist(), observed.tolist()] if bins else None,
-            "names": dict(names),
-            "ratio": ratio,
-        }
-    }
+    curve = [predicted.tolist(), observed.tolist()] if bins else None
+    page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
     counted = "Rows are counted by their weights. " if evaluation.weights is not None else ""
+    remark = "Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."
     page.add(
         "Choose a threshold",
-        Explorer(stops, place, names, ratio, start, drawn),
-        Text(
-            f"{counted}Drag, or click a curve. The threshold that looks best here will do a little worse on new rows. "
-            f"{words.ZERO}",
-            soft=True,
-        ),
-        Folded(
+        html.explorer(stops, place, names, ratio, start, drawn),
+        html.paragraph(f"{counted}{remark} {words.ZERO}", soft=True),
+        html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
-            _further_numbers(evaluation, cost_ratio, recall),
+            *_further_numbers(evaluation, cost_ratio, recall),
         ),
     )
-
-
-def add_scores(page: Page, evaluation: Evaluation, names: Mapping[str, str]) -> None:
     threshold = evaluation.thresholds["youden"].threshold
-    drawn = pictures.distribution(evaluation.positive, evaluation.scores, names, threshold, evaluation.weights)
-    rows = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
-    page.add("Scores", Grid([drawn, Table(["rows", "lift"], rows, words.LIFT)], "large"))
+    both = pictures.distribution(evaluation.positive, evaluation.scores, names, threshold, evaluation.weights)
+    lift = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
+    page.add("Scores", html.grid([both, html.table(["rows", "lift"], lift, words.LIFT)], "large"))
 
 
-def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Block]:
+def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Html]:
     """Rules for a threshold, sensitivity at fixed specificity, and single numbers with what they mean."""
-    rules: list[list[Cell | str]] = [
+    rules: list[Row] = [
         [
             rule,
             number_cell(found.threshold),
@@ -330,65 +293,65 @@ def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: f
     if evaluation.brier is not None:
         facts["Brier score (less is better)"] = f"{evaluation.brier:.4f}"
         facts["mean calibration error"] = f"{calibration_error(evaluation.bins):.4f}"
-    table = Table(["specificity", "sensitivity"], rows, words.SENSITIVITY)
-    return [Table(names, rules, words.CALLED), table, Text(meaning, numbers=True), Facts(facts, numbers=True)]
+    return [
+        html.table(names, rules, words.CALLED),
+        html.table(["specificity", "sensitivity"], rows, words.SENSITIVITY),
+        html.paragraph(meaning, numbers=True),
+        html.facts(facts, numbers=True),
+    ]
 
 
 # ---- the model
 
 
 def add_model(page: Page, model: Model) -> None:
-    """Add what the model looks at, and which columns interact."""
-    remarks = words.describe_together(model)
-    together: list[Block] = [Text(remark) for remark in remarks]
+    """Add what the model looks at (bars, and the curves of the columns), and which columns interact."""
+    remarks, shapes = words.describe_together(model), model.shapes
+    blocks = [html.paragraph(words.describe_curves(model))]
     if len(remarks) > 2:
         title = f"{len(remarks)} groups of columns say nearly the same: judge them together"
-        together = [Folded(title, [Bullets(remarks)])]
-    below = Text(f"{words.ONE_DEVIATION if model.features is None else words.SPREAD} {words.SHARE}", soft=True)
-    blocks: list[Block] = [Text(words.describe_curves(model)), *together, *_curves(model), below]
-    if model.shapes is not None:
-        table = _effects_table(model)
-        blocks.append(Folded(f"{table.caption} as numbers", [table]))
+        blocks.append(html.folded(title, html.bullets(remarks)))
+    else:
+        blocks += [html.paragraph(remark) for remark in remarks]
+    found = [item for item in find_strongest(model, MOST_FEATURES) if np.isfinite(item[1])]
+    spoken = f"Picture: what the model looks at, {words.describe_size(model)}."
+    label = "change for one standard deviation"
+    if model.features is not None:
+        label = "how much it moves scores" if shapes is not None else "part of the difference of the classes"
+    strengths = [pictures.bars(found, label, "What matters most", spoken=spoken)] if found else []
+    caption, table = _effects_table(model)
+    if shapes is None:
+        blocks.append(html.grid([*strengths, table], "large"))
+    else:
+        columns = sorted(shapes.columns, key=lambda shape: -shape.importance)
+        columns = [shape for shape in columns if shape.importance > 0.0] or columns
+        ends, drawn = common_range(columns), []
+        for shape in columns[:MOST_CURVES]:
+            name = f"column {shape.name}" if shape.name.isdigit() else shape.name
+            drawn.append(pictures.column_picture(shape._replace(name=name), ends))
+        blocks.append(html.grid([*strengths, *drawn[:FIRST_CURVES]]))
+        if (more := len(drawn) - FIRST_CURVES) > 0:
+            blocks.append(html.folded(f"{more} more column{'s' if more != 1 else ''}", html.grid(drawn[FIRST_CURVES:])))
+        if (rest := len(columns) - MOST_CURVES) > 0:
+            matter = "columns that matter less are" if rest != 1 else "column that matters less is"
+            blocks.append(html.paragraph(f"{rest:,} {matter} not drawn.", soft=True))
+    meaning = words.ONE_DEVIATION if model.features is None else words.SPREAD
+    blocks.append(html.paragraph(f"{meaning} {words.SHARE}", soft=True))
+    if shapes is not None:
+        blocks.append(html.folded(f"{caption} as numbers", table))
     page.add("What the model looks at", *blocks)
     if parts := _interactions(model):
         page.add("Which columns interact", *parts)
 
 
-def _curves(model: Model) -> list[Block]:
-    """Bars of the importances, and the curves of the columns, the most important first."""
-    found = [item for item in find_strongest(model, MOST_FEATURES) if np.isfinite(item[1])]
-    blocks: list[Block] = []
-    spoken = f"Picture: what the model looks at, {words.describe_size(model)}."
-    label = "change for one standard deviation"
-    if model.features is not None:
-        label = "how much it moves scores" if model.shapes is not None else "part of the difference of the classes"
-    strengths = [pictures.bars(found, label, "What matters most", spoken=spoken)] if found else []
-    if model.shapes is None:
-        return [Grid([*strengths, _effects_table(model)], "large")]
-    shapes = sorted(model.shapes.columns, key=lambda shape: -shape.importance)
-    shown = [shape for shape in shapes if shape.importance > 0.0] or shapes
-    ends = common_range(shown)
-    names = [f"column {shape.name}" if shape.name.isdigit() else shape.name for shape in shown[:MOST_CURVES]]
-    drawn: list[Drawing] = [
-        pictures.column_picture(shape._replace(name=name), ends) for shape, name in zip(shown, names, strict=False)
-    ]
-    blocks += [Grid([*strengths, *drawn[:FIRST_CURVES]])]
-    if drawn[FIRST_CURVES:]:
-        more = len(drawn) - FIRST_CURVES
-        blocks.append(Folded(f"{more} more column{'s' if more != 1 else ''}", [Grid(drawn[FIRST_CURVES:])]))
-    if (rest := len(shown) - MOST_CURVES) > 0:
-        matter = "columns that matter less are" if rest != 1 else "column that matters less is"
-        blocks.append(Text(f"{rest:,} {matter} not drawn.", soft=True))
-    return blocks
-
-
-def _effects_table(model: Model) -> Table:
+def _effects_table(model: Model) -> tuple[str, Html]:
+    """What a table of the columns, or of the features, holds, and the table."""
     effects = explain(model)
     shares = dict(sum_by_column(effects))
     what, names = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
     if model.features is not None:
         what, names = "columns", ["column", "spread", "share"]
-    rows: list[list[Cell | str]] = []
+    rows: list[Row] = []
     for effect in effects[:MOST_FEATURES]:
         row: list[Cell | str] = [effect.feature]
         if effect.coefficient is not None and effect.effect is not None:
@@ -399,31 +362,32 @@ def _effects_table(model: Model) -> Table:
             row += [Cell(f"{effect.share:.1%}", effect.share)]
         rows.append(row)
     more = f"The first {MOST_FEATURES} of {len(effects):,} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
-    return Table(names, rows, more)
+    return more, html.table(names, rows, more)
 
 
-def _interactions(model: Model) -> list[Block]:
+def _interactions(model: Model) -> list[Html]:
     """Pairs of columns that interact, where the score is not a sum of curves."""
     shapes = model.shapes
     if shapes is None or shapes.interactions is None or not shapes.whole or len(shapes.columns) < 2:
         return []
     if not shapes.pairs:
-        return [Text(f"{words.describe_interactions(model)} No pair of columns stands out.")]
+        return [html.paragraph(f"{words.describe_interactions(model)} No pair of columns stands out.")]
     shown = shapes.pairs[:6]
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
-    rows: list[list[Cell | str]] = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
+    rows: list[Row] = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
+    numbers = html.table(["columns", "share"], rows, "Share: part of the variance of the score")
     return [
-        Text(words.describe_interactions(model)),
-        Text(words.describe_cells(largest), soft=True),
-        Grid([pictures.heat_map(pair, largest) for pair in shown]),
-        Folded("All pairs as numbers", [Table(["columns", "share"], rows, "Share: part of the variance of the score")]),
+        html.paragraph(words.describe_interactions(model)),
+        html.paragraph(words.describe_cells(largest), soft=True),
+        html.grid([pictures.heat_map(pair, largest) for pair in shown]),
+        html.folded("All pairs as numbers", numbers),
     ]
 
 
 # ---- groups and single rows
 
 
-def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> list[Block]:
+def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> list[Html]:
     """A picture and a table for each column."""
     tested = (
         "Each level is compared with all other rows: its AUC with theirs, and its positives with those that were "
@@ -431,9 +395,9 @@ def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> lis
         "page at 5 %. Levels with too few rows of a class, inside or outside, are not tested."
     )
     names = ["level", "rows", "positive", "AUC", "95 % interval", "predicted", "observed", "beyond chance"]
-    blocks: list[Block] = [
-        Text("▲▼: differs from the rest by more than chance. Lower AUCs inside groups are normal."),
-        Folded("How this is tested", [Text(tested)]),
+    blocks = [
+        html.paragraph("▲▼: differs from the rest by more than chance. Lower AUCs inside groups are normal."),
+        html.folded("How this is tested", html.paragraph(tested)),
     ]
     for column in dict.fromkeys(group.column for group in groups):
         levels = [group for group in groups if group.column == column]
@@ -442,10 +406,9 @@ def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> lis
             for group in levels
             if group.auc is not None
         ]
-        title, remark = f"AUC by {column}", "dashed: all rows"
-        picture = [Drawing(title, pictures.forest(drawn, evaluation.auc.auc), remark)] if drawn else []
-        table = Table(names, [_group_row(group) for group in levels], column)
-        blocks.append(Grid([*picture, table], "beside" if picture else "large"))
+        picture = [pictures.forest(f"AUC by {column}", drawn, evaluation.auc.auc)] if drawn else []
+        table = html.table(names, [_group_row(group) for group in levels], column)
+        blocks.append(html.grid([*picture, table], "beside" if picture else "large"))
     return blocks
 
 
@@ -474,8 +437,8 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
     ]
 
 
-def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParameter) -> list[Block]:
-    """A card for each single row, all with the same scale."""
+def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParameter) -> list[Html]:
+    """A card for each single row (what it is, its score, bars of what its columns add), all with the same scale."""
     meaning = f"The bars show what each column adds to the score. {words.ZERO}"
     if report.folds is not None:
         meaning = (
@@ -484,41 +447,30 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         )
     private = "These are rows of your table, with their values; {none} makes a page without them."
     without = Message(private, none=Parameter("rows", 0)).worded(parameter)
-    blocks: list[Block] = [Text(meaning), Text(without, soft=True)]
-    sizes = [size for row in report.rows for _, _, size in _shown_parts(row)]
+    shown: list[list[tuple[str, str, float]]] = []  # of each row, the largest parts, and the others in one
+    for row in report.rows:
+        most = 8 if len(row.parts) > 9 else len(row.parts)
+        rest = row.parts[most:]
+        others = [(f"{len(rest)} other columns", "", sum(part for *_, part in rest))] if rest else []
+        shown.append([*row.parts[:most], *others])
+    sizes = [size for parts in shown for *_, size in parts]
     ends = (min(sizes, default=0.0), max(sizes, default=0.0))
-    for kind in dict.fromkeys(row.kind for row in report.rows):
-        rows = [row for row in report.rows if row.kind == kind]
-        blocks.append(Heading(f"{kind[0].upper()}{kind[1:]}"))
-        blocks.append(Cards([_card(row, report, names, ends) for row in rows]))
-    return blocks
-
-
-def _shown_parts(row: SingleRow) -> list[tuple[str, str, float]]:
-    """(column, value, part) of the largest parts, and the others in one."""
-    most = 8 if len(row.parts) > 9 else len(row.parts)
-    rest = row.parts[most:]
-    others = [(f"{len(rest)} other columns", "", sum(part for *_, part in rest))] if rest else []
-    return [*row.parts[:most], *others]
-
-
-def _card(
-    row: SingleRow, report: Report, names: Mapping[str, str], ends: tuple[float, float]
-) -> tuple[str, list[Block]]:
-    """A row: what it is, its score, and bars of what its columns add."""
-    called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
-    own, other = (names[side] for side in (("positive", "negative") if row.positive else ("negative", "positive")))
-    digits = decimals(max(abs(row.score), abs(row.own_score)))
-    facts = {"score" if report.folds is None else "held-out score": f"{row.score:+.{digits}f}"}
-    if row.probability is not None:
-        facts["probability"] = percent(row.probability)
-    facts[f"rows with {other} below it"] = percent(row.above, 0)
-    if report.folds is not None:
-        facts["score of the final model"] = f"{row.own_score:+.{digits}f}"
-    shown = _shown_parts(row)
-    entries, values = [(name, part) for name, _, part in shown], [value for _, value, _ in shown]
-    drawn = pictures.bars(entries, ADDED, values=values, ends=ends)
-    return f"Row {row.number:,}{called}: {own}", [Facts(facts, numbers=True), drawn]
+    cards: dict[str, list[tuple[str, list[Html]]]] = {}
+    for row, parts in zip(report.rows, shown, strict=True):
+        called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
+        own, other = ("positive", "negative") if row.positive else ("negative", "positive")
+        digits = decimals(max(abs(row.score), abs(row.own_score)))
+        facts = {"score" if report.folds is None else "held-out score": f"{row.score:+.{digits}f}"}
+        if row.probability is not None:
+            facts["probability"] = percent(row.probability)
+        facts[f"rows with {names[other]} below it"] = percent(row.above, 0)
+        if report.folds is not None:
+            facts["score of the final model"] = f"{row.own_score:+.{digits}f}"
+        entries, values = [(name, part) for name, _, part in parts], [value for _, value, _ in parts]
+        blocks = [html.facts(facts, numbers=True), pictures.bars(entries, ADDED, values=values, ends=ends)]
+        cards.setdefault(row.kind, []).append((f"Row {row.number:,}{called}: {names[own]}", blocks))
+    boxes = [html.cards(f"{kind[0].upper()}{kind[1:]}", found) for kind, found in cards.items()]
+    return [html.paragraph(meaning), html.paragraph(without, soft=True), *boxes]
 
 
 # ---- how it was made
@@ -534,17 +486,17 @@ def add_origin(
     command: str = "",
 ) -> None:
     """Add how the model was made; `more` are facts that come first, `notes` what the training noticed."""
-    again: list[Block] = [Text("The command to do it again:"), Code(command)] if command else []
+    again = [html.paragraph("The command to do it again:", code=command)] if command else []
     facts = {**(more or {}), **words.training_facts(model)}
-    noticed: list[Block] = []
-    if notes and (found := worded_notes(model, parameter)):
-        noticed = [Text("Noticed in training:"), Bullets(found)]
-    known = [Text(sentence) for sentence in words.describe_certificate(model.training)]
-    certificate = [Folded("How we know that the fit is complete", known)] if known else []
+    noticed: list[Html] = []
+    if notes and (found := [worded(note, parameter) for note in model.training.get("warnings", ())]):
+        noticed = [html.paragraph("Noticed in training:"), html.bullets(found)]
+    fit = words.describe_fit(model.training)
+    known = [html.folded("How we know that the fit is complete", html.paragraph(fit[1]))] if fit else []
     tried = model.training.get("selection", ())
-    compared: list[Block] = []
+    compared: list[Html] = []
     if len(tried) > 1:
-        rows: list[list[Cell | str]] = [
+        rows: list[Row] = [
             [
                 words.describe_candidate(row["features"]),
                 Cell(f"{row['n_features']:,}", row["n_features"]),
@@ -555,13 +507,8 @@ def add_origin(
         ]
         measure = "partial AUC" if "score" in tried[0] else "AUC"
         caption = f"Models compared: mean {measure} ± standard error"
-        compared = [Table(["model", "features", f"{measure} of the folds", "taken"], rows, caption)]
-    page.add("How it was made", Facts(facts), *certificate, *compared, *noticed, *again)
-
-
-def worded_notes(model: Model, parameter: ShowParameter) -> list[str]:
-    """What the training noticed about the data, in the reader's terms."""
-    return [worded(note, parameter) for note in model.training.get("warnings", ())]
+        compared = [html.table(["model", "features", f"{measure} of the folds", "taken"], rows, caption)]
+    page.add("How it was made", html.facts(facts), *known, *compared, *noticed, *again)
 
 
 def number_cell(value: float, *, sign: bool = False) -> Cell:

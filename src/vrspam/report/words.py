@@ -31,6 +31,7 @@ CALLED = "A row is called positive if its score reaches the threshold"
 SPREAD = "Spread: how much the column moves scores (standard deviation of what it adds)."
 ONE_DEVIATION = "One deviation: change of the score when the feature rises by one standard deviation."
 SHARE = "Share: part of the difference between the mean scores of the classes."
+GUESSING = "0.5 is guessing"
 NOT_CORRECTED = "not corrected for the choice of the model"
 OWN_PENALTIES = "each model of the blend has its own, chosen by the folds"
 
@@ -43,19 +44,15 @@ def class_names(model: Model) -> dict[str, str]:
 
     A row has "sick = yes" or "sick = no"; with more than two labels, the others are "another sick".
     """
-    labels = [_label(label) for label in model.schema.labels or () if label != model.positive]
+    shown = []  # LIBSVM files hold numbers such as 1.0, which are shown as 1
+    for label in (model.positive, *(label for label in model.schema.labels or () if label != model.positive)):
+        whole = isinstance(label, float) and label.is_integer()
+        shown.append(isolated(shorten(str(int(label) if whole else label), 40)))
     target = model.schema.target
     name = f"{isolated(shorten(str(target), 40))} = " if target is not None and not str(target).isdigit() else "label "
-    positive = f"{name}{_label(model.positive)}"
-    if len(labels) == 1:
-        return {"positive": positive, "negative": f"{name}{labels[0]}"}
-    return {"positive": positive, "negative": f"another {name.removesuffix(' = ').strip()}"}
-
-
-def _label(label: Any) -> str:
-    """A label as text; LIBSVM files hold numbers such as 1.0, which are shown as 1."""
-    whole = isinstance(label, float) and label.is_integer()
-    return isolated(shorten(str(int(label) if whole else label), 40))
+    positive, *others = shown
+    negative = f"{name}{others[0]}" if len(others) == 1 else f"another {name.removesuffix(' = ').strip()}"
+    return {"positive": f"{name}{positive}", "negative": negative}
 
 
 def describe_direction(model: Model) -> str:
@@ -77,33 +74,26 @@ def describe_probability(model: Model) -> str:
 # ---- the AUC
 
 
-def _of_100(auc: float) -> str:
-    count = round(100 * auc)
-    return "more than 99" if count == 100 and auc < 1.0 else "all" if count == 100 else str(count)
+def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
+    """What an AUC means; `names` say what rows of both classes have.
 
-
-def pairs_sentence(auc: float, names: Mapping[str, str]) -> str:
-    """What an AUC means.
-
-    >>> pairs_sentence(0.834, {"positive": "sick = yes", "negative": "sick = no"})
+    >>> describe_auc(0.7253)
+    'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
+    >>> describe_auc(0.834, {"positive": "sick = yes", "negative": "sick = no"})
     'Of 100 pairs of a row with sick = yes and a row with sick = no, 83 are ranked right.'
     """
+    count = f"{100 * auc:.0f}"
+    if count == "100":
+        count = "all" if auc == 1.0 else "more than 99"
+    if names is None:
+        return f"of 100 pairs of a positive and a negative row, {count} are ranked right (50 by guessing)"
     pair = f"a row with {names['positive']} and a row with {names['negative']}"
-    return f"Of 100 pairs of {pair}, {_of_100(auc)} are ranked right."
+    return f"Of 100 pairs of {pair}, {count} are ranked right."
 
 
 def large_auc(auc: float) -> str:
     """An AUC as the large number of a page."""
     return f"{auc:.2f}" if 0.005 < auc < 0.995 else f"{auc:.3f}"
-
-
-def describe_auc(auc: float) -> str:
-    """What an AUC means, in one sentence.
-
-    >>> describe_auc(0.7253)
-    'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
-    """
-    return f"of 100 pairs of a positive and a negative row, {_of_100(auc)} are ranked right (50 by guessing)"
 
 
 def describe_partial(max_fpr: float) -> str:
@@ -126,20 +116,19 @@ class ExpectedAUC(NamedTuple):
 def expected_auc(model: Model) -> ExpectedAUC | None:
     """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
     facts = model.training
-
-    def known(name: str) -> bool:
-        return all(facts.get(f"{name}{end}") is not None for end in ("", "_low", "_high"))
-
-    if not known("cv_auc"):
+    known: list[tuple[Any, Any, Any]] = [
+        (facts.get(name), facts.get(f"{name}_low"), facts.get(f"{name}_high")) for name in ("cv_auc", "corrected_auc")
+    ]
+    shown, corrected = known
+    if None in shown:
         return None
-    name, remark = "cv_auc", NOT_CORRECTED
-    if known("corrected_auc"):
-        tried = facts.get("selection", ())
-        taken = sum(row["chosen"] for row in tried)
-        best = f"a blend of {taken} models" if taken > 1 else f"the best of {len(tried)} models"
-        best = best if len(tried) > 1 else "the best penalty"
-        name, remark = "corrected_auc", f"{best} showed {facts['cv_auc']:.4f}; picking the best flatters"
-    return ExpectedAUC(facts[name], facts[f"{name}_low"], facts[f"{name}_high"], remark)
+    if None in corrected:
+        return ExpectedAUC(*shown, NOT_CORRECTED)
+    tried = facts.get("selection", ())
+    taken = sum(row["chosen"] for row in tried)
+    best = f"a blend of {taken} models" if taken > 1 else f"the best of {len(tried)} models"
+    best = best if len(tried) > 1 else "the best penalty"
+    return ExpectedAUC(*corrected, f"{best} showed {shown[0]:.4f}; picking the best flatters")
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
@@ -245,35 +234,26 @@ def describe_part(row: Mapping[str, Any], rows: int) -> str:
     return "chosen" if weight == 1.0 else f"{weight:.0%} of the blend"
 
 
-def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
-    """How close to the optimum a model is, from the facts about its training; None if they do not say.
+def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
+    """How close to the optimum a model is, in short, and how that is known; None if the facts do not say.
 
-    >>> describe_accuracy({"relative_gap": 2e-16})
+    >>> describe_fit({"relative_gap": 2e-16})[0]
     'the fit is complete: its objective is at most 2e-16 above the minimum'
     """
     if "relative_gap" in facts:
         gap = facts["relative_gap"]
-        state = "is complete: its objective is" if gap <= 1e-3 else "stopped early: its objective is"
-        return f"the fit {state} at most {gap:.0e} above the minimum"
+        state = "is complete" if gap <= 1e-3 else "stopped early"
+        return f"the fit {state}: its objective is at most {gap:.0e} above the minimum", (
+            f"The certificate: no other coefficients have an objective that is smaller by more than {gap:.0e} of the "
+            "objective of a model that does nothing. It holds in floating point."
+        )
     if "relative_stationarity" in facts:
-        size = facts["relative_stationarity"]
-        return f"none, because the penalty is not convex; no small change improves the fit (to {size:.0e})"
-    return None
-
-
-def describe_certificate(facts: Mapping[str, Any]) -> list[str]:
-    """How it is known that the fit is complete."""
-    if "relative_gap" in facts:
-        return [
-            f"The certificate: no other coefficients have an objective that is smaller by more than "
-            f"{facts['relative_gap']:.0e} of the objective of a model that does nothing. It holds in floating point."
-        ]
-    if "relative_stationarity" in facts:
-        return [
+        size = f"{facts['relative_stationarity']:.0e}"
+        return f"none, because the penalty is not convex; no small change improves the fit (to {size})", (
             "There is no certificate, because the penalty is not convex: distant coefficients may be better. No small "
-            f"change improves these; the gradient is 0 to {facts['relative_stationarity']:.0e}."
-        ]
-    return []
+            f"change improves these; the gradient is 0 to {size}."
+        )
+    return None
 
 
 def describe_size(model: Model) -> str:
@@ -382,8 +362,8 @@ def training_facts(model: Model) -> dict[str, str]:
     elif facts.keys() >= {"l2", "l1"}:
         kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
         words["penalty"] = f"{kind}l2 = {facts['l2']:.3g} against large coefficients, l1 = {facts['l1']:.3g} for zeros"
-    if (accuracy := describe_accuracy(facts)) is not None:
-        words["fit"] = accuracy
+    if (fit := describe_fit(facts)) is not None:
+        words["fit"] = fit[0]
     words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
     return words

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.readers.array_readers import LibsvmReader, NpyReader
-from vrspam.data.readers.arrow_reader import ExcelReader, FeatherReader, ParquetReader
+from vrspam.data.readers.arrow_reader import ExcelReader, FeatherReader, FrameReader, ParquetReader
 from vrspam.data.readers.base import (
     DAMAGED,
     Block,
@@ -33,6 +33,7 @@ from vrspam.data.readers.base import (
     check_encoding,
 )
 from vrspam.data.readers.csv_reader import CSVReader
+from vrspam.tables.frames import is_frame
 
 PathLike = str | os.PathLike[str]
 
@@ -54,7 +55,7 @@ class Source:
     @classmethod
     def open(
         cls,
-        path: PathLike | Sequence[PathLike],
+        path: Any,
         format: str | None = None,
         *,
         delimiter: str | None = None,
@@ -63,10 +64,18 @@ class Source:
         zero_based_before: bool = False,
         chunk_bytes: int = 8 << 20,
     ) -> Source:
-        """Find the files; the format is told from the first one's name, else from its content.
+        """Find the files, or take a frame; the format is told from the first one's name, else from its content.
 
         Indices of LIBSVM files start as `zero_based` says, else as they did in earlier files (`zero_based_before`).
         """
+        if is_frame(path):
+            named = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+            for name, value in named.items():
+                if value is not None:
+                    raise DataError(
+                        "a frame has its own types and names; leave {parameter} out", parameter=Parameter(name)
+                    )
+            return cls(("the frame",), FrameReader(path), chunk_bytes)
         paths = find_paths(path)
         if format is not None and format not in READERS:
             raise DataError(
@@ -99,7 +108,7 @@ class Source:
     @property
     def n_bytes(self) -> int:
         """Size of all files on disk."""
-        return sum(os.path.getsize(path) for path in self.paths)
+        return sum(map(self.reader.size, self.paths))
 
     @property
     def n_rows(self) -> int | None:
@@ -112,7 +121,7 @@ class Source:
         before = count = 0
         with Progress(label, self.n_bytes, "rows") if label else nullcontext() as bar:
             for path in self.paths:
-                size = os.path.getsize(path)
+                size = self.reader.size(path)
                 for block in self.reader.blocks(path, wanted, rows, problems):
                     yield block
                     count += block.rows

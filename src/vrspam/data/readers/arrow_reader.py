@@ -13,15 +13,8 @@ import numpy as np
 
 from vrspam._utils.messages import how_to_install
 from vrspam._utils.warnings import warn
-from vrspam.data.readers.base import (
-    Block,
-    Choice,
-    DataError,
-    Problems,
-    Reader,
-    problem_of,
-    similar,
-)
+from vrspam.data.readers.base import Block, Choice, DataError, Problems, Reader, problem_of, similar
+from vrspam.tables.frames import check_frame, columns_of
 
 
 def type_kind(kind: Any) -> str:
@@ -292,6 +285,53 @@ def _as_column(cells: list[Any]) -> Any:
     return pa.array([None if cell is None else str(cell) for cell in kept], pa.string())
 
 
+def _table_file(table: Any) -> _File:
+    """A table in memory, as one group of rows."""
+
+    def batches(group: int, rows: int, columns: list[str]) -> Iterable[Any]:
+        return table.select(columns).to_batches(max_chunksize=rows)
+
+    return _File(table.schema, [table.num_rows], batches)
+
+
+class FrameReader(ArrowReader):
+    """A frame in memory: pandas, polars, an arrow table; its columns are read as those of a Parquet file."""
+
+    name, title, suffixes = "frame", "frame", ()
+    _called, _part = "a table", "table"
+
+    def __init__(self, frame: Any) -> None:
+        table = frame_as_table(frame)
+        self._file, self._n_bytes = _table_file(table), table.nbytes
+
+    def size(self, path: str) -> int:
+        """Bytes of the columns."""
+        return self._n_bytes
+
+    def _read(self, path: str) -> _File:
+        return self._file
+
+
+def frame_as_table(frame: Any) -> Any:
+    """A frame as an arrow table; categories are text, and so are columns of objects of several types."""
+    import pyarrow as pa
+
+    check_frame(frame)
+    columns = {}
+    for name, column in zip(*columns_of(frame), strict=True):
+        try:
+            values = column.to_arrow()
+        except (pa.ArrowException, TypeError, ValueError):
+            pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+            values = _as_column([None if gone else value for value, gone in pairs])
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type).cast(pa.string())
+        if str(name) in columns:
+            raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
+        columns[str(name)] = values
+    return pa.table(columns)
+
+
 _KEPT: dict[tuple[str, int, int], Any] = {}  # the last workbook: a table is looked at more than once
 
 
@@ -308,9 +348,4 @@ class ExcelReader(ArrowReader):
             table = read_sheet(path)
             _KEPT.clear()
             _KEPT[key] = table
-        table = _KEPT[key]
-
-        def batches(group: int, rows: int, columns: list[str]) -> Iterable[Any]:
-            return table.select(columns).to_batches(max_chunksize=rows)
-
-        return _File(table.schema, [table.num_rows], batches)
+        return _table_file(_KEPT[key])

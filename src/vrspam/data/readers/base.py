@@ -247,6 +247,10 @@ class Reader:
         """Return the columns of a file with their types."""
         return {}
 
+    def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
+        return os.path.getsize(path)
+
     def rows(self, path: str) -> int | None:
         """Return the number of rows where the head of the file says it."""
         return None
