@@ -23,7 +23,7 @@ from vrspam.inspection import read_score, reading
 from vrspam.inspection.interactions import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
-from vrspam.tables.frames import mixed_rows
+from vrspam.tables.frames import rows_of
 
 FOLDS = 5
 
@@ -403,12 +403,12 @@ def test_mixed_rows_take_each_column_from_its_own_rows():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", None, "z"]}, index=[5, 5, 7])
     rows = np.array([[2, 0], [0, 1]])
     for given in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame, preserve_index=False)):
-        mixed = mixed_rows(given, rows)
+        mixed = rows_of(given, rows)
         columns = mixed if isinstance(mixed, pd.DataFrame) else mixed.to_pandas()
         assert columns["a"].tolist() == [3.0, 1.0]
         assert [None if pd.isna(value) else value for value in columns["b"]] == ["x", None]
     dense = np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])
-    assert mixed_rows(dense, rows).tolist() == mixed_rows(sparse.csr_array(dense), rows).tolist() == [[3, 4], [1, 5]]
+    assert rows_of(dense, rows).tolist() == rows_of(sparse.csr_array(dense), rows).tolist() == [[3, 4], [1, 5]]
 
 
 @pytest.mark.parametrize(("positives", "taken"), [(300, (700, 300)), (2000, (500, 500)), (4900, (900, 100))])

@@ -370,7 +370,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             alone = self.selection != "blend"  # who asks for a blend gets one
             selected = choose_map(maps, folds, search, alone, progress, shared)
         features = selected.fit.features
-        if reading is not None and not reading.is_plain and isinstance(features, FeatureMap):
+        if reading is not None and (reading.readings or reading.identifiers) and isinstance(features, FeatureMap):
             features._read_columns = reading.source
         return self._store_search(
             selected, self._read(selected, folds, search.seed, reading, shared), like=rows.X, _table_schema=reading
@@ -472,7 +472,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ) -> Shapes | str | Callable[[], Shapes | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
         fit, (X, _, weights) = selected.fit, folds.rows
-        names = column_names(self) if reading is None or reading.is_plain else reading.names
+        is_read = reading is not None and (reading.readings or reading.identifiers)
+        names = reading.names if reading is not None and is_read else column_names(self)
         w = fit.solution.w
         coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
         if isinstance(folds, DeviceFolds):

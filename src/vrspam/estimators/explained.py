@@ -107,7 +107,8 @@ class ExplainedScores:
     def _groups(self) -> dict[str, inspection.Places]:
         check_is_fitted(self, "coef_")
         reading = getattr(self, "_table_schema", None)
-        names = column_names(self) if reading is None or reading.is_plain else reading.names
+        is_read = reading is not None and (reading.readings or reading.identifiers)
+        names = reading.names if reading is not None and is_read else column_names(self)
         return inspection.column_groups(self.features_, names, self.coef_.shape[1])
 
     def _read_curves(self, attribute: str) -> inspection.Shapes:

@@ -32,7 +32,7 @@ from vrspam.solvers.online import (
 class Stream:
     """A method and the labels it has met, sorted; a single label is class 0 until the other one is known."""
 
-    method: OnlineMethod
+    method: Any
     labels: np.ndarray
 
 

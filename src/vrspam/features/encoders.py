@@ -281,7 +281,9 @@ def see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) 
     present = ~np.isnan(values)
     missing = not present.all()
     if float(np.fmax.reduce(np.abs(values))) > LARGEST:
-        raise ValueError(f"Column {frames.name_of(X, j)!r} holds numbers beyond {LARGEST:.0e}: remove or replace them.")
+        raise ValueError(
+            f"Column {frames.named_column(X, j)[0]!r} holds numbers beyond {LARGEST:.0e}: remove or replace them."
+        )
     if some is not None:
         chosen = some[present[some]]
         drawn = values[chosen]  # the first of them mostly tell whether many differ
@@ -308,7 +310,7 @@ def see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicato
             raise WordedError(
                 "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a "
                 "name, convert it if it holds numbers as text, group its rare values, or raise {limit}.",
-                column=frames.name_of(X, j),
+                column=frames.named_column(X, j)[0],
                 most=most,
                 limit=Parameter("max_categories"),
             )

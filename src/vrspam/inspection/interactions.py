@@ -312,7 +312,7 @@ def shuffle_effects(
         index = np.tile(chosen[:, np.newaxis], (len(some), d))
         for number, j in enumerate(some):
             index[number * each : (number + 1) * each, j] = other
-        after = score(frames.mixed_rows(X, index)).astype(np.float64, copy=False).reshape(len(some), each)
+        after = score(frames.rows_of(X, index)).astype(np.float64, copy=False).reshape(len(some), each)
         for number, j in enumerate(some):
             own = part(j)
             effects[j] = 0.5 * np.mean((after[number] - before - own[other] + own[chosen]) ** 2)

@@ -20,7 +20,7 @@ import numpy as np
 from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Message
 from vrspam.data import DataError, Schema
-from vrspam.data.errors import problem_of
+from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table

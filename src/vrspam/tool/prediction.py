@@ -14,8 +14,9 @@ from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
-from vrspam.data.chunks import BrokenRow, read_ahead
+from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers.arrow_reader import type_kind
+from vrspam.data.readers.base import read_ahead
 from vrspam.tool.model import Model
 
 OWN = SCORE, PROBABILITY, REASON = ("score", "probability", "reason")
