@@ -324,8 +324,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in training and in the AUC on validation parts. Folds are drawn without them.
         groups : array-like of shape (n_samples,), optional
-            Handed to a splitter that keeps groups together (`sklearn.model_selection.GroupKFold`). Whole groups are
-            drawn for `corrected_score_`, and vary as such in `corrected_interval_`.
+            Rows that belong together, such as visits of one patient. A number of folds holds out whole groups; a
+            splitter is handed them (`sklearn.model_selection.GroupKFold`). `corrected_score_` and its interval are
+            those of rows of new groups.
 
         Returns
         -------
