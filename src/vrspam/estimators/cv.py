@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.messages import SELECTION_RULES
-from vrspam._utils.parameters import HasMethods, Interval, StrOptions, check_own_parameters, checks_parameters
+from vrspam._utils.parameters import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
@@ -301,7 +301,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return self._out_of_fold_there.on_host()
 
     def _validate_params(self) -> None:
-        check_own_parameters(self)
+        check_parameters(self)
         PenaltyFamily(self.penalty, self.gamma).check(
             np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
         )

@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 
 from vrspam import metrics
 from vrspam._utils.blas import blas_threads_for
-from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters, checks_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
 from vrspam.estimators import base
@@ -166,7 +166,7 @@ class AUCClassifier(AUCClassifierBase):
         self.random_state = random_state
 
     def _validate_params(self) -> None:
-        check_own_parameters(self)
+        check_parameters(self)
         PenaltyFamily(self.penalty, self.gamma).check(self.l1)
         self._loss.check()
 

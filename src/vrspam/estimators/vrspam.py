@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from vrspam._utils.messages import usual_spelling
-from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters, checks_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.progress import StatusLine
 from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
@@ -168,7 +168,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         self.verbose = verbose
 
     def _validate_params(self) -> None:
-        check_own_parameters(self)
+        check_parameters(self)
         PenaltyFamily(self.penalty, self.gamma).check(self.l1)
 
     def __sklearn_tags__(self):
