@@ -406,7 +406,7 @@ BAD = [
         r"'scad' needs a finite gamma > 2, got 2: .* value is 3\.7\)",
     ),
     ({"penalty": "mcp", "l1": 0.1, "gamma": -1.0}, "'gamma' parameter of .* must be"),
-    ({"gamma": 3.0, "l1": 0.1}, r"gamma=3 is of use only with penalty='mcp' or 'scad': leave it out\."),
+    ({"gamma": 3.0, "l1": 0.1}, r"gamma=3 applies only to penalty='mcp' or 'scad': leave it out\."),
 ]
 
 

@@ -454,21 +454,19 @@ class SmoothedPartialLoss(SquaredHingeLoss):
 
     def shares(self, scores: np.ndarray) -> np.ndarray:
         """The maximising t: before + (g - θ)/μ, cut off at 0 and 1, with θ such that their weight is α."""
-        aim = self.before + self._costs(scores) / self.mu
-        aim -= _threshold(aim, self.pair_rows.b, self.max_fpr)
-        over, weight = _excess(aim, self.pair_rows.b, self.max_fpr)
-        # θ/μ may be large, and its rounding moves all t at once: one more step, now that nothing large is left.
-        return np.clip(aim - over / weight if weight > 0.0 else aim, 0.0, 1.0)
-
-    def _costs(self, scores: np.ndarray) -> np.ndarray:
-        """g of each negative; its rounding moves t, which any certificate may use, and nothing else."""
         rows = self.pair_rows
         order = np.argsort(scores[rows.positive])
         upper, a = scores[rows.positive][order] - 1.0, rows.a[order]
         lower = scores[rows.negative]
         below = np.searchsorted(upper, lower, side="left")
         mass, first, second = (np.append(0.0, np.cumsum(a * upper**power))[below] for power in range(3))
-        return np.maximum(lower * (lower * mass - 2.0 * first) + second, 0.0)
+        # The rounding of g moves t, which any certificate may use, and nothing else.
+        costs = np.maximum(lower * (lower * mass - 2.0 * first) + second, 0.0)
+        aim = self.before + costs / self.mu
+        aim -= _threshold(aim, self.pair_rows.b, self.max_fpr)
+        over, weight = _excess(aim, self.pair_rows.b, self.max_fpr)
+        # θ/μ may be large, and its rounding moves all t at once: one more step, now that nothing large is left.
+        return np.clip(aim - over / weight if weight > 0.0 else aim, 0.0, 1.0)
 
     def at(self, scores: np.ndarray) -> Point:
         """The smoothed loss at given scores."""

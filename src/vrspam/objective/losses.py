@@ -108,7 +108,12 @@ class WithinProducts:
             back = np.zeros(w.size)
             for start in range(first, last, step):
                 rows = slice(start, min(start + step, last))
-                block = self._centred(self.X[rows].astype(np.float64))  # always a copy
+                block = self.X[rows].astype(np.float64)  # always a copy
+                if self.centre is not None and self._is_sparse:
+                    ones = sparse.csr_array(np.ones((block.shape[0], 1)))
+                    block = block - ones @ sparse.csr_array(self.centre[np.newaxis])
+                elif self.centre is not None:
+                    block -= self.centre
                 scores[rows] = block @ w - shift[rows]
                 back += block.T @ (self.share[rows] * scores[rows])
             return back
@@ -120,16 +125,6 @@ class WithinProducts:
         edges = [n * number // threads for number in range(threads + 1)]
         with blas_threads(1), ThreadPoolExecutor(threads, "vrspam products") as pool:
             return np.sum(list(pool.map(part, edges[:-1], edges[1:])), axis=0)
-
-    def _centred(self, block):
-        """block - centre; the block may be overwritten."""
-        if self.centre is None:
-            return block
-        if self._is_sparse:
-            ones = sparse.csr_array(np.ones((block.shape[0], 1)))
-            return block - ones @ sparse.csr_array(self.centre[np.newaxis])
-        block -= self.centre
-        return block
 
 
 def are_far(moments: ClassMoments) -> bool:

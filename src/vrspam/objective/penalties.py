@@ -406,7 +406,7 @@ class PenaltyFamily:
             raise ValueError(f"penalty must be 'elasticnet', 'mcp' or 'scad', got {self.name!r}.")
         if self.name == "elasticnet":
             if self.gamma is not None:
-                raise ValueError(f"gamma={self.gamma:g} is of use only with penalty='mcp' or 'scad': leave it out.")
+                raise ValueError(f"gamma={self.gamma:g} applies only to penalty='mcp' or 'scad': leave it out.")
             return
         kind, usual = CONCAVE[self.name]
         if self.gamma is not None and not 1.0 + kind.onset < self.gamma < np.inf:
