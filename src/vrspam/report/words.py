@@ -177,16 +177,9 @@ def describe_thresholds(
 def describe_model(model: Model) -> str:
     """What kind of function the score is, and of how many features."""
     kind = model.training.get("map", "linear" if model.features is None else "feature map")
-    words = {
-        "linear": "straight lines",
-        "standardized": "straight lines",
-        "additive": "smooth curves",
-        "kernel": "smooth curves and interactions",
-        "tree": "interactions of random trees",
-        "stacked": f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models",
-    }
+    told = _KINDS.get(kind, kind)
     if kind == "kernel" and model.features is not None and not model.features.has_effects:
-        words["kernel"] = "interactions alone"
+        told = _KINDS["kernel alone"]
     # A file holds the features of a kernel added up; what was fitted is among the facts.
     features = model.training.get("features", model.coef.size)
     used = model.training.get("nonzero", int((model.coef != 0.0).sum()))
@@ -194,16 +187,18 @@ def describe_model(model: Model) -> str:
     if used < features:
         shown += f", {used:,} of them used"
     if kind == "stacked":
-        return f"{words[kind]}, {shown}"
-    return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+        return f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models, {shown}"
+    return f"{told} ({kind}), {shown}" if kind in _KINDS else f"{kind}, {shown}"
 
 
 _KINDS = {
+    "linear": "straight lines",
     "standardized": "straight lines",
     "additive": "smooth curves",
-    "kernel alone": "interactions alone (kernel bandwidth {})",
-    "kernel": "smooth curves and interactions (kernel bandwidth {})",
-    "trees": "interactions of random trees (maximum depth {})",
+    "kernel alone": "interactions alone",
+    "kernel": "smooth curves and interactions",
+    "tree": "interactions of random trees",
+    "trees": "interactions of random trees",
 }
 
 
@@ -216,7 +211,8 @@ def describe_candidate(name: str) -> str:
     kind, _, size = name.rpartition(" ")
     if name in _KINDS:
         return _KINDS[name]
-    return _KINDS[kind].format(size) if kind in _KINDS else name
+    setting = "maximum depth" if kind == "trees" else "kernel bandwidth"
+    return f"{_KINDS[kind]} ({setting} {size})" if kind in _KINDS else name
 
 
 def describe_part(row: Mapping[str, Any], rows: int) -> str:
@@ -297,9 +293,8 @@ def describe_interactions(model: Model) -> str:
 def describe_rest(model: Model) -> str:
     """What the part of the score is that no curve shows."""
     assert model.shapes is not None
-    what = (
-        "what combinations of columns add" if len(model.shapes.columns) > 1 else "what the curve is too smooth to show"
-    )
+    alone = len(model.shapes.columns) == 1
+    what = "what the curve is too smooth to show" if alone else "what combinations of columns add"
     return f"{model.shapes.rest_name}: {100 * model.shapes.share:.1f} % of the variance of the score; {what}"
 
 
