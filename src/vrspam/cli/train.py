@@ -116,6 +116,7 @@ def _describe(model: Model, path: Path) -> None:
         describe_auc,
         describe_fit,
         describe_model,
+        describe_penalty,
         describe_rows_held,
         describe_size,
         expected_auc,
@@ -128,25 +129,25 @@ def _describe(model: Model, path: Path) -> None:
     shown = [("rows", f"{facts['rows']:,}, of which {balance}")]
     if (expected := expected_auc(model)) is not None:
         interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
-        shown.append(("cross-validated AUC", f"{expected.auc:.4f}, {interval} ({facts['folds']} folds)"))
+        shown.append(("AUC to expect", f"{expected.auc:.4f}, {interval} ({facts['folds']} folds)"))
         shown += [("", expected.remark), ("", describe_auc(expected.auc))]
     if "max_fpr" in facts:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
         shown.append(("partial AUC", f"{facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})"))
-        shown.append(("", f"{NOT_CORRECTED}, which was made by it"))
+        shown.append(("", NOT_CORRECTED))
     shown.append(("model", describe_model(model)))
     if facts["loss"] != "squared":
         shown.append(("loss", facts["loss"]))
-    shown += [("penalty", _penalty(facts)), ("certificate", (describe_fit(facts) or ("",))[0])]
+    shown += [("penalty", describe_penalty(facts)), ("fit", (describe_fit(facts) or ("",))[0])]
     show_facts(shown)
-    _show_candidates(facts)
     say("")
     what = "features" if model.features is None else "columns"
     tell(f"strongest {what}: {describe_size(model)}")
     sign = "+" if model.shapes is None else ""
     found = find_strongest(model, 10)
     show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
+    _show_candidates(facts)
     say("")
     for note in _warnings(model):
         warn(f"warning: {note}")
@@ -165,22 +166,9 @@ def _warnings(model: Model) -> list[str]:
     return [in_options(note) for note in [*doubt, *model.training["warnings"]]]
 
 
-def _penalty(facts: Mapping[str, Any]) -> str:
-    """The penalties that the folds have chosen, and what they do."""
-    from vrspam.report.words import OWN_PENALTIES
-
-    if facts["map"] == "stacked":
-        return OWN_PENALTIES
-    kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
-    used = "keeps coefficients small; chosen by the folds"
-    if facts["l1"]:
-        used = "l2 keeps coefficients small, l1 sets some to 0; chosen by the folds"
-    return f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used})"
-
-
 def _show_candidates(facts: Mapping[str, Any]) -> None:
     """The models that were compared, if there were several."""
-    from vrspam.report.words import describe_candidate, describe_part
+    from vrspam.report.words import describe_candidate, describe_folds, describe_part
 
     if len(facts["selection"]) < 2:
         return
@@ -190,7 +178,7 @@ def _show_candidates(facts: Mapping[str, Any]) -> None:
     rows = [
         [
             describe_candidate(row["features"]),
-            f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}",
+            describe_folds(row, facts["rows"]),
             describe_part(row, facts["rows"]),
         ]
         for row in facts["selection"]
@@ -271,12 +259,13 @@ def _describe_report(found: Report, html: Path) -> None:
     expected, evaluation = found.expected, found.evaluation
     share = evaluation.positives / evaluation.n
     how = "kept from the training" if found.folds is None else f"{found.folds} folds"
-    say(f"AUC      {expected.auc:.4f}, 95 % interval {expected.low:.4f} to {expected.high:.4f}")
+    on = "of these rows" if found.folds is None else "to expect on new rows"
+    say(f"AUC      {expected.auc:.4f} {on}, 95 % interval {expected.low:.4f} to {expected.high:.4f}")
     say(f"         {expected.remark}")
     say(f"scored   {evaluation.n:,} rows ({how}), of which {evaluation.positives:,} positive ({share:.2%})")
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
-            say(f"group    {group.column} = {group.name} differs from the other rows by more than noise")
+            say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")
     for note in _warnings_of(found):
         warn(f"warning: {note}")
     say(f"page     {html}")

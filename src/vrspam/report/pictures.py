@@ -28,16 +28,19 @@ from vrspam.inspection import PairEffect, Shape
 from vrspam.metrics.thresholds import wilson
 from vrspam.model.drawing import (
     ADDED,
+    BAND,
+    MEAN_SCORE,
     ColumnPlan,
     Scale,
     Ticks,
     bin_ticks,
     height_ticks,
+    is_curve,
     number_ticks,
     plan_column,
     score_edges,
 )
-from vrspam.report.page import NUMBERS, Html, Stops
+from vrspam.report.page import NUMBERS, Html, Stops, spelled
 
 WIDTH, HEIGHT = 330.0, 270.0
 
@@ -94,7 +97,7 @@ def picture(
     svg = f"<svg {size}{broad} {spoken}{kind} {data}>{''.join(marks)}</svg>"
     if not (title or remark):
         return Html(svg)
-    below = f'<p class="remark">{escape(remark)}</p>' if remark else ""
+    below = f'<p class="remark">{spelled(remark)}</p>' if remark else ""
     return Html(f"<figure><figcaption><bdi>{escape(title)}</bdi></figcaption>{svg}{below}</figure>")
 
 
@@ -214,8 +217,14 @@ def threshold_curves(stops: Stops, place: int, names: Mapping[str, str], max_fpr
     share, false, called = stops.positives / total, stops.alarms / stops.negatives, (stops.hits + stops.alarms) / total
     hit = f"{positive} found"
     curves = {
-        "roc": ("ROC curve", false, found, (f"rows with {names['negative']} called", hit), UNIT),
-        "precision": ("Precision and recall", found, stops.precision, (hit, f"called {positive}"), (share, share)),
+        "roc": ("ROC curve", false, found, (f"rows with {names['negative']} called positive", hit), UNIT),
+        "precision": (
+            "Precision and recall",
+            found,
+            stops.precision,
+            (hit, f"called rows that have {names['positive']}"),
+            (share, share),
+        ),
         "gain": ("Gain", called, found, ("rows looked at, highest scores first", hit), UNIT),
     }
     spoken = {
@@ -377,6 +386,24 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
     kind, part = ("column", plan.part or "") if plan.curve else ("", "")
     title, remark = shorten(shape.name, 70), "; ".join(remarks)
     return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=part)
+
+
+def key(shapes: Sequence[Shape]) -> Html:
+    """What the marks in the pictures of these columns mean, as far as they occur: those of curves, those of points."""
+    banded = [shape for shape in shapes if np.isfinite(shape.low).all()]
+    averaged = [shape for shape in shapes if shape.mean_score is not None]
+    marks = [
+        ("what the column adds", shapes, segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)),
+        (BAND, banded, box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)),
+        (MEAN_SCORE, averaged, segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")),
+        ("missing value", [shape for shape in shapes if shape.missing is not None], *[dot(30.0, 7.0, "missing")] * 2),
+    ]
+    entries = []
+    for name, having, *drawn in marks:
+        kinds = {drawn[0] if is_curve(shape) else drawn[1] for shape in having}
+        svg = f'<svg viewBox="0 0 46 14" width="46" aria-hidden="true">{"".join(sorted(kinds))}</svg>'
+        entries += [f'<span class="n">{svg}{name}</span>'] if kinds else []
+    return Html(f'<p class="remark marks">{" ".join(entries)}</p>')
 
 
 def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
