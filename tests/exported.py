@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from vrspam.data.errors import Problems
+from vrspam.data.readers.base import Problems
 from vrspam.data.schema import read_blocks
 from vrspam.tables.columns import texts_of
 from vrspam.tables.texts import Dates

@@ -27,6 +27,7 @@ from unittest import mock
 
 import numpy as np
 from exact_oracle import ExactProblem
+from fuzz_cells import run_case as run_cells
 from scipy import sparse
 
 from vrspam import (
@@ -312,6 +313,10 @@ ROUTES: dict[str, Callable[[Case], Iterator[Claim]]] = {
 FROM_MOMENTS = ("partial_fit", "fit_stream", "subtraction", "window", "fit_moments, coarse products", "last product")
 
 
+#: Routes without a certificate: what is wrong with the case of a seed.
+OTHERS: dict[str, Callable[[int], list[str]]] = {"cells": run_cells}
+
+
 def judge(claim: Claim, from_moments: bool = False) -> list[str]:
     """What is wrong with a claim: nothing, "gap", "objective"."""
     if not np.isfinite(claim.w).all():
@@ -365,15 +370,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=20_000, help="problems of each kind")
     parser.add_argument("--first", type=int, default=1_000, help="the first seed")
-    parser.add_argument("--route", choices=list(ROUTES), help="only this route")
+    parser.add_argument("--route", choices=[*ROUTES, *OTHERS], help="only this route")
     options = parser.parse_args()
     counts: dict[str, Counter] = {"mild": Counter(), "wild": Counter()}
     routes = None if options.route is None else [options.route]
     bad, start = 0, time.perf_counter()
     for done, seed in enumerate(range(options.first, options.first + options.cases), 1):
         for kind, counted in counts.items():
-            for line in run_case(seed, kind == "wild", counted, routes):
+            for line in run_case(seed, kind == "wild", counted, routes) if options.route not in OTHERS else ():
                 print(line, flush=True)
+                bad += 1
+        for name, other in OTHERS.items():
+            for line in other(seed) if options.route in (None, name) else ():
+                print(f"{name}, seed {seed}: {line}", flush=True)
                 bad += 1
         if done % 1000 == 0 or done == options.cases:
             print(f"{done:,} problems of each kind, {bad} violations, {time.perf_counter() - start:.0f} s", flush=True)

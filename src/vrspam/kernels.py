@@ -48,25 +48,18 @@ def _is_foreign(argument: Any) -> bool:
 
 
 class _CacheFile(IndexDataCacheFile):
-    """Numba's files of compiled code, each named after what it holds.
-
-    Numba numbers them: two processes that compile the same function for other types at the same time may both write
-    file 1, and the index, or a reader that comes between index and file, then takes the code of one for the other.
-    """
+    """Numba's files of compiled code, named after what they hold: numbers of two processes may be the same."""
 
     def save(self, key, data):
-        held = repr((self._version, self._source_stamp, key))
-        name = f"{self._index_name.removesuffix('.nbi')}.{sha256(held.encode()).hexdigest()[:16]}.nbc"
-        self._save_data(name, data)
-        self._save_index({**self._load_index(), key: name})
+        with suppress(AttributeError):  # without these names nothing is kept
+            held = repr((self._version, self._source_stamp, key))
+            name = f"{self._index_name.removesuffix('.nbi')}.{sha256(held.encode()).hexdigest()[:16]}.nbc"
+            self._save_data(name, data)
+            self._save_index({**self._load_index(), key: name})
 
 
 class _Cache(FunctionCache):
-    """Numba's disk cache, but not of code for penalties that are defined elsewhere.
-
-    It watches this file alone, so it would go on running the old code of such a penalty after an edit. And it could not
-    be read any more where the module of the penalty is not at hand.
-    """
+    """Numba's disk cache, but not of code for penalties defined elsewhere: it notices edits of this file alone."""
 
     def __init__(self, function):
         super().__init__(function)
@@ -104,10 +97,7 @@ def _overload_prox1(penalty, v, step, j):
 
 
 def register_prox(kind: type) -> Callable[[F], F]:
-    """Decorate the function (penalty, v, step, j) that `prox1` calls for one kind of penalty, a named tuple.
-
-    Kernels for a penalty outside this file are compiled anew in each process; those for the ones here are kept on disk.
-    """
+    """Decorate the function (penalty, v, step, j) that `prox1` calls for one kind of penalty, a named tuple."""
 
     def register(function: F) -> F:
         # Without Python's check for a division by zero, so that loops over coordinates vectorise.
@@ -544,7 +534,7 @@ def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
 
 @compiled
 def spam_fold(classes, v, average, carry):
-    """Fold: multiply v by the scale of `spam_ridge`, so that v is w, and compute the products in `carry` again."""
+    """Fold: multiply v by the scale of `spam_steps`, so that v is w, and compute the products in `carry` again."""
     scale, weight = carry[SCALE], carry[SPAM_OF_V]
     for j in range(average.shape[0]):
         average[j] += weight * v[j]
@@ -556,16 +546,18 @@ def spam_fold(classes, v, average, carry):
 
 
 @compiled
-def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
-    """Take steps of SPAM with l1 = 0 on the rows `order`; each step costs O(nonzeros of the row).
+def spam_steps(X, order, side, classes, learn, v, average, carry, rule, l1):
+    """Take steps of SPAM on the rows `order`; with l1 = 0 each step costs O(nonzeros of the row).
 
-    Textbook: w ← (w - η f x) / (1 + η l2) with the gradient f x. Here w = scale · v: the division changes only
+    Textbook: w ← prox(w - η f x) with the gradient f x, of O(d): with l1 > 0 the threshold moves every coordinate, and
+    `average` is Σ t w_t. With l1 = 0 the prox divides by 1 + η l2. There w = scale · v: the division changes only
     `scale`, and the subtraction changes only the nonzero coordinates of x. The products w·S₋ and w·S₊, which f needs,
     follow the same recursion: (w - η f x)·S = w·S - η f (x·S). The average Σ t w_t / Σ t is kept in the same way: with
     G = Σ t scale_t, the sum is G v + average as long as a change b x of v adds -G b x to `average`.
 
-    `carry` holds t, scale, w·S₋, w·S₊, G, Σ t and the steps since the last fold (`spam_fold`). When to fold depends on
-    the number of steps and not on where a batch ends, so the batches of a stream do not change a bit of the result.
+    `carry` holds t, scale, w·S₋, w·S₊, G, Σ t and the steps since the last fold (`spam_fold`), which must come between
+    steps with l1 = 0 and with l1 > 0. When to fold depends on the number of steps and not on where a batch ends, so the
+    batches of a stream do not change a bit of the result.
     If `learn`, a row is added to `classes` before its step; there are no steps until both classes have been seen.
     """
     fold_every = max(1000, v.shape[0])
@@ -579,10 +571,19 @@ def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
         if classes.counts[0] == 0.0 or classes.counts[1] == 0.0:
             continue
         carry[STEPS] += 1.0
-        other_score = carry[SPAM_UPPER - c] / classes.counts[1 - c]
+        carry[SPAM_WEIGHT] += carry[STEPS]
+        other_sum = carry[SPAM_UPPER - c] if l1 == 0.0 else np.dot(v, classes.sums[1 - c])
         step, factor, l2 = _spam_row(
-            classes, rule, carry[STEPS], c, score, other_score, square, dot0 if c == 1 else dot1
+            classes, rule, carry[STEPS], c, score, other_sum / classes.counts[1 - c], square, dot0 if c == 1 else dot1
         )
+        if l1 > 0.0:
+            add_row(X, i, -step * factor, v)
+            penalty = ElasticNet(l2, l1)
+            for j in range(v.shape[0]):
+                v[j] = prox1(penalty, v[j], step, j)
+            for j in range(average.shape[0]):
+                average[j] += carry[STEPS] * v[j]
+            continue
         shrink = 1.0 / (1.0 + step * l2)
         change = -step * factor / carry[SCALE]
         add_row(X, i, change, v)
@@ -592,37 +593,9 @@ def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
         carry[SPAM_LOWER] = shrink * (carry[SPAM_LOWER] - step * factor * dot0)
         carry[SPAM_UPPER] = shrink * (carry[SPAM_UPPER] - step * factor * dot1)
         carry[SPAM_OF_V] += carry[STEPS] * carry[SCALE]
-        carry[SPAM_WEIGHT] += carry[STEPS]
         carry[SPAM_SINCE_FOLD] += 1.0
         if carry[SCALE] < 1e-9 or carry[SPAM_SINCE_FOLD] >= fold_every:
             spam_fold(classes, v, average, carry)
-
-
-@compiled
-def spam_net(X, order, side, classes, learn, w, average, carry, rule, net):
-    """As `spam_ridge`, but with l1 ≥ 0 and textbook steps of O(d): the threshold moves every coordinate.
-
-    `carry` has the same layout; its scale stays 1. `average` is Σ t w_t.
-    """
-    for i in order:
-        c = side[i]
-        square = row_square(X, i)
-        score = row_dot(X, i, w)
-        dot0, dot1 = take_in(classes, X, i, c, square, learn)
-        if classes.counts[0] == 0.0 or classes.counts[1] == 0.0:
-            continue
-        carry[STEPS] += 1.0
-        other_score = np.dot(w, classes.sums[1 - c]) / classes.counts[1 - c]
-        step, factor, l2 = _spam_row(
-            classes, rule, carry[STEPS], c, score, other_score, square, dot0 if c == 1 else dot1
-        )
-        add_row(X, i, -step * factor, w)
-        penalty = ElasticNet(l2, net.l1)
-        for j in range(w.shape[0]):
-            w[j] = prox1(penalty, w[j], step, j)
-        for j in range(average.shape[0]):
-            average[j] += carry[STEPS] * w[j]
-        carry[SPAM_WEIGHT] += carry[STEPS]
 
 
 # --- Streams: SOLAM ----------------------------------------------------------------------------------------------
@@ -643,7 +616,7 @@ def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius)
     """Take steps of SOLAM on the rows `order`: descent in (w, a, b), ascent in ζ; each costs O(nonzeros of the row).
 
     The saddle function of one row, with s = w·x, is  q (s-a)² - 2q (1+ζ) s  for a positive row,
-    p (s-b)² + 2p (1+ζ) s  for a negative one, plus  -pq ζ²  for both. As in `spam_ridge`, w = scale · v and the
+    p (s-b)² + 2p (1+ζ) s  for a negative one, plus  -pq ζ²  for both. As in `spam_steps`, w = scale · v and the
     average Σ η_t w_t is G v + `average`. With an automatic step, a, b and ζ, which are scores, are measured in units
     of the root mean square of ‖x‖, so that all variables move equally fast: their steps are longer by its square.
 
@@ -809,10 +782,9 @@ IDLE_BLOCK = 1024
 
 @compiled
 def within_product(X, side, share, mean_scores, w, out, left):
-    """out += Σ_i r_i x_i and left[c] += Σ_(i in c) r_i with r_i = share_i (w·x_i - w·μ_c).
+    """out += Σ_i r_i x_i, left[c] += Σ_(i in c) r_i and left[2] += wᵀΣw, with r_i = share_i (w·x_i - w·μ_c).
 
-    Σw is out - left[:2] @ means; left[2] += Σ_i r_i (w·x_i - w·μ_c), which is wᵀΣw.
-    Each row is read from memory once: it is still in the cache when it is added to `out`.
+    Σw is out - left[:2] @ means.
     """
     for i in range(side.shape[0]):
         if share[i] == 0.0:
@@ -925,33 +897,6 @@ def row_direction(draws, i, score, lower, upper):
 
 
 @compiled
-def ridge_epoch(X, order, draws, means, constant, u, step, shrink):
-    """`svrg_epoch` with the paper's gradient and l1 = 0 on a dense X, in fewer operations; u changes in place.
-
-    With u = w - w̃, from 0 on, and shrink = ρ = 1/(1 + step·l2) the textbook step is
-
-        u ← ρ u - ρ step s_i (u·(x_i - μ_other)) x_i - constant,   constant = ρ step (∇f(w̃) + l2·w̃),
-
-    because ρ w̃ - w̃ = -ρ step l2 w̃. (To ask for the rows ahead of time, as `_fetch_row` does, makes it slower: the
-    processor does so itself for rows that lie in one piece.)
-    """
-    last = order.shape[0] - 1
-    following = order[0]
-    score = 0.0
-    for t in range(order.shape[0]):
-        a, _, _ = row_direction(draws, following, score, 0.0, 0.0)
-        a *= shrink * step
-        row = X[following]
-        following = order[min(t + 1, last)]
-        following_row, other_mean = X[following], means[1 - draws.side[following]]
-        score = 0.0
-        for j in range(u.shape[0]):
-            v = shrink * u[j] - a * row[j] - constant[j]
-            u[j] = v
-            score += v * (following_row[j] - other_mean[j])
-
-
-@compiled
 def svrg_epoch(X, order, draws, means, anchor, grad, w, step, penalty):
     """Take the inner steps of an epoch of Algorithm 1 from w = anchor; w changes in place.
 
@@ -1037,24 +982,28 @@ def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, ta
 
 
 @compiled
-def idle_table(shrink, tau1, tau3, steps):
-    """Return what t idle steps do to the (z, y, average) of a coordinate, for t = 0 ... steps.
+def idle_table(step, count):
+    """Return what t idle steps do to the (z, y, average) of a coordinate, for t = 0 ... count, one row for each.
 
-    In an idle step the coordinate is zero in the drawn row: z ← ρz, y ← τ₁z + τ₃y, average ← ρ·average + y. t such
-    steps are a linear map, and row t holds the five coefficients of
+    In an idle step the coordinate is zero in the drawn row: z ← ρz, y ← τ₁z + τ₃y, average ← ρ·average + y. That, and
+    any number of such steps, is a linear map with five coefficients,
 
-        z_t = ρ^t z,   y_t = T₁ z + T₂ y,   average_t = ρ^t average + T₃ z + T₄ y.
+        z' = T₀ z,   y' = T₁ z + T₂ y,   average' = T₀ average + T₃ z + T₄ y;
+
+    `step` has those of the map of which the table holds the powers.
     """
-    tiny = 1e-60  # smaller powers are set to 0: they do not matter, and denormal numbers are slow
-    table = np.zeros((steps + 1, 5))
+    table = np.zeros((count + 1, 5))
     table[0, 0], table[0, 2] = 1.0, 1.0
-    for t in range(steps):
-        power, y_of_z, y_of_y = shrink * table[t, 0], table[t, 1], tau3 * table[t, 2]
-        table[t + 1, 0] = power if power > tiny else 0.0
-        table[t + 1, 1] = tau1 * table[t + 1, 0] + tau3 * y_of_z
-        table[t + 1, 2] = y_of_y if y_of_y > tiny else 0.0
-        table[t + 1, 3] = shrink * table[t, 3] + table[t + 1, 1]
-        table[t + 1, 4] = shrink * table[t, 4] + table[t + 1, 2]
+    power, y_of_z, y_of_y, average_of_z, average_of_y = step
+    for t in range(count):
+        before, after = table[t], table[t + 1]
+        after[0] = power * before[0]
+        after[1] = y_of_z * before[0] + y_of_y * before[1]
+        after[2] = y_of_y * before[2]
+        after[3] = power * before[3] + average_of_z * before[0] + average_of_y * before[1]
+        after[4] = power * before[4] + average_of_y * before[2]
+        for k in range(5):
+            after[k] = after[k] if abs(after[k]) > 1e-60 else 0.0  # it does not matter, and denormal numbers are slow
     return table
 
 
@@ -1072,20 +1021,8 @@ class Idling(NamedTuple):
 @compiled
 def idling(shrink, tau1, tau3, steps):
     """Return the `Idling` for up to that many steps."""
-    few = idle_table(shrink, tau1, tau3, IDLE_BLOCK)
-    many = np.zeros((steps // IDLE_BLOCK + 1, 5))
-    many[0, 0], many[0, 2] = 1.0, 1.0
-    power, y_of_z, y_of_y, average_of_z, average_of_y = few[IDLE_BLOCK]
-    for t in range(steps // IDLE_BLOCK):
-        before, after = many[t], many[t + 1]
-        after[0] = power * before[0]
-        after[1] = y_of_z * before[0] + y_of_y * before[1]
-        after[2] = y_of_y * before[2]
-        after[3] = power * before[3] + average_of_z * before[0] + average_of_y * before[1]
-        after[4] = power * before[4] + average_of_y * before[2]
-        for k in range(5):
-            after[k] = after[k] if abs(after[k]) > 1e-60 else 0.0  # as in `idle_table`
-    return Idling(few, many)
+    few = idle_table(np.array([shrink, tau1 * shrink, tau3, tau1 * shrink, tau3]), IDLE_BLOCK)
+    return Idling(few, idle_table(few[IDLE_BLOCK], steps // IDLE_BLOCK))
 
 
 def _prefetch_code(context, builder, signature, arguments):
@@ -1111,10 +1048,7 @@ _prefetch: Any = register_jitable(_no_prefetch) if ir is None else intrinsic(_pr
 
 @compiled
 def _fetch_row(X, i, work):
-    """Ask for the lines of `work` that the lazy kernels will need for row i.
-
-    With many columns they are not in the cache. Asked for some rows ahead they arrive while the steps between compute.
-    """
+    """Ask for the lines of `work` that the lazy kernels will need for row i, so that they arrive before its step."""
     start, stride = np.intp(work.ctypes.data), np.intp(work.strides[0])
     for position in range(X.indptr[i], X.indptr[i + 1]):
         _prefetch(start + X.indices[position] * stride)
@@ -1209,10 +1143,7 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
 
 
 class Drift(NamedTuple):
-    """The scalar map w ← ρ soft(w - step·grad, step·l1), ρ = 1/(1 + step·l2), and its powers.
-
-    table (steps + 1, 2) holds ρ^t and ρ + ρ² + ... + ρ^t.
-    """
+    """The map w ← ρ soft(w - step·grad, step·l1), ρ = 1/(1 + step·l2); `table` holds ρ^t and ρ + ρ² + ... + ρ^t."""
 
     step: float
     l1: float
@@ -1406,10 +1337,7 @@ def _nodes_below(value, nodes, begin, end, bins, per_bin, or_equal):
 
 @compiled
 def write_many_curves(X, nodes, starts, bins, per_bin, table, slopes, lines, places, extend, out):
-    """Fill `out` with what `write_curves` gives for each column of X, and with indicators of missing values.
-
-    The arguments are the fields of `vrspam.features.parts.PackedCurves`.
-    """
+    """Fill `out` with what `write_curves` gives for each column of X, and with indicators of missing values."""
     for j in range(X.shape[1]):
         begin, end, first, q = starts[j], starts[j + 1], places[j, 0], places[j, 1]
         missing = places[j + 1, 0] > first + q
@@ -1486,6 +1414,21 @@ def _split_value(code, multiplier):
 
 
 @compiled
+def _value_below(codes, rows, j, multiplier, highest, share):
+    """What a random one of the rows has in column j, of those with less than the highest; `share` is random."""
+    below = 0
+    for row in rows:
+        below += codes[row, j] >= 0 and _split_value(codes[row, j], multiplier) < highest
+    wanted = int(share * below)
+    for row in rows:
+        if codes[row, j] >= 0 and _split_value(codes[row, j], multiplier) < highest:
+            if wanted == 0:
+                return _split_value(codes[row, j], multiplier)
+            wanted -= 1
+    return highest
+
+
+@compiled
 def grow_trees(codes, is_category, rows, order, uniform, factors):
     """Grow trees on drawn rows: a random column that varies in the node, split at the value of one of its rows.
 
@@ -1521,28 +1464,14 @@ def grow_trees(codes, is_category, rows, order, uniform, factors):
                     lowest, highest = min(lowest, value), max(highest, value)
                 if highest < 0 or (lowest == highest and absent == 0):
                     continue  # all rows are alike in this column
-                threshold, n_left = highest, last - first - absent
+                threshold, left = highest, False  # missing values alone go to the right
                 if lowest < highest:
-                    # the value of a random row among those below the largest
-                    below = 0
-                    for place in range(first, last):
-                        code = codes[inside[place], j]
-                        below += code >= 0 and _split_value(code, multiplier) < highest
-                    wanted = int(uniform[t, node, 1] * below)
-                    for place in range(first, last):
-                        code = codes[inside[place], j]
-                        if code >= 0 and _split_value(code, multiplier) < highest:
-                            if wanted == 0:
-                                threshold = _split_value(code, multiplier)
-                                break
-                            wanted -= 1
+                    threshold = _value_below(codes, inside[first:last], j, multiplier, highest, uniform[t, node, 1])
                     n_left = 0
                     for place in range(first, last):
                         code = codes[inside[place], j]
                         n_left += code >= 0 and _split_value(code, multiplier) <= threshold
                     left = uniform[t, node, 2] < 0.5 if absent > 0 else 2 * n_left >= last - first
-                else:
-                    left = False  # missing values alone go to the right
                 columns[t, node], thresholds[t, node], multipliers[t, node] = j, threshold, multiplier
                 absent_left[t, node] = left
                 middle = first
@@ -1558,24 +1487,11 @@ def grow_trees(codes, is_category, rows, order, uniform, factors):
     return columns, thresholds, multipliers, absent_left
 
 
-@compiled
-def _is_plain(codes, multipliers):
-    """Whether neither categories nor missing values occur, so that no branch depends on a row."""
-    for code in codes.flat:
-        if code < 0:
-            return False
-    return not multipliers.any()
-
-
 @register_jitable(inline="always")  # a call for each row and tree would take longer than the tree
-def _leaf(codes, i, t, columns, thresholds, multipliers, absent_left, plain):
+def _leaf(codes, i, t, columns, thresholds, multipliers, absent_left):
     """The leaf of row i in tree t."""
     n_nodes = columns.shape[1]
     node = 0
-    if plain:
-        while node < n_nodes:
-            node = 2 * node + 1 + (codes[i, columns[t, node]] > thresholds[t, node])
-        return node - n_nodes
     while node < n_nodes:
         code = codes[i, columns[t, node]]
         left = absent_left[t, node] if code < 0 else _split_value(code, multipliers[t, node]) <= thresholds[t, node]
@@ -1587,10 +1503,9 @@ def _leaf(codes, i, t, columns, thresholds, multipliers, absent_left, plain):
 def tree_leaves(codes, columns, thresholds, multipliers, absent_left):
     """The leaf of each row in each tree, from 0 on; shape (rows, trees)."""
     leaves = np.empty((codes.shape[0], columns.shape[0]), dtype=np.int16)
-    plain = _is_plain(codes, multipliers)
     for t in range(columns.shape[0]):
         for i in range(codes.shape[0]):
-            leaves[i, t] = _leaf(codes, i, t, columns, thresholds, multipliers, absent_left, plain)
+            leaves[i, t] = _leaf(codes, i, t, columns, thresholds, multipliers, absent_left)
     return leaves
 
 
@@ -1609,11 +1524,10 @@ def leaf_sums(landmark_leaves, coefs, n_leaves):
 def add_leaf_sums(sums, codes, columns, thresholds, multipliers, absent_left):
     """The sum over all trees of what `leaf_sums` has for the leaf of each row: rows × m."""
     out = np.zeros((codes.shape[0], sums.shape[2]))
-    plain = _is_plain(codes, multipliers)
     for t in range(columns.shape[0]):
         of_tree = sums[t]
         for i in range(codes.shape[0]):
-            found = of_tree[_leaf(codes, i, t, columns, thresholds, multipliers, absent_left, plain)]
+            found = of_tree[_leaf(codes, i, t, columns, thresholds, multipliers, absent_left)]
             row = out[i]
             for m in range(found.size):
                 row[m] += found[m]
@@ -1647,10 +1561,7 @@ def splits_as_masks(columns, thresholds, multipliers, absent_left, widths):
 
 @compiled
 def add_leaf_sums_by_level(sums, codes, columns, limits, masks, out):
-    """Add what `add_leaf_sums` returns to `out`; `codes` are by columns, and few rows, which go down a tree together.
-
-    Rows do not wait for each other on the way, and all that they read of a tree stays in the nearest cache.
-    """
+    """Add what `add_leaf_sums` returns to `out`; `codes` are by columns, of few rows, which go down a tree together."""
     count, n_nodes = codes.shape[1], columns.shape[1]
     flat, place = codes.ravel(), np.empty(codes.shape[1], dtype=np.uint32)  # no sign: an index that is not negative
     one = np.uint64(1)

@@ -20,7 +20,7 @@ from vrspam._utils.warnings import NotConverged, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective, l2_unit
 from vrspam.solvers import solve
-from vrspam.solvers.online import OPAUC, SOLAM, SPAM, OnlineMethod, diverged, largest_square, step_rule
+from vrspam.solvers.online import OPAUC, SOLAM, SPAM, diverged, largest_square, step_rule
 
 __all__ = ["RiverAUC"]
 
@@ -129,7 +129,7 @@ class StepStream:
     def __init__(self, name: str, l2: float | None, l1: float, step_size: float | str, sketch: int | None):
         self.l2, self.step_size = l2, step_size
         self.more: tuple[float, ...] = (float(l1),) if name == "spam" else ()
-        self.method: OnlineMethod = {"spam": SPAM, "solam": SOLAM}[name](0) if name != "opauc" else OPAUC(0, sketch)
+        self.method: Any = {"spam": SPAM, "solam": SOLAM}[name](0) if name != "opauc" else OPAUC(0, sketch)
         self.sums = np.zeros((2, 3))  # weight, mean, and sum of squares about it, of the scores of each class
 
     def learn(self, rows: np.ndarray, side: np.ndarray) -> None:
@@ -139,21 +139,17 @@ class StepStream:
             method.add_features(rows.shape[1] - method.w.size)
         rows = np.ascontiguousarray(padded(rows, method.w.size, (1,)))
         rule, sides = step_rule(self.step_size, self.l2), side.astype(np.int64)
-        for number in range(side.size):
-            self._note_score(float(rows[number] @ method.coef), int(sides[number]))
+        half_life = 1000.0  # rows; probabilities follow scores of about so many rows
+        for number, of_class in enumerate(sides):
+            if method.n_steps > 0:
+                self.sums[:, [0, 2]] *= 2.0 ** (-1.0 / half_life)
+                weight, mean, squares = self.sums[of_class]
+                ahead = float(rows[number] @ method.coef) - mean
+                more = (weight + 1.0, mean + ahead / (weight + 1.0), squares + weight / (weight + 1.0) * ahead**2)
+                self.sums[of_class] = more
             method.advance(rows, np.array([number]), sides, rule, *self.more, learn=True)
         if not np.isfinite(method.coef).all():
             raise diverged(self.step_size, 0.1 / max(largest_square(rows), 1.0))
-
-    def _note_score(self, score: float, side: int) -> None:
-        if self.method.n_steps == 0:
-            return
-        scores_half_life = 1000.0  # rows; probabilities of SPAM, SOLAM and OPAUC follow scores of about so many rows
-        self.sums[:, [0, 2]] *= 2.0 ** (-1.0 / scores_half_life)
-        weight, mean, _ = self.sums[side]
-        self.sums[side, 0] = weight + 1.0
-        self.sums[side, 1] = mean + (score - mean) / (weight + 1.0)
-        self.sums[side, 2] += weight / (weight + 1.0) * (score - mean) ** 2
 
     def scorer(self) -> Scorer:
         """The coefficients after the steps so far."""
@@ -299,11 +295,7 @@ class RiverAUC(base.MiniBatchClassifier):
             Numbers by name.
         y : bool
         """
-        values = _numbers(x.items())
-        self._add_columns(x)
-        row = np.zeros((1, len(self._columns)))
-        row[0, [self._columns[name] for name in x]] = values
-        self._learn(row, np.array([_is_positive(y)]))
+        self._learn(_numbers(x.items()), x, np.array([_is_positive(y)]))
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn from the rows of a data frame: the same as `learn_one` for one row after the other.
@@ -315,12 +307,8 @@ class RiverAUC(base.MiniBatchClassifier):
         """
         frame, labels = dataframe.into_frame(X), dataframe.into_series(y)
         side = np.array([_is_positive(label) for label in labels.to_list()], dtype=bool)
-        rows = _matrix(frame)
-        self._y_name = labels.name
-        self._add_columns(frame.columns)
-        placed = np.zeros((rows.shape[0], len(self._columns)))
-        placed[:, [self._columns[name] for name in frame.columns]] = rows
-        self._learn(placed, side)
+        rows, self._y_name = _matrix(frame), labels.name
+        self._learn(rows, frame.columns, side)
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Probabilities of False and True.
@@ -336,9 +324,7 @@ class RiverAUC(base.MiniBatchClassifier):
         dict
         """
         known = {name: value for name, value in x.items() if name in self._columns}  # others were never learned from
-        row = np.zeros((1, len(self._columns)))
-        row[0, [self._columns[name] for name in known]] = _numbers(known.items())
-        positive = float(self._probabilities(row)[0])
+        positive = float(self._probabilities(self._placed(_numbers(known.items()), known))[0])
         return {False: 1.0 - positive, True: positive}
 
     def predict_proba_many(self, X: Any) -> Any:
@@ -372,23 +358,24 @@ class RiverAUC(base.MiniBatchClassifier):
             self._probabilities(self._new_rows(frame)) > 0.5, name=self._y_name, like=frame
         )
 
-    def _learn(self, rows: np.ndarray, side: np.ndarray) -> None:
-        self._stream.learn(rows, side)
+    def _learn(self, values: np.ndarray, names: Iterable[Any], side: np.ndarray) -> None:
+        # New keys get columns in an order that does not depend on that of the keys in a row.
+        for name in sorted((name for name in names if name not in self._columns), key=repr):
+            self._columns[name] = len(self._columns)
+        self._stream.learn(self._placed(values, names), side)
         positives = int(side.sum())
         self._counts[0] += side.size - positives
         self._counts[1] += positives
 
-    def _add_columns(self, names: Iterable[Any]) -> None:
-        """Give new keys a column, in an order that does not depend on that of the keys in a row."""
-        for name in sorted((name for name in names if name not in self._columns), key=repr):
-            self._columns[name] = len(self._columns)
+    def _placed(self, values: np.ndarray, names: Iterable[Any]) -> np.ndarray:
+        """Values of known keys, one row each, in the columns of these keys."""
+        rows = np.zeros((len(values), len(self._columns)))
+        rows[:, [self._columns[name] for name in names]] = values
+        return rows
 
     def _new_rows(self, frame: Any) -> np.ndarray:
         known = [name for name in frame.columns if name in self._columns]
-        rows = np.zeros((len(frame), len(self._columns)))
-        if known:
-            rows[:, [self._columns[name] for name in known]] = _matrix(frame.select(known))
-        return rows
+        return self._placed(_matrix(frame.select(known)) if known else np.zeros((len(frame), 0)), known)
 
     def _scorer(self) -> Scorer | None:
         return self._stream.scorer() if min(self._counts) > 0 else None
@@ -412,7 +399,7 @@ def _is_positive(label: Any) -> bool:
 
 
 def _numbers(items: Iterable[tuple[Any, Any]]) -> np.ndarray:
-    """The values of a row as numbers; anything else is refused by name."""
+    """The values of a row as numbers, of shape (1, keys); anything else is refused by name."""
     values = []
     for name, value in items:
         if not isinstance(value, Real | np.bool_):
@@ -421,7 +408,7 @@ def _numbers(items: Iterable[tuple[Any, Any]]) -> np.ndarray:
                 "(river.preprocessing.OneHotEncoder), or leave the key out."
             )
         values.append(float(value))
-    found = np.array(values)
+    found = np.array(values)[np.newaxis]
     if not np.isfinite(found).all():
         bad = next(name for (name, _), value in zip(items, values, strict=True) if not np.isfinite(value))
         raise ValueError(

@@ -14,7 +14,7 @@ True
 from typing import get_args
 
 import vrspam
-from vrspam.estimators.online import _Stream
+from vrspam.estimators.online import Stream
 from vrspam.features import MAPS
 from vrspam.features.encoders import Encoder
 from vrspam.inspection import Axis, PairEffect, Shape, Shapes
@@ -36,7 +36,7 @@ _TYPES: list[type] = [
     *get_args(Encoder),
     *(Axis, PairEffect, Shape, Shapes),  # readings of a score
     *(HashFolds, HeldOut, Isotonic, Sigmoid),
-    *(OPAUC, SOLAM, SPAM, _Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
+    *(OPAUC, SOLAM, SPAM, Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]
 _PRIVATE = [
     "vrspam.moments._rounding.Errors",

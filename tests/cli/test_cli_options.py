@@ -19,13 +19,13 @@ from tool_data import patients, write
 
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
-from vrspam.cli import main, options
-from vrspam.cli.app import app
-from vrspam.cli.options import as_option, in_options, warnings_as_lines
+from vrspam.cli import app as options
+from vrspam.cli import main
+from vrspam.cli.app import app, as_option, in_options, warnings_as_lines
 from vrspam.data import readers
 from vrspam.tool import load_model, save_model
 from vrspam.tool.data_checks import note_of
-from vrspam.tool.plan import OPTIONS, declared, flag_of, read_names
+from vrspam.tool.plan import OPTIONS, read_names
 from vrspam.tool.training import train
 
 
@@ -104,7 +104,7 @@ def test_every_option_of_the_table_is_one_of_the_commands():
         for option in (*parameter.opts, *parameter.secondary_opts)
     }
     written = {typed.split()[0] for typed in (*options._OTHER.values(), *options._VALUES.values())}
-    declared_ones = {flag_of(name) for name in OPTIONS if declared(name)[1].panel is not None}
+    declared_ones = {one.flag for one in OPTIONS.values() if one.panel is not None}
     assert written | declared_ones <= there
 
 

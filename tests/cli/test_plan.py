@@ -18,7 +18,7 @@ from vrspam.cli.app import app
 from vrspam.objective import LOSSES
 from vrspam.objective.penalties import CONCAVE
 from vrspam.tool import TrainPlan, make_report, train
-from vrspam.tool.plan import OPTIONS, PANELS, ReportPlan, declared, flag_of, options_of
+from vrspam.tool.plan import OPTIONS, PANELS, ReportPlan, options_of
 
 
 def command(name: str) -> Any:
@@ -50,10 +50,10 @@ def test_signatures_and_docstrings_name_every_option(function, plan):
 @pytest.mark.parametrize("name", ["train", "report"])
 def test_options_of_the_commands_are_those_of_the_plan(name):
     params = {param.name: param for param in command(name).params}
-    for option in options_of(ReportPlan, name):
-        assert flag_of(option) in params[option].opts
-        assert params[option].rich_help_panel == declared(option)[1].panel in PANELS
-    others = set(params) - set(options_of(ReportPlan, name))
+    for option in options_of(name):
+        assert OPTIONS[option].flag in params[option].opts
+        assert params[option].rich_help_panel == OPTIONS[option].panel in PANELS
+    others = set(params) - set(options_of(name))
     assert others <= {"data", "model", "html", "as_json", "help", "context"}
 
 
@@ -90,7 +90,7 @@ def test_the_same_sentence_in_python_and_on_the_command_line(capsys, keywords, t
             function("none.csv", "sick", **keywords)
         assert str(refused.value) == sentence.format(f"{name}={value!r}")
     for word in ("train", "report"):
-        if name not in options_of(ReportPlan, word):
+        if name not in options_of(word):
             continue
         html = ["--html", "page.html"] if word == "train" else []
         assert main([word, "none.csv", "--target", "sick", *html, *typed]) == 2
@@ -129,5 +129,4 @@ def test_texts_of_the_help_have_room(capsys, monkeypatch, name, width, least):
 
 
 def test_every_option_has_a_sentence():
-    for name in OPTIONS:
-        assert declared(name)[1].help.endswith(".")
+    assert all(one.help.endswith(".") for one in OPTIONS.values())

@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from tool_data import patients, write
 
-from vrspam.cli import main, options
+from vrspam.cli import app as options
+from vrspam.cli import main
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 LONG = "a column with a rather long name, 心拍数 and <b>tags</b>"

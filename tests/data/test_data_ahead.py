@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vrspam.data.chunks import map_ahead, read_ahead
+from vrspam.data.readers.base import map_ahead, read_ahead
 
 
 def readers():

@@ -705,3 +705,31 @@ def test_a_workbook_is_called_one(tmp_path):
     path.write_bytes(b"PK\x03\x04\xff\xfe" * 10)
     with pytest.raises(DataError, match=r"Excel workbook .* save the table as CSV"):
         Schema.infer(path, target="y")
+
+
+def test_an_index_far_beyond_all_values_is_refused(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:0.5 3:1\n-1 2:0.5 1000000000:1\n" * 20, "utf-8")
+    for read in (read_chunks, Schema.infer):
+        with pytest.raises(DataError, match="has the index 1,000,000,000, and fewer than 171 values"):
+            read(path)
+    chunks = read_chunks(path, n_features=1_000_000_000)  # who asks for it gets it
+    assert [X.shape for X, _ in chunks] == [(40, 1_000_000_000)]
+
+
+def test_a_parquet_file_that_does_not_fit_into_memory_is_not_called_damaged(tmp_path, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": [0, 1]}), path)
+
+    def fail(*_, **__):
+        raise pa.ArrowMemoryError("malloc of size 1000000000000 failed")
+        yield
+
+    chunks = read_chunks(path, "y", on_error="skip")
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", fail)
+    with pytest.raises(DataError, match="row group 1 does not fit into memory; write the file with smaller ones"):
+        list(chunks)
+    monkeypatch.setattr(pq, "ParquetFile", lambda *_, **__: next(fail()))
+    with pytest.raises(DataError, match=r"rows.parquet does not fit into memory \(malloc of size"):
+        read_chunks(path, "y")

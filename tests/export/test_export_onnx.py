@@ -21,7 +21,7 @@ from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, SPAMClassifier
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures
-from vrspam.features.parts import Curve
+from vrspam.features.parts import Curve, places_of
 from vrspam.model.scorer import Column, Input
 from vrspam.model_selection.calibration import Isotonic
 from vrspam.tool import load_model, save_model, score_file, train
@@ -69,7 +69,7 @@ def beyond_rounding(model: Any, X: Any) -> np.ndarray:
     same = np.ones(len(X), dtype=bool)
     for part in maps:
         if isinstance(part, TreeFeatures):
-            same &= (part._codes(X)[0] == part._codes(X.astype(np.float32))[0]).all(axis=1)
+            same &= (places_of(part.encoders_, X)[0] == places_of(part.encoders_, X.astype(np.float32))[0]).all(axis=1)
     return same
 
 
@@ -286,7 +286,7 @@ def test_scores_of_tables(of_a_table, dtype):
         compared = np.ones(len(frame), dtype=bool)
         for part in maps:
             if isinstance(part, TreeFeatures):
-                compared &= (part._codes(read)[0] == part._codes(single)[0]).all(axis=1)
+                compared &= (places_of(part.encoders_, read)[0] == places_of(part.encoders_, single)[0]).all(axis=1)
         assert compared.mean() > 0.99
     check(of_a_table, frame, dtype, compared, feeds_of(session, plain))
 
@@ -365,8 +365,7 @@ def test_numbers_that_float32_cannot_hold_are_double_inputs():
 def test_parts_of_any_date(dates):
     from onnx import TensorProto, helper
 
-    from vrspam.export.onnx_graphs.graph import Graph
-    from vrspam.export.onnx_graphs.operators import date_parts
+    from vrspam.export.onnx_graphs.operators import Graph, date_parts
 
     graph = Graph(["moments"])
     parts = date_parts(graph, "moments", ["month", "weekday", "hour", "year"])

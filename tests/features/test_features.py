@@ -575,7 +575,7 @@ def test_whitened_features_have_the_products_of_the_kernel(bandwidth):
     triangular = not np.tril(features.whitening_, -1).any()
     assert triangular == (bandwidth == 0.05)
     assert (features.whitening_.shape[1] == 300) == triangular
-    ranks = features._encode(X)
+    ranks = parts.encode(features.encoders_, X)
     distances = ((ranks[:, np.newaxis] - ranks[np.newaxis]) ** 2).sum(axis=2)
     found = features.transform(X)
     np.testing.assert_allclose(

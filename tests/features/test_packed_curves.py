@@ -50,9 +50,9 @@ def features_at_nodes(features):
 def test_places_are_those_of_searchsorted():
     rng = np.random.default_rng(1)
     features = AdditiveFeatures(random_state=0).fit(columns(rng))
-    X = columns(rng)
-    found = parts.packed_places(features.encoders_, X)
-    for j, encoder in enumerate(features.encoders_):
-        assert isinstance(encoder, Curves)
-        expected = np.where(np.isnan(X[:, j]), -1, np.searchsorted(encoder.nodes, X[:, j]))
-        assert np.array_equal(found[:, j], expected)
+    for X in (columns(rng, parts.MOST_ROWS), columns(rng, parts.MOST_ROWS + 1)):  # at once, and column by column
+        found = parts.places_of(features.encoders_, X)[0]
+        for j, encoder in enumerate(features.encoders_):
+            assert isinstance(encoder, Curves)
+            expected = np.where(np.isnan(X[:, j]), -1, np.searchsorted(encoder.nodes, X[:, j]))
+            assert np.array_equal(found[:, j], expected)

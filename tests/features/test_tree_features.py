@@ -178,7 +178,12 @@ def test_landmarks_by_columns_hold_no_row(map_class, frame):
     rows = map_class(n_landmarks=100, random_state=0).fit(X)
     none = map_class(n_landmarks=100, landmarks="columns", random_state=0).fit(X)
     assert (rows.n_rows_held_, none.n_rows_held_) == (100, 0)
-    encode = (lambda m: m._leaves(m._codes(X)[0])) if map_class is TreeFeatures else (lambda m: m._encode(X))
+
+    def encode(of):
+        if map_class is TreeFeatures:
+            return parts.leaves_of(of.trees_, parts.places_of(of.encoders_, X)[0])
+        return parts.encode(of.encoders_, X)
+
     seen = {tuple(row) for row in encode(rows)}
     assert all(tuple(row) in seen for row in rows.landmarks_)
     assert not {tuple(row) for row in encode(none)} & {tuple(row) for row in none.landmarks_}

@@ -19,11 +19,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.inspection import FitWithFolds, read_score, reading
+from vrspam.inspection import read_score, reading
 from vrspam.inspection.interactions import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
-from vrspam.tables.frames import mixed_rows
+from vrspam.tables.frames import rows_of
 
 FOLDS = 5
 
@@ -32,8 +32,8 @@ def reading_of(score, X, positive, weights=None):
     """Read a known function of the rows, the same in every fold."""
     known = FunctionTransformer(lambda rows: score(np.asarray(rows))[:, np.newaxis]).fit(X)
     left_out = [np.arange(len(X)) % FOLDS == fold for fold in range(FOLDS)]
-    scorer = FitWithFolds(known, np.ones(1), np.ones((FOLDS, 1)), 1.0 / FOLDS, left_out, None)
-    found = read_score(scorer, X, positive, weights, [f"x{j}" for j in range(X.shape[1])], seed=0)
+    names = [f"x{j}" for j in range(X.shape[1])]
+    found = read_score(known, np.ones((1, 1 + FOLDS)), None, left_out, X, positive, weights, names, seed=0)
     assert not isinstance(found, str), found
     return found
 
@@ -260,8 +260,8 @@ def test_a_score_whose_additive_features_say_the_opposite():
     assert np.corrcoef(F[:, own] @ coef[own], scores)[0, 1] < -0.9  # what the additive features alone say
     assert np.corrcoef(evening, scores)[0, 1] > 0.99
     left_out = [np.arange(2000) % 5 == fold for fold in range(5)]
-    scorer = FitWithFolds(features, coef, np.tile(coef, (5, 1)), 0.2, left_out, None)
-    found = read_score(scorer, X, late, None, ["hour", "departure", "arrival", "distance"], seed=0)
+    coefs, names = np.tile(coef, (6, 1)).T, ["hour", "departure", "arrival", "distance"]
+    found = read_score(features, coefs, None, left_out, X, late, None, names, seed=0)
     assert not isinstance(found, str)
     curves = [shape.parts(X, j) for j, shape in enumerate(found.columns)]
     together = np.sum(curves[:3], axis=0)
@@ -403,12 +403,12 @@ def test_mixed_rows_take_each_column_from_its_own_rows():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", None, "z"]}, index=[5, 5, 7])
     rows = np.array([[2, 0], [0, 1]])
     for given in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame, preserve_index=False)):
-        mixed = mixed_rows(given, rows)
+        mixed = rows_of(given, rows)
         columns = mixed if isinstance(mixed, pd.DataFrame) else mixed.to_pandas()
         assert columns["a"].tolist() == [3.0, 1.0]
         assert [None if pd.isna(value) else value for value in columns["b"]] == ["x", None]
     dense = np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])
-    assert mixed_rows(dense, rows).tolist() == mixed_rows(sparse.csr_array(dense), rows).tolist() == [[3, 4], [1, 5]]
+    assert rows_of(dense, rows).tolist() == rows_of(sparse.csr_array(dense), rows).tolist() == [[3, 4], [1, 5]]
 
 
 @pytest.mark.parametrize(("positives", "taken"), [(300, (700, 300)), (2000, (500, 500)), (4900, (900, 100))])
@@ -431,11 +431,11 @@ def test_bins_hold_every_row_once():
     assert bins.edges is not None
     assert bins.labels[-1] == "missing"
     assert len(bins.labels) == bins.edges.size
-    for code in range(bins.size - 1):
+    for code in range(len(bins.labels) - 1):
         inside = values[bins.codes == code]
         assert (inside <= bins.edges[code + 1]).all()
         assert ((inside > bins.edges[code]) | (code == 0)).all()
-    assert np.isnan(values[bins.codes == bins.size - 1]).all()
+    assert np.isnan(values[bins.codes == len(bins.labels) - 1]).all()
     few = bin_numbers(np.array([3.0, 1.0, 3.0]), 6)
     assert (few.labels, few.codes.tolist()) == (("1", "3"), [1, 0, 1])
     named = bin_categories(np.array([0, 0, 1, 2, 3, -1, 4]), ("a", "b", "c", "d"), missing=True, most=2)

@@ -8,7 +8,6 @@ import pytest
 
 from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures
-from vrspam.inspection import keeps_columns_apart
 
 
 def table(n=400, seed=0):
@@ -77,7 +76,7 @@ def test_which_maps_keep_columns_apart():
     X, _ = table()
 
     def apart(*maps):
-        return keeps_columns_apart(StackedFeatures(list(maps)).fit(X))
+        return StackedFeatures(list(maps)).fit(X).keeps_columns_apart
 
     assert apart(LinearFeatures(), AdditiveFeatures(), LinearFeatures())
     assert not apart(LinearFeatures(), KernelFeatures(random_state=0))

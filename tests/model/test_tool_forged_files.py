@@ -158,3 +158,14 @@ def test_curves_that_are_read_can_be_drawn(folder, key, value, capsys):
     (folder / "curves.json").write_text(forge(whole, place, value))
     main(["explain", str(folder / "curves.json"), "--picture", str(folder / "curves.png")])
     assert "unexpected" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", [("identifiers",), ("schema", "identifiers")])
+def test_an_identifier_that_is_there_twice_is_refused(folder, place):
+    """`predict` would copy it twice."""
+    whole = json.loads((folder / "linear.json").read_text("utf-8"))
+    assert whole["model"]["schema"].get("identifiers") is not None
+    forged = folder / "twice.json"
+    forged.write_text(forge(whole, place, ["patient", "patient"]), "utf-8")
+    with pytest.raises(ModelFileError, match="identifiers must be a list of different texts"):
+        load_model(forged)

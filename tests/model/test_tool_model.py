@@ -23,6 +23,7 @@ from tool_data import NAMES, patients, write, write_libsvm
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.messages import Parameter
 from vrspam.cli import main
+from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.drawing import explain, sum_by_column
@@ -35,7 +36,7 @@ from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
-from vrspam.tool.training import RowSample, corrected_facts, fold_auc_ci
+from vrspam.tool.training import RowSample, fold_auc_ci
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
@@ -220,16 +221,18 @@ def test_positive_label(labels, wanted, found):
 def test_rows_with_a_blank_label_are_left_out(tmp_path, streaming):
     path = tmp_path / "t.csv"
     path.write_text("age,left\n" + "".join(f"{k % 17},{('No', 'Yes', ' ')[k % 3]}\n" for k in range(90)), "utf-8")
-    with pytest.raises(ValueError, match=r"Yes and blank \(30 rows\). Add positive='Yes'; blanks are left out"):
-        open_labelled(path, "left", streaming=streaming)
-    with pytest.warns(UserWarning, match="30 rows without"):
-        opened = open_labelled(path, "left", "Yes", streaming=streaming)
+    with pytest.warns(UserWarning, match="30 rows without a label were left out"):
+        opened = open_labelled(path, "left", streaming=streaming)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a stream, the file is read again
         rows, positive = opened.load_rows()
     assert (rows.num_rows, positive.sum(), opened.schema.labels) == (60, 30, ("No", "Yes"))
     path.write_text("age,left\n" + "".join(f"{k % 17},{(' ', 'Yes')[k % 2]}\n" for k in range(90)), "utf-8")
-    assert open_labelled(path, "left", streaming=streaming).load_rows()[1].sum() == 45  # blank is the other label
+    with pytest.warns(UserWarning, match="45 rows without"), pytest.raises(ValueError, match="holds only Yes"):
+        open_labelled(path, "left", streaming=streaming)  # blank is no class
+    with pytest.raises(ValueError, match="line 2: the label in column 'left' is missing"):
+        list(read_chunks(path, "left"))
+    assert read_chunks(path, "left").classes.tolist() == ["Yes"]
 
 
 @pytest.mark.parametrize(
@@ -630,11 +633,9 @@ def test_an_auc_that_cannot_be_corrected_is_none_in_the_file(tmp_path):
     rng = np.random.default_rng(1)
     y = np.arange(400) < 5
     frame = pd.DataFrame({"a": rng.standard_normal(400) + y, "b": rng.standard_normal(400), "sick": y})
-    assert corrected_facts(*[float("nan")] * 3) == dict.fromkeys(
-        ("corrected_auc", "corrected_auc_low", "corrected_auc_high")
-    )
+    nothing = dict.fromkeys(("corrected_auc", "corrected_auc_low", "corrected_auc_high"))
     trained = train(write(frame, tmp_path / "few.csv"), "sick", n_splits=2)
-    lacking = replace(trained, training={**trained.training, **corrected_facts(*[float("nan")] * 3)})
+    lacking = replace(trained, training={**trained.training, **nothing})
     save_model(lacking, tmp_path / "m.json")
     assert load_model(tmp_path / "m.json").training["corrected_auc"] is None
 

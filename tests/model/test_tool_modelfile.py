@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from vrspam.cli import main
 from vrspam.data import Schema
 from vrspam.model.file import checksum
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
-from vrspam.tool import Model, ModelFileError, load_model, save_model
+from vrspam.tool import Model, ModelFileError, export_model, load_model, save_model
 from vrspam.tool.training import train
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -344,3 +346,22 @@ def test_training_on_damaged_tables_ends_in_a_model_or_a_sentence(files, capsys,
     assert code == (0 if out.exists() else 1)
     if code == 0:
         load_model(out)
+
+
+def test_a_full_disk_leaves_no_export(files, tmp_path, monkeypatch):
+    """Neither the files that were written before it was full, nor parts of them."""
+    model, written = load_model(files / "m.json"), []
+    write = Path.write_bytes
+
+    def fill_up(path, content):
+        written.append(path)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", fill_up)
+    (tmp_path / "old.py").write_text("old")
+    with pytest.raises(OSError, match="No space left"):
+        export_model(model, python=tmp_path / "old.py", sql=tmp_path / "new.sql")
+    assert [path.name for path in tmp_path.iterdir()] == ["old.py"]
+    assert (tmp_path / "old.py").read_text() == "old"

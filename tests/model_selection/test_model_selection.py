@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -232,7 +233,7 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
             return ExactFit(solution, candidate.scores.total or ClassMoments.from_data(X, y), 1.0, "moments")
 
     rule: Any = "one-standard-error"
-    found = compare(maps, FitNothing(folds, search, rule), rule)
+    found = compare(maps, FitNothing(folds, replace(search, rule=rule)), rule)
     assert (found.chosen.name, found.chosen.choice.values["l2"]) == ("linear", 1.0)  # 0.85 is within 0.08 of 0.92
     assert found.candidates[0].choice.values["l2"] == 0.1
     table = found.table()
@@ -242,5 +243,5 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     np.testing.assert_allclose(table["auc"], [0.85, 0.92])
     np.testing.assert_allclose(table["standard_error"], [0.0, 0.08])
     assert table["chosen"] == [True, False]
-    found = compare(maps, FitNothing(folds, search, "best"), "best")
+    found = compare(maps, FitNothing(folds, search), "best")
     assert (found.chosen.name, found.chosen.choice.values["l2"]) == ("additive", 0.1)

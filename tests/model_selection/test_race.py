@@ -355,7 +355,7 @@ def test_maps_of_a_race_run_at_the_same_time(monkeypatch):
     meeting = threading.Barrier(2)
     jobs = []
 
-    def meet(name, features, folds, search, rule):
+    def meet(name, features, folds, search):
         jobs.append(search.n_jobs)
         meeting.wait(timeout=30)
         raise TooManyFeatures("too many")

@@ -15,7 +15,7 @@ from scipy import sparse
 import vrspam.moments._file
 import vrspam.moments._statistics
 from vrspam import AUCClassifier, ClassMoments
-from vrspam.objective import Objective
+from vrspam.objective import Objective, l2_unit
 
 
 def direct(X, y, weights=None):
@@ -208,6 +208,28 @@ def test_whatever_was_added_and_taken_out_can_be_saved_and_read_again(tmp_path):
         for saved in (moments, moments - ClassMoments.from_data(X[:50], y[:50])):
             saved.save(tmp_path / "moments.npz")
             assert ClassMoments.load(tmp_path / "moments.npz") == saved
+
+
+def test_weights_of_many_decades_can_be_saved_after_a_subtraction(tmp_path):
+    """What is left of a class may be so light that rounding alone makes its scatter a little asymmetric."""
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((30, 3)) * 10.0 ** rng.uniform(-3, 3, 3), np.arange(30) % 2
+        weights, count = np.sort(10.0 ** rng.uniform(-25, 0, 30))[::-1], int(rng.integers(5, 28))
+        first = ClassMoments.from_data(X[:count], y[:count], weights[:count])
+        left = ClassMoments.from_data(X, y, weights) - first
+        left.save(tmp_path / "moments.npz")
+        again = ClassMoments.load(tmp_path / "moments.npz")
+        assert again.rows.tolist() == left.rows.tolist()
+
+
+@pytest.mark.parametrize("weights", [(1e-300, 1e300), (1e160, 1e-160), (1e-100, 1e300)])
+def test_classes_whose_weights_are_too_far_apart_are_refused(weights):
+    X, y = make_data(30, 2, seed=3)
+    moments = ClassMoments.from_data(X, y, np.where(y == 1, *weights))
+    for fit in (lambda: AUCClassifier().fit_moments(moments), lambda: moments.delta, lambda: l2_unit(moments)):
+        with pytest.raises(ValueError, match=r"weights of the classes, .* are too far apart: rescale sample_weight"):
+            fit()
 
 
 def test_moments_remember_that_rows_came_in_float32(tmp_path):

@@ -11,7 +11,7 @@ from scipy.optimize import linprog, minimize
 
 from vrspam import ClassMoments
 from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss
-from vrspam.objective.hinge import PartialHingeLoss
+from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss
 from vrspam.solvers import solve
 
 
@@ -97,7 +97,7 @@ def test_smoothed_loss_has_its_own_derivatives(max_fpr):
     X, y = make_data(60, 4, seed=3)
     rng = np.random.default_rng(0)
     loss = partial_loss(X, y, max_fpr)
-    smooth = loss.smoothed(np.full(int(np.sum(y == 0)), max_fpr), 0.3)
+    smooth = SmoothedPartialLoss(loss, np.full(int(np.sum(y == 0)), max_fpr), 0.3)
     w, u, step = rng.standard_normal(4) * 0.2, rng.standard_normal(4), 1e-6
 
     def at(point):
@@ -170,7 +170,7 @@ def test_weight_of_the_part_is_exact_however_little_is_smoothed(mu):
     negatives = loss.whole.pair_rows.b
     shares = np.full(negatives.size, 0.1)
     for w in (np.zeros(3), np.array([1e-4, -2e-4, 1e-4])):
-        smooth = loss.smoothed(shares, mu)
+        smooth = SmoothedPartialLoss(loss, shares, mu)
         shares = smooth.shares(smooth.scores(w))
         assert abs(shares @ negatives - 0.1) <= 1e-14
 

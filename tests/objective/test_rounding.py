@@ -249,7 +249,8 @@ def test_bounds_of_gradients_and_values_hold(seed):
         value, grad = loss.value_and_grad(w)
         error = float(sum((Fraction(a) - b) ** 2 for a, b in zip(grad, true, strict=True))) ** 0.5
         assert error <= loss.gradient_error(w, grad), name
-        assert abs(Fraction(value) - problem.value(w, 0.0, 0.0)) <= Fraction(loss.value_error(w, value)), name
+        error = loss.errors.of_value(w, value, loss.scale, loss.delta)
+        assert abs(Fraction(value) - problem.value(w, 0.0, 0.0)) <= Fraction(error), name
 
 
 def test_a_wrong_gradient_moves_the_root_of_the_gap_by_no_more_than_the_slack():
@@ -397,3 +398,39 @@ def test_the_fuzz_can_fail():
         for seed in range(12):
             found += fuzz.run_case(seed, True, counts, ["subtraction", "fit_moments, coarse products"])
     assert found
+
+
+def taken_out(X, y, others, labels):
+    return ClassMoments.from_data(np.vstack([X, others]), np.append(y, labels)) - ClassMoments.from_data(others, labels)
+
+
+def window_after(X, y, others, labels):
+    return SlidingMoments(len(y)).update(others, labels).update(X, y).moments
+
+
+def merged_and_taken_out(X, y, others, labels):
+    first, second = ClassMoments.from_data(X, y), ClassMoments.from_data(others, labels)
+    return (first + second) - second
+
+
+@pytest.mark.parametrize("make", [taken_out, window_after, merged_and_taken_out])
+@pytest.mark.parametrize("size", [1e60, 1e80, 1e100, 1e140])
+def test_certificates_hold_at_any_size_after_rows_were_taken_out(size, make):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y = np.arange(12) % 2
+        X = size * 1e-10 * (rng.standard_normal((12, 2)) + y[:, np.newaxis])
+        l2 = ExactProblem(X, y).unit() * 10.0 ** rng.uniform(-3, 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", (ConvergenceWarning, UserWarning))
+            model = AUCClassifier(l2=l2).fit_moments(make(X, y, size * rng.standard_normal((12, 2)), y))
+        excess, gap = excess_and_gap(model, X, y)
+        assert excess <= gap + 1e-14
+
+
+@pytest.mark.parametrize("large", [1e152, 1e154, 1e200, np.finfo(float).max])
+def test_numbers_whose_errors_could_not_be_bounded_are_refused(large):
+    X = np.array([[1.0, 0.0], [2.0, 5.0], [0.0, 1.0], [3.0, 2.0]])
+    with pytest.raises(ValueError, match=r"squares of the features overflow \(column 1\): rescale"):
+        ClassMoments.from_data(np.where(X == 5.0, large, X), [0, 1, 0, 1])
+    assert ClassMoments.from_data(np.where(X == 5.0, 1e149, X), [0, 1, 0, 1]).complete

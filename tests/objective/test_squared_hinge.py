@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from helpers import make_data
@@ -95,7 +97,7 @@ def test_few_rows_stand_for_all():
     loss, w = sorted_loss(X, y), 0.2 * np.ones(4)
     pairs = loss.at(loss.scores(w)).pairs
     few = pairs.active_part(800)
-    assert few.size <= 1200
+    assert few.up.size + few.down.size <= 1200
     whole = loss.hessian_matrix(pairs)
     eigenvalues = np.linalg.eigvals(np.linalg.solve(whole, loss.hessian_matrix(few))).real
     assert eigenvalues.min() > 0.7
@@ -477,3 +479,33 @@ def test_penalties_that_are_not_convex(penalty, n, d, share):
     assert 0 < np.count_nonzero(model.coef_) <= np.count_nonzero(net.coef_)
     # MCP and SCAD lie below l1 |w|, so a descent from the elastic net's solution ends below its F
     assert model.objective_ < net.objective_
+
+
+@pytest.mark.parametrize("case", ["float64", "csr"])
+@pytest.mark.parametrize("l1", [0.0, 1e-3])
+@pytest.mark.parametrize("ratio", [1e4, 1e8, 1e10, 1e12, 1e13])
+def test_the_objective_is_right_for_rows_far_from_the_origin(ratio, l1, case):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((24, 2)) + ratio * np.array([1.0, rng.choice([0.0, -0.7])]), np.arange(24) % 2
+        X[:, 0] += y
+        model = AUCClassifier(loss="squared_hinge", l2=1e-3, l1=l1).fit(CASES[case](X), y)
+        w = [Fraction(x) for x in model.coef_[0]]
+        scores = [sum(Fraction(x) * b for x, b in zip(row, w, strict=True)) for row in X]
+        pairs = [(a, b) for a, above in zip(scores, y, strict=True) for b in scores[::2] if above]
+        costs = sum(max(Fraction(0), 1 - a + b) ** 2 for a, b in pairs) / 24**2
+        exact = costs + Fraction(1e-3) / 2 * sum(x * x for x in w) + Fraction(l1) * sum(map(abs, w))
+        assert abs(Fraction(model.objective_) - exact) <= Fraction(1e-6) * exact
+        assert model.gap_ <= 1e-8
+
+
+@pytest.mark.parametrize("parameters", [{}, {"l1": 1e-3}, {"max_fpr": 0.5}], ids=str)
+@pytest.mark.parametrize("smallest", [5e-324, 1e-310])
+def test_weights_too_small_to_count_leave_the_certificate_finite(smallest, parameters):
+    X, y = make_data(40, 3, seed=4)
+    weights = np.ones(40)
+    weights[[0, 1, 7]] = smallest
+    model = AUCClassifier(loss="squared_hinge", **parameters).fit(X, y, weights)
+    without = AUCClassifier(loss="squared_hinge", l2=model.l2_, **parameters).fit(X, y, weights * (weights == 1.0))
+    assert 0.0 <= model.gap_ < 1e-5
+    np.testing.assert_allclose(model.coef_, without.coef_, rtol=1e-4)

@@ -6,7 +6,6 @@ import json
 import webbrowser
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,9 +78,6 @@ def test_the_report_comes_first_and_is_of_rows_that_were_not_trained_on(quick, t
     assert "of 100 pairs of a positive and a negative row" in captured.out
     assert len(captured.out.splitlines()) + len(captured.err.splitlines()) < 40
     assert opened == []  # nobody looks at a screen here
-    nothing: Any = None
-    written = demo.DemoReport(page, page, nothing)  # the same report again
-    monkeypatch.setattr(demo, "demo_report", lambda directory: written)
     assert main(["demo", "--out", str(tmp_path / "demo"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["example"] == [str(page)]

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
 # An entry of None is what Python itself takes for "there is no such module".
 WITHOUT = "import sys; sys.modules[{module!r}] = None; "
-
-
-# With Spark alone, the package can be imported, and only the names of Dask are missing.
-WITH_DASK_ALONE = pytest.mark.skipif(find_spec("pyspark") is not None, reason="pyspark is installed")
 
 
 def run(module, program):
@@ -26,7 +21,6 @@ def run(module, program):
 @pytest.mark.parametrize(
     ("module", "extra", "name"),
     [
-        pytest.param("dask", "dask", "vrspam.distributed", marks=WITH_DASK_ALONE),
         ("river", "river", "vrspam.online"),
         ("pyspark", "spark", "vrspam.distributed.spark"),
         ("matplotlib", "plots", "vrspam.plotting"),
@@ -38,6 +32,15 @@ def test_import_without_an_extra_says_what_to_install(module, extra, name):
     program = f"\ntry: import {name}\nexcept ImportError as error: print(error)"
     words = f'{module} is missing: run pip install ".[{extra}]" in a clone of vrspam'
     assert run(module, program) == (0, words)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"), [("DaskAUCClassifierCV", "dask", "dask"), ("SparkAUCClassifier", "pyspark", "spark")]
+)
+def test_each_engine_asks_for_its_own_extra(name, module, extra):
+    program = "sys.modules['dask'] = sys.modules['pyspark'] = None\nimport vrspam.distributed as rooms"
+    program += f"\ntry: rooms.{name}\nexcept ImportError as error: print(error)"
+    assert run(module, program) == (0, f'{module} is missing: run pip install ".[{extra}]" in a clone of vrspam')
 
 
 @pytest.mark.parametrize(
@@ -65,18 +68,18 @@ def test_tables_without_pyarrow(tmp_path):
     assert words.endswith('t.csv: pyarrow is missing: run pip install ".[data]" in a clone of vrspam')
 
 
-def test_downloads_without_pooch(tmp_path):
+def test_downloads_without_requests(tmp_path):
     program = (
         f"\nimport os; os.environ.pop('VRSPAM_DATA', None); os.environ['XDG_CACHE_HOME'] = {str(tmp_path)!r}"
         "\nfrom vrspam.data import load\ntry: load('a9a', progress=False)"
     )
-    code, words = run("pooch", program + "\nexcept ValueError as error: print(error)")
+    code, words = run("requests", program + "\nexcept ValueError as error: print(error)")
     assert code == 0
-    assert 'could not be downloaded: pooch is missing: run pip install ".[data]" in a clone of vrspam' in words
+    assert 'could not be downloaded: requests is missing: run pip install ".[data]" in a clone of vrspam' in words
     assert "VRSPAM_DATA" in words
 
 
 def test_other_modules_that_are_missing_are_not_hidden():
-    code, words = run("dask.array", "import vrspam.distributed")
+    code, words = run("dask.array", "from vrspam.distributed import DaskAUCClassifier")
     assert code == 1
     assert "dask.array" in words.splitlines()[-1]

@@ -13,7 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 
 import vrspam
+from vrspam import kernels
 from vrspam._utils import blas
+from vrspam._utils.parameters import links_to_documentation
 
 SOURCE = Path(vrspam.__file__).parent
 ALLOWED = {
@@ -103,6 +105,46 @@ def test_everything_works_without_them(tmp_path):
     assert not list(tmp_path.rglob("*.nbc"))
     for a, b in zip(expected, found, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-12)
+
+
+ATTRIBUTES = {  # of other packages, and where there is a way to do without
+    "kernels.py": {"_cache_path", "_impl", "_index_name", "_load_index", "_save_data", "_save_index", "_source_stamp"},
+    "distributed/_spark_blocks.py": {"_jdf"},
+}
+OF_PYTHON = {"_asdict", "_replace", "_exit", "_getframe"}
+
+
+def test_private_attributes_of_other_packages_are_few():
+    """Names with an underscore that are read somewhere and that nothing in the package defines."""
+    defined, used = set(OF_PYTHON), set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                defined.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                defined.add(node.id)
+            elif isinstance(node, ast.alias):
+                defined.add(node.asname or node.name)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                defined.add(node.attr)
+            elif isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+                used.add((path.relative_to(SOURCE).as_posix(), node.attr))
+    assert {(path, name) for path, name in used if name not in defined} == {
+        (path, name) for path, names in ATTRIBUTES.items() for name in names
+    }
+
+
+def test_without_the_inner_names_of_its_cache_nothing_is_kept():
+    file = kernels._CacheFile.__new__(kernels._CacheFile)
+    file.save("key", "data")
+    assert vars(file) == {}
+
+
+def test_estimators_need_no_links_to_pages():
+    class Plain:
+        """An estimator of a scikit-learn without such links."""
+
+    assert links_to_documentation(Plain)()._get_doc_link() == ""
 
 
 def test_threads_are_limited_without_the_inner_method_of_threadpoolctl(monkeypatch):

@@ -15,7 +15,7 @@ from vrspam import ClassMoments, kernels, theory
 from vrspam.objective import ElasticNet
 from vrspam.solvers.base import run
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
-from vrspam.solvers.vrspam import VRSPAM, AnchorSpan, Point, objective_on_rows, pass_order
+from vrspam.solvers.vrspam import VRSPAM, Point, best_combination, objective_on_rows, pass_order
 
 
 def make_rows(X, y, weights=None):
@@ -344,7 +344,7 @@ def test_drift_equals_its_steps(w, grad, lag, step, l1, l2):
 )  # fmt: skip
 def test_idling_equals_its_steps(shrink, tau1, lag, z, y, average):
     tau3 = 0.5 - tau1
-    power, y_of_z, y_of_y, average_of_z, average_of_y = kernels.idle_table(shrink, tau1, tau3, 80)[lag]
+    power, y_of_z, y_of_y, average_of_z, average_of_y = kernels.idling(shrink, tau1, tau3, 80).few[lag]
     expected = np.array([z, y, average])
     for _ in range(lag):
         expected[0] *= shrink
@@ -470,12 +470,10 @@ def test_the_best_combination_of_anchors_that_span_everything_is_the_optimum(see
     """Six points in general position in five dimensions: every point is a combination, so the gap must vanish."""
     net, F, gradient = quadratic(seed, 5, l1)
     rng = np.random.default_rng(100 + seed)
-    span = AnchorSpan()
-    for _ in range(5):
-        w = rng.standard_normal(5)
-        span.add(w, gradient(w))
+    points = rng.standard_normal((5, 5))
+    anchors = [Point(w, gradient(w), F(w)) for w in points]
     last = rng.standard_normal(5)
-    best = span.best_point(net, Point(last, gradient(last), F(last)), 1.0)
+    best = best_combination(anchors, net, Point(last, gradient(last), F(last)), 1.0)
     assert best is not None
     assert best.value == pytest.approx(F(best.w), abs=1e-9)
     np.testing.assert_allclose(best.grad, gradient(best.w), atol=1e-9)
@@ -485,18 +483,16 @@ def test_the_best_combination_of_anchors_that_span_everything_is_the_optimum(see
     for _ in range(20_000):  # proximal gradient steps cannot lower F by more than the smoothing of |w|
         w = net.prox(w - 0.05 * small * gradient(w), 0.05 * small)
     assert F(best.w) - F(w) < 1e-6
-    span.add(last, gradient(last))
-    assert span.best_point(net, Point(w, gradient(w), F(w)), 1.0) is None  # nothing is left to gain
+    anchors.append(Point(last, gradient(last), F(last)))
+    assert best_combination(anchors, net, Point(w, gradient(w), F(w)), 1.0) is None  # nothing is left to gain
 
 
 def test_no_combination_of_few_anchors_is_better():
     net, F, gradient = quadratic(0, 8, 0.5)
     rng = np.random.default_rng(1)
     anchors = rng.standard_normal((3, 8))
-    span = AnchorSpan()
-    for w in anchors[1:]:
-        span.add(w, gradient(w))
-    best = span.best_point(net, Point(anchors[0], gradient(anchors[0]), F(anchors[0])), 1.0)
+    first, *others = [Point(w, gradient(w), F(w)) for w in anchors]
+    best = best_combination(others, net, first, 1.0)
     assert best is not None
     S = (anchors[1:] - anchors[0]).T
     c = np.linalg.lstsq(S, best.w - anchors[0], rcond=None)[0]

@@ -366,7 +366,7 @@ def test_held_columns_are_read_like_the_frame_they_were_made_of():
         (held, frame),
         (frames.rows_of(held, np.array([3, 0, 0])), frames.rows_of(frame, np.array([3, 0, 0]))),
         (frames.rows_of(held, slice(1, 3)), frames.rows_of(frame, slice(1, 3))),
-        (frames.mixed_rows(held, mixed), frames.mixed_rows(frame, mixed)),
+        (frames.rows_of(held, mixed), frames.rows_of(frame, mixed)),
     ]
     codes = {"Graz": 4, "b": 7, None: 9}
     for mine, theirs in parts:
@@ -374,7 +374,7 @@ def test_held_columns_are_read_like_the_frame_they_were_made_of():
         for index in range(3):
             np.testing.assert_array_equal(frames.numbers(mine, index), frames.numbers(theirs, index))
         for index in (3, 4):
-            assert frames.name_of(mine, index) == frames.name_of(theirs, index)
+            assert frames.named_column(mine, index)[0] == frames.named_column(theirs, index)[0]
             assert frames.categories(mine, index) == frames.categories(theirs, index)
             assert frames.category_codes(mine, index, codes, 2).tolist() == (
                 frames.category_codes(theirs, index, codes, 2).tolist()

@@ -5,7 +5,13 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import os
+import shutil
+import signal
+import subprocess
 import sys
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -207,6 +213,34 @@ def test_the_standard_input_is_read(folder, tmp_path, monkeypatch, capsys):
     assert json.loads(capsys.readouterr().out)["data"] == ["standard input"]
     np.testing.assert_array_equal(load_model(tmp_path / "m.json").coef, load_model(folder / "m.json").coef)
     readers._standard_input.cache_clear()
+
+
+def test_the_standard_input_leaves_room_on_the_disk(tmp_path, monkeypatch):
+    class Input:
+        buffer = io.BytesIO(b"age,sick\n1,0\n2,1\n")
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 20))
+    readers._standard_input.cache_clear()
+    with pytest.raises(DataError, match="the standard input fills the disk: 0 MiB came, and less than 1 GiB is free"):
+        readers.find_paths("-")
+
+
+def test_the_copy_of_the_standard_input_is_removed_at_sigterm(tmp_path):
+    program = "from vrspam.cli import main; main(['train', '-', '--target', 'sick'])"
+    where = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=where) as command:
+        assert command.stdin is not None
+        command.stdin.write(b"age,sick\n" + b"1,0\n2,1\n" * 4_000_000)  # more than a pipe and a block of it hold
+        command.stdin.flush()
+        for _ in range(600):
+            if [*tmp_path.glob("vrspam-*/*")]:
+                break
+            time.sleep(0.1)
+        assert [*tmp_path.glob("vrspam-*/*")]
+        command.send_signal(signal.SIGTERM)
+        assert command.wait(60) == 128 + signal.SIGTERM
+    assert [*tmp_path.glob("vrspam-*")] == []
 
 
 # --- weights, groups, times ----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from vrspam import ClassMoments
 from vrspam.data import Schema
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.tool.data_checks import count_missing, note_leaking_features
-from vrspam.tool.model import LinearParts, Scaling, spread, undo_linear_map
+from vrspam.tool.model import Scaling, spread, undo_linear_map
 
 
 def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
@@ -33,20 +33,16 @@ def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
         assert Scaling.of(moments, is_sparse=False).deviations[1] == 1.0
 
 
-def parts_of(coef, intercept, means):
-    return LinearParts(coef, intercept, means, np.ones(coef.size))
-
-
 def test_a_scorer_of_standard_scores_is_one_of_the_columns():
     rng = np.random.default_rng(1)
     X = rng.normal([5.0, -300.0, 0.0], [2.0, 40.0, 1e-3], (50, 3))
     features, coef = LinearFeatures().fit(X), np.array([1.0, -2.0, 0.5])
-    undone = undo_linear_map(features, parts_of(coef, 0.7, features.transform(X[:2])))
+    undone = undo_linear_map(features, coef, 0.7, features.transform(X[:2]), np.ones(3))
     assert undone is not None
-    slopes, intercept = undone.coef, undone.intercept
+    slopes, intercept = undone["coef"], undone["intercept"]
     np.testing.assert_allclose(slopes, coef / X.std(axis=0), rtol=1e-9)
     np.testing.assert_allclose(X @ slopes + intercept, StandardScaler().fit_transform(X) @ coef + 0.7, atol=1e-9)
-    np.testing.assert_allclose(undone.deviations, X.std(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(undone["deviations"], X.std(axis=0), rtol=1e-9)
 
 
 def test_categories_and_constants_of_a_plain_linear_map():
@@ -54,20 +50,20 @@ def test_categories_and_constants_of_a_plain_linear_map():
     features = LinearFeatures().fit(frame)
     encoded = np.array([[1.0, 2.0, 1, 0], [3.0, 2.0, 0, 1], [5.0, 2.0, 1, 0]])
     for j, coef in enumerate(np.eye(4)):
-        undone = undo_linear_map(features, parts_of(coef, 0.0, features.transform(frame)))
+        undone = undo_linear_map(features, coef, 0.0, features.transform(frame), np.ones(4))
         assert undone is not None
-        column = encoded @ undone.coef + undone.intercept
+        column = encoded @ undone["coef"] + undone["intercept"]
         np.testing.assert_allclose(column, features.transform(frame)[:, j], atol=1e-12)
-        np.testing.assert_allclose(undone.means, encoded, atol=1e-12)
+        np.testing.assert_allclose(undone["means"], encoded, atol=1e-12)
 
 
 def test_a_map_with_indicators_of_gaps_is_not_linear():
     X = np.arange(12.0).reshape(6, 2)
-    parts = parts_of(np.ones(2), 0.0, np.zeros((2, 2)))
-    assert undo_linear_map(LinearFeatures().fit(X), parts) is not None
-    assert undo_linear_map(AdditiveFeatures().fit(X), parts) is None
+    parts = (np.ones(2), 0.0, np.zeros((2, 2)), np.ones(2))
+    assert undo_linear_map(LinearFeatures().fit(X), *parts) is not None
+    assert undo_linear_map(AdditiveFeatures().fit(X), *parts) is None
     X[2, 1] = np.nan
-    assert undo_linear_map(LinearFeatures().fit(X), parts) is None
+    assert undo_linear_map(LinearFeatures().fit(X), *parts) is None
 
 
 def test_gaps_are_counted_and_filled_by_column():

@@ -25,7 +25,6 @@ from vrspam._utils.blas import (
     blas_thread_count,
     blas_threads,
     blas_threads_for,
-    blas_threads_for_matrix,
 )
 from vrspam.model_selection.sources import FoldProblem, over_folds
 
@@ -234,9 +233,9 @@ def test_narrow_products_have_one_thread(columns, limited):
 
 @pytest.mark.parametrize(("size", "expected"), [(NARROW, 1), (NARROW + 1, FEW), (SMALL, FEW), (SMALL + 1, FEW + 2)])
 def test_small_matrices_have_few_threads(size, expected):
-    with threadpool_limits(FEW + 2, user_api="blas"), blas_threads_for_matrix(size):
+    with threadpool_limits(FEW + 2, user_api="blas"), blas_threads_for(size, square=True):
         assert set(counts()) == {expected}
-    with threadpool_limits(1, user_api="blas"), blas_threads_for_matrix(size):
+    with threadpool_limits(1, user_api="blas"), blas_threads_for(size, square=True):
         assert set(counts()) == {1}  # never more than there were
 
 

@@ -8,7 +8,8 @@ coefficients) are copied between device and host. As everywhere in scikit-learn,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -36,28 +37,23 @@ def device_namespace(array: Any) -> Any:
 
 
 def _find_namespace(array: Any) -> Any:
-    if sparse.issparse(array) or isinstance(array, np.ndarray | np.generic):
+    if sparse.issparse(array) or isinstance(array, np.ndarray | np.generic | list | tuple):
         return None
-    if isinstance(array, list | tuple) or hasattr(array, "columns") or not hasattr(array, "shape"):
+    if hasattr(array, "columns") or not hasattr(array, "shape"):
         return None
     try:
-        xp = _namespace(array)
-    except (AttributeError, TypeError):  # a container that is not an array, such as a series
-        return None
-    return None if xp is np or xp.__name__.split(".")[-1] == "numpy" else xp
-
-
-def _namespace(array: Any) -> Any:
-    """The library of an array: scikit-learn's own finder is not public, and knows the most of them."""
-    try:
-        from sklearn.utils._array_api import get_namespace
+        from sklearn.utils._array_api import get_namespace  # not public, and knows the most libraries
     except ImportError:
         try:
-            from array_api_compat import array_namespace  # type: ignore[import-not-found]
+            from array_api_compat import array_namespace as get_namespace  # type: ignore[import-not-found]
         except ImportError:  # what has no such method (PyTorch) is then copied to the host
-            return array.__array_namespace__()
-        return array_namespace(array)
-    return get_namespace(array)[0]
+            get_namespace = operator.methodcaller("__array_namespace__")
+    try:
+        found = get_namespace(array)
+    except (AttributeError, TypeError):  # a container that is not an array, such as a series
+        return None
+    xp = found[0] if isinstance(found, tuple) else found
+    return None if xp is np or xp.__name__.split(".")[-1] == "numpy" else xp
 
 
 def on_host(array: Any) -> np.ndarray:
@@ -139,35 +135,18 @@ def row_blocks(X: Any, index: Any = None) -> Iterator[tuple[Any, Any]]:
         yield where, xp.astype(rows, xp.float64, copy=False)
 
 
-def scores(X: Any, coef: Any) -> Any:
-    """Return X @ coef in float64 on the device of X, for one vector of coefficients."""
-    coef = beside(coef, X)
-    return device_namespace(X).concat([rows @ coef for _, rows in row_blocks(X)])
-
-
 def score_lines(X: Any, coefs: Any, index: Any = None) -> Any:
     """Return coefs @ X.T (for the rows `index`) in float64 on the device of X: a line for each row of `coefs`."""
     xp = device_namespace(X)
     coefs = beside(coefs, X)
-    return xp.concat([coefs @ xp.matrix_transpose(rows) for _, rows in row_blocks(X, index)], axis=1)
+    return xp.concat([coefs @ xp.matrix_transpose(rows) for _, rows in row_blocks(X, index)], axis=-1)
 
 
-def take_into(block: Any, X: Any, index: Any) -> None:
-    """Copy rows of X into `block`, which may be some columns of a wider array and of another type."""
-    if type(X).__module__.split(".")[0] == "torch" and X.dtype == block.dtype:
-        import torch
+def gram(rows: Any) -> Any:
+    """Return rowsᵀ rows on their device; the number of rows must be a multiple of `GRAM_ROWS` if it is larger.
 
-        torch.index_select(X, 0, index, out=block)  # without an array in between
-    else:
-        xp = device_namespace(X)
-        block[:, :] = xp.astype(xp.take(X, index, axis=0), block.dtype, copy=False)
-
-
-def upper_gram(rows: Any) -> Any:
-    """Return rowsᵀ rows on their device, on and above the diagonal, where some entries below it are 0.
-
-    Only blocks on and above the diagonal are multiplied, and the rows some at a time, in one batch: on an H200 that
-    takes 0.7 of the time of one product of all. The number of rows must be a multiple of `GRAM_ROWS` if it is larger.
+    Only blocks on and above the diagonal are multiplied, the rows some at a time in one batch: 0.7 of the time on a
+    GPU.
     """
     xp = device_namespace(rows)
     n, d = rows.shape
@@ -177,55 +156,36 @@ def upper_gram(rows: Any) -> Any:
     found = xp.zeros((d, d), dtype=rows.dtype, device=rows.device)
     for start, stop in pairwise(edges):
         found[start:stop, start:] = xp.sum(xp.matrix_transpose(batch[:, :, start:stop]) @ batch[:, :, start:], axis=0)
-    return found
+    return xp.triu(found) + xp.matrix_transpose(xp.triu(found, k=1))
 
 
-def mirrored(upper: Any) -> Any:
-    """Return the symmetric matrix with this upper triangle."""
-    xp = device_namespace(upper)
-    return xp.triu(upper) + xp.matrix_transpose(xp.triu(upper, k=1))
+def shifted_solver(matrix: Any, shifts: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The function b -> (matrix + shift I)⁻¹ b, a line for each shift, by Cholesky factors on the device of the matrix.
 
+    None if there is no factor, or where eigenvectors are quicker. Triangular solves have no common name in array
+    libraries, so there are PyTorch's alone.
+    """
+    if type(matrix).__module__.split(".")[0] != "torch" or matrix.device.type not in CHOLESKY_DEVICES:
+        return None
+    import torch
 
-class ShiftedSolver:
-    """(matrix + shift I)⁻¹ b for some shifts at once, by Cholesky factors on the device of the matrix."""
+    d = matrix.shape[0]
+    each, factors, failed = max(1, BLOCK_BYTES // (8 * d * d)), [], []
+    identity = torch.eye(d, dtype=matrix.dtype, device=matrix.device)
+    for start in range(0, len(shifts), each):
+        some = beside(shifts[start : start + each], matrix)[:, None, None]
+        factor, info = torch.linalg.cholesky_ex(matrix + some * identity)
+        factors.append(factor)
+        failed.append(info)
+    if bool(torch.any(torch.cat(failed) != 0)):
+        return None
 
-    def __init__(self, factors: list[Any]):
-        self._factors = factors
-
-    @classmethod
-    def of(cls, matrix: Any, shifts: np.ndarray) -> ShiftedSolver | None:
-        """None if there is no factor, or where it does not pay.
-
-        Triangular solves have no common name in array libraries, so there are PyTorch's alone. On a GPU 17 factors of
-        1,000 unknowns take a quarter of the time of one eigendecomposition, and on a CPU four times as long.
-        """
-        if type(matrix).__module__.split(".")[0] != "torch" or matrix.device.type not in CHOLESKY_DEVICES:
-            return None
-        import torch
-
-        d = matrix.shape[0]
-        each, factors, failed = max(1, BLOCK_BYTES // (8 * d * d)), [], []
-        identity = torch.eye(d, dtype=matrix.dtype, device=matrix.device)
-        for start in range(0, len(shifts), each):
-            some = beside(shifts[start : start + each], matrix)[:, None, None]
-            factor, info = torch.linalg.cholesky_ex(matrix + some * identity)
-            factors.append(factor)
-            failed.append(info)
-        return None if bool(torch.any(torch.cat(failed) != 0)) else cls(factors)
-
-    def __call__(self, b: np.ndarray) -> np.ndarray:
-        """One line for each shift, on the host."""
-        import torch
-
-        right = beside(b, self._factors[0])[:, None]
-        lines = [torch.cholesky_solve(right.expand(len(factor), *right.shape), factor) for factor in self._factors]
+    def solve(b: np.ndarray) -> np.ndarray:
+        right = beside(b, matrix)[:, None]
+        lines = [torch.cholesky_solve(right.expand(len(factor), *right.shape), factor) for factor in factors]
         return on_host(torch.cat(lines)[:, :, 0])
 
-
-def eigh(matrix: Any, like: Any) -> tuple[np.ndarray, Any]:
-    """Return eigenvalues (on the host) and eigenvectors (on the device of `like`) of a symmetric matrix."""
-    values, vectors = device_namespace(like).linalg.eigh(beside(matrix, like))
-    return np.array(on_host(values)), vectors
+    return solve
 
 
 def choose(labels: np.ndarray, second: Any) -> Any:
@@ -237,10 +197,7 @@ def choose(labels: np.ndarray, second: Any) -> Any:
 
 
 def auc_columns(positive: Any, scores: Any, weights: Any = None) -> np.ndarray:
-    """Return the AUC of every column of scores, computed on their device; ties count one half.
-
-    The smaller class is sorted, in all columns at once, and the larger one is looked up in it.
-    """
+    """The AUC of every column of scores, on their device; ties count one half. The smaller class is sorted."""
     xp = device_namespace(scores)
     above = beside(positive, scores)
     c = None if weights is None else xp.astype(beside(weights, scores), xp.float64)
@@ -276,11 +233,7 @@ def auc_columns(positive: Any, scores: Any, weights: Any = None) -> np.ndarray:
 
 
 def padded(array: np.ndarray, size: int, axes: tuple[int, ...] | None = None) -> np.ndarray:
-    """A copy with zeros appended up to `size` along all axes, or along those named.
-
-    >>> padded(np.array([1.0, 2.0]), 3)
-    array([1., 2., 0.])
-    """
+    """A copy with zeros appended up to `size` along all axes, or along those named."""
     chosen = range(array.ndim) if axes is None else axes
     widths = [(0, size - length if axis in chosen else 0) for axis, length in enumerate(array.shape)]
     return np.pad(array, widths)

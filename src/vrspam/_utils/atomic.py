@@ -14,12 +14,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name to write to; at the end the new file replaces `path`, unless an error was raised.
 
     Where `path` is a symbolic link, the file that it points to is replaced, and the link stays.
-
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with replacing(folder / "new.txt") as temporary:
-    ...     _ = temporary.write_text("all of it")
-    >>> [entry.name for entry in folder.iterdir()]
-    ['new.txt']
     """
     target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")

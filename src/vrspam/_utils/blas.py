@@ -27,28 +27,11 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _threads_of_libraries() -> list[tuple[Callable[[int], Any], int]]:
-    """For each library how to set its threads, and how many it has now.
-
-    From version 3.8 on, `set_num_threads` of threadpoolctl does nothing in any thread but the first one that used it.
-    Here that would leave a limit behind whenever another thread is the last to leave; the method behind it works.
-    """
-    found = []
-    for library in _libraries().lib_controllers:
-        if library.num_threads:
-            set_threads = getattr(library, "_real_set_num_threads", library.set_num_threads)
-            found.append((set_threads, library.num_threads))
-    return found
-
-
 class _Limits:
     """The limits of all open contexts: the smallest one applies, and the last context restores the original state.
 
-    Limits apply to the whole process. The contexts of two threads may overlap without one being inside the other. If
-    each context restored the limit that it found, the limit of the first context could stay for ever.
-
-    An interrupt may cut any method short, even while it releases the lock. So what a method does may be done again:
-    every step is one assignment or can be repeated, and the numbers of threads follow from the limits in force.
+    Limits apply to the whole process, and the contexts of two threads may overlap. An interrupt may cut any method
+    short, so every step is one assignment or can be repeated.
     """
 
     def __init__(self) -> None:
@@ -65,7 +48,13 @@ class _Limits:
                     self._active.pop(limit, None)
                 else:
                     if self._before is None:
-                        self._before = _threads_of_libraries()
+                        # From threadpoolctl 3.8 on, `set_num_threads` works only in the first thread that used it,
+                        # which would leave a limit behind where another thread is the last to leave.
+                        self._before = [
+                            (getattr(library, "_real_set_num_threads", library.set_num_threads), library.num_threads)
+                            for library in _libraries().lib_controllers
+                            if library.num_threads
+                        ]
                     self._active[limit] = most, threading.get_ident()
                 for set_threads, threads in self._before or ():
                     for other, _ in list(self._active.values()):
@@ -74,14 +63,11 @@ class _Limits:
                 if not self._active:
                     self._before = None
             finally:
-                self._release()
+                with suppress(RuntimeError):  # where an interrupt came before the lock was held
+                    self._lock.release()
         finally:
-            self._release()
-
-    def _release(self) -> None:
-        """Release the lock if this thread holds it."""
-        with suppress(RuntimeError):
-            self._lock.release()
+            with suppress(RuntimeError):  # where the release was not cut short
+                self._lock.release()
 
     def after_fork_in_child(self) -> None:
         """The child has the forking thread only, so the limits of the others end."""
@@ -97,7 +83,7 @@ if hasattr(os, "register_at_fork"):
     # No other thread is amid a change when this one forks: neither here nor in a library with its own lock.
     os.register_at_fork(
         before=lambda: _limits._lock.acquire(),
-        after_in_parent=lambda: _limits._release(),
+        after_in_parent=lambda: _limits._lock.release(),
         after_in_child=lambda: _limits.after_fork_in_child(),
     )
 
@@ -119,20 +105,13 @@ def blas_threads(most: int | None) -> Iterator[None]:
         _limits.change(limit, None)
 
 
-def blas_threads_for(n_columns: int) -> AbstractContextManager[Any]:
-    """A context for products of `n_columns` columns: narrow ones end before other threads have started."""
-    return blas_threads(1 if n_columns <= NARROW else None)
+def blas_threads_for(n_columns: int, *, square: bool = False) -> AbstractContextManager[Any]:
+    """A context for products of `n_columns` columns, or for factors of a square matrix of this size.
 
-
-def blas_threads_for_matrix(size: int) -> AbstractContextManager[Any]:
-    """A context for factorising square matrices of this size, and for multiplying vectors by them.
-
-    With more than a few threads small matrices are not faster. They are even twice as slow where several libraries
-    (NumPy, SciPy, PyTorch) keep idle threads spinning.
+    Narrow products end before other threads have started. Factors of small matrices are not faster with more than a
+    few threads, and twice as slow where several libraries (NumPy, SciPy, PyTorch) keep idle threads spinning.
     """
-    if size <= NARROW:
-        return blas_threads(1)
-    return blas_threads(min(FEW, blas_thread_count()) if size <= SMALL else None)
+    return blas_threads(1 if n_columns <= NARROW else FEW if square and n_columns <= SMALL else None)
 
 
 def blas_thread_count() -> int:
@@ -170,70 +149,27 @@ def _call(name: str, *arguments: Any) -> None:
         raise np.linalg.LinAlgError(f"LAPACK's {name} failed with {info.value}.")
 
 
-class Tridiagonal:
-    """H = Q T Qᵀ for a symmetric matrix of two rows or more, which may be overwritten; T is `diagonal` and `beside`."""
+def solve_shifted(H: np.ndarray, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """(H + s I)⁻¹ b for each s, one row for each, by H = Q T Qᵀ; H is symmetric, and may be overwritten.
 
-    _block = 64  # columns that are reduced at once
-
-    def __init__(self, H: np.ndarray):
-        self._reflectors = H if H.flags.f_contiguous else np.asfortranarray(H.T)  # symmetric: the same matrix
-        d = len(H)
-        self.diagonal, self.beside, self._factors = np.empty(d), np.empty(max(d - 1, 1)), np.empty(max(d - 1, 1))
-        work = np.empty(d * self._block)
-        parts = (self.diagonal, self.beside, self._factors)
-        _call("dsytrd", b"L", d, self._reflectors, d, *parts, work, work.size)
-        self.beside = self.beside[: d - 1]
-
-    def _rotate(self, columns: np.ndarray, transposed: bool) -> np.ndarray:
-        """Q columns, or Qᵀ columns."""
-        out = np.array(columns, dtype=np.float64, order="F")
-        d, m = out.shape
-        work = np.empty(max(m, 1) * self._block)
-        sides = (b"L", b"L", b"T" if transposed else b"N")
-        _call("dormtr", *sides, d, m, self._reflectors, d, self._factors, out, d, work, work.size)
-        return out
-
-    def solve_shifted(self, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-        """(H + s I)⁻¹ b for each s, one row for each; an error unless all of these matrices are positive definite."""
-        rotated = self._rotate(b[:, np.newaxis], transposed=True)
-        solved = np.empty((b.size, len(shifts)), order="F")
-        for number, shift in enumerate(shifts):
-            _, _, x, info = lapack.dptsv(self.diagonal + shift, self.beside, rotated)
-            if info:
-                raise np.linalg.LinAlgError("A shifted matrix is not positive definite.")
-            solved[:, number] = x[:, 0]
-        return self._rotate(solved, transposed=False).T
-
-
-# Products of many rows with one triangular matrix, at once or in two steps.
-
-
-class RightFactor:
-    """A matrix to multiply many blocks of rows with; the zeros of an upper triangular one are left out.
-
-    >>> out = np.empty((1, 2))
-    >>> RightFactor(np.array([[2.0, 3.0], [0.0, 1.0]])).multiply(np.array([[5.0, 7.0]]), out)
-    >>> out
-    array([[10., 22.]])
+    It is an error unless all of these matrices are positive definite.
     """
-
-    _step = 128  # columns of a triangular matrix that are multiplied at once
-
-    def __init__(self, matrix: np.ndarray, dtype: Any = np.float64):
-        self.matrix = matrix.astype(dtype, copy=False)
-        m, width = matrix.shape
-        step = self._step
-        steps = range(0, width, step) if m == width >= 2 * step else range(0)
-        is_upper = not any(matrix[start + step :, start : start + step].any() for start in steps)
-        self._steps = list(steps) if is_upper else []
-
-    def multiply(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Write rows @ matrix to `out`."""
-        if not self._steps:
-            np.matmul(rows, self.matrix, out=out)
-        for start in self._steps:
-            stop = start + self._step
-            np.matmul(rows[:, :stop], self.matrix[:stop, start:stop], out=out[:, start:stop])
+    block = 64  # columns that are reduced at once
+    reflectors = H if H.flags.f_contiguous else np.asfortranarray(H.T)  # symmetric: the same matrix
+    d, count = b.size, len(shifts)
+    diagonal, beside, factors = np.empty(d), np.empty(max(d - 1, 1)), np.empty(max(d - 1, 1))
+    work = np.empty(max(d, count) * block)
+    _call("dsytrd", b"L", d, reflectors, d, diagonal, beside, factors, work, work.size)
+    rotated = np.array(b[:, np.newaxis], dtype=np.float64, order="F")
+    _call("dormtr", b"L", b"L", b"T", d, 1, reflectors, d, factors, rotated, d, work, work.size)  # Qᵀ b
+    solved = np.empty((d, count), order="F")
+    for number, shift in enumerate(shifts):
+        _, _, x, info = lapack.dptsv(diagonal + shift, beside[: d - 1], rotated)
+        if info:
+            raise np.linalg.LinAlgError("A shifted matrix is not positive definite.")
+        solved[:, number] = x[:, 0]
+    _call("dormtr", b"L", b"L", b"N", d, count, reflectors, d, factors, solved, d, work, work.size)  # Q times these
+    return solved.T
 
 
 class TwoSteps:
@@ -248,7 +184,7 @@ class TwoSteps:
     def __init__(self, whitening: np.ndarray, first: int, dtype: Any = np.float64):
         rest = whitening[first:, first:]
         above = linalg.solve_triangular(rest, whitening[:first, first:].T, trans="T", check_finite=False).T
-        self.first, self.last = first, RightFactor(np.ascontiguousarray(rest), dtype)
+        self.first, self.last = first, np.ascontiguousarray(rest, dtype=dtype)
         self._start = np.hstack([whitening[:first, :first], above]).astype(dtype, copy=False)
 
     def begin(self, rows: np.ndarray, out: np.ndarray) -> None:
@@ -260,4 +196,4 @@ class TwoSteps:
         """Write rows @ A @ B to `out`."""
         self.begin(rows, begun := np.empty(out.shape, dtype=out.dtype))
         out[:, : self.first] = begun[:, : self.first]
-        self.last.multiply(begun[:, self.first :], out[:, self.first :])
+        np.matmul(begun[:, self.first :], self.last, out=out[:, self.first :])

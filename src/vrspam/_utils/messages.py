@@ -18,11 +18,7 @@ class MissingExtra(ModuleNotFoundError):
 
 
 def how_to_install(module: str, extra: str) -> str:
-    """What to do about a module that is not there.
-
-    >>> how_to_install("dask", "dask")
-    'dask is missing: run pip install ".[dask]" in a clone of vrspam'
-    """
+    """What to do about a module that is not there."""
     return f'{module} is missing: run pip install ".[{extra}]" in a clone of vrspam'
 
 
@@ -37,11 +33,7 @@ def require(extra: str, module: str) -> None:
 
 
 class Parameter(NamedTuple):
-    """A parameter that the reader may set, with the value to give it where one is known.
-
-    >>> str(Parameter("target")), str(Parameter("drop", ["day"]))
-    ('target=', "drop=['day']")
-    """
+    """A parameter that the reader may set, with the value to give it where one is known."""
 
     name: str
     value: Any = None
@@ -51,18 +43,7 @@ class Parameter(NamedTuple):
 
 
 class Message(str):
-    """A text in Python's terms that keeps the template and the fields it was made of.
-
-    >>> message = Message(
-    ...     "column {column!r} is not a number; use {fix} to leave it out", column="day", fix=Parameter("drop", ["day"])
-    ... )
-    >>> message
-    "column 'day' is not a number; use drop=['day'] to leave it out"
-    >>> message.worded(lambda parameter: f"--{parameter.name}")
-    "column 'day' is not a number; use --drop to leave it out"
-    >>> Message.from_plain(message.to_plain()).fields == message.fields
-    True
-    """
+    """A text in Python's terms that keeps the template and the fields it was made of."""
 
     template: str
     fields: dict[str, Any]
@@ -91,10 +72,7 @@ class Message(str):
 
     @classmethod
     def from_plain(cls, plain: Any) -> Any:
-        """What `to_plain` returned as a text again; a plain text stays what it is.
-
-        It may come from a file that anybody can have written, so that only plain templates are taken.
-        """
+        """What `to_plain` returned as a text again; anybody can have written it, so only plain templates are taken."""
         if isinstance(plain, str):
             return plain
         if plain["fields"]:
@@ -118,15 +96,7 @@ class WordedError(ValueError):
 
 
 def check_template(template: str) -> None:
-    """Refuse a template with a field that is not plain, or that comes twice.
-
-    `str.format` would look up attributes and items, and could make a short template a text of any length.
-
-    >>> check_template("{rows:,} rows, and {name!r} has {share:.2%}")
-    >>> check_template("{name.__class__}")
-    Traceback (most recent call last):
-    ValueError: a text has a field that is not plain: 'name.__class__'
-    """
+    """Refuse a template with a field that is not plain, or that comes twice: `str.format` would look up attributes."""
     plain_form = r",?(\.\d)?[dfg%]?"  # digits of a number; no width, and no field inside
     names: set[str] = set()
     for _, name, form, conversion in string.Formatter().parse(template):
@@ -165,11 +135,7 @@ SELECTION_RULES: tuple[str, ...] = get_args(Selection)
 
 
 def usual_spelling(word: Any, known: Iterable[str]) -> Any:
-    """The one of `known` that a word is in British or in American spelling; anything else stays what it is.
-
-    >>> usual_spelling("centered", ["paper", "centred"]), usual_spelling("standardised", ["linear", "standardized"])
-    ('centred', 'standardized')
-    """
+    """The one of `known` that a word is in British or in American spelling; anything else stays what it is."""
     if isinstance(word, str):
         british_and_american = (("centred", "centered"), ("standardised", "standardized"))
         for pair in british_and_american:

@@ -6,6 +6,7 @@ the words in `_NAMED`. The errors read like those of scikit-learn, whose own che
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from functools import wraps
 from numbers import Integral, Real
@@ -30,44 +31,26 @@ class Rule(NamedTuple):
 def Interval(
     kind: type, low: float | None, high: float | None, *, closed: Literal["left", "right", "both", "neither"]
 ) -> Rule:
-    """Numbers between two bounds, or beyond one of them.
-
-    >>> Interval(Real, 0, None, closed="left").words
-    'a float in the range [0.0, inf)'
-    """
-    from_low, to_high = closed in ("left", "both"), closed in ("right", "both")
+    """Numbers between two bounds, or beyond one of them."""
+    above, left = (operator.ge, "[") if closed in ("left", "both") else (operator.gt, "(")
+    below, right = (operator.le, "]") if closed in ("right", "both") else (operator.lt, ")")
     least, most = -np.inf if low is None else low, np.inf if high is None else high
-    ends = (least, most) if kind is Integral else (float(least), float(most))
-    name, left, right = "an int" if kind is Integral else "a float", "[" if from_low else "(", "]" if to_high else ")"
-
-    def accepts(value: Any) -> bool:
-        if not isinstance(value, kind):
-            return False
-        number: Any = value
-        return bool(
-            (number >= least if from_low else number > least) and (number <= most if to_high else number < most)
-        )
-
-    return Rule(f"{name} in the range {left}{ends[0]}, {ends[1]}{right}", accepts)
+    name, ends = ("an int", (least, most)) if kind is Integral else ("a float", (float(least), float(most)))
+    return Rule(
+        f"{name} in the range {left}{ends[0]}, {ends[1]}{right}",
+        lambda value: isinstance(value, kind) and bool(above(value, least) and below(value, most)),
+    )
 
 
 def StrOptions(options: Iterable[str]) -> Rule:
-    """One of these words.
-
-    >>> StrOptions({"auto", "all"}).words
-    "a str among {'all', 'auto'}"
-    """
+    """One of these words."""
     known = sorted(options)
     words = f"a str among {{{', '.join(map(repr, known))}}}"
     return Rule(words, lambda value: isinstance(value, str) and value in known)
 
 
 def HasMethods(*methods: str) -> Rule:
-    """An object with all of these methods.
-
-    >>> HasMethods("fit", "transform").words
-    "an object implementing 'fit' and 'transform'"
-    """
+    """An object with all of these methods."""
     words = f"an object implementing {' and '.join(map(repr, methods))}"
     return Rule(words, lambda value: all(callable(getattr(value, method, None)) for method in methods))
 
@@ -78,18 +61,21 @@ def _instance(kind: type) -> Rule:
     return Rule(f"an instance of {name!r}", lambda value: isinstance(value, kind))
 
 
-def _is_array_like(value: Any) -> bool:
-    has_size = any(hasattr(value, name) for name in ("__len__", "shape", "__array__"))
-    return has_size and not sparse.issparse(value) and not np.isscalar(value)
-
-
 _NONE = Rule("None", lambda value: value is None)
 _BOOLEANS = (_instance(bool), _instance(np.bool_))
 _NAMED: dict[Any, tuple[Rule, ...]] = {
     None: (_NONE,),
     callable: (Rule("a callable", callable),),
     "boolean": _BOOLEANS,
-    "array-like": (Rule("an array-like", _is_array_like),),
+    "array-like": (
+        Rule(
+            "an array-like",
+            lambda value: (
+                any(hasattr(value, name) for name in ("__len__", "shape", "__array__"))
+                and not (sparse.issparse(value) or np.isscalar(value))
+            ),
+        ),
+    ),
     "random_state": (Interval(Integral, 0, 2**32 - 1, closed="both"), _instance(np.random.RandomState), _NONE),
     "verbose": (Interval(Integral, 0, None, closed="left"), *_BOOLEANS),
     "cv_object": (
@@ -101,16 +87,12 @@ _NAMED: dict[Any, tuple[Rule, ...]] = {
 }
 
 
-def check_parameters(owner: str, rules: dict[str, list[Any]], values: dict[str, Any]) -> None:
-    """Refuse the first value that satisfies none of the rules of its name; names without rules are free.
-
-    >>> check_parameters("Model", {"l2": [Interval(Real, 0, None, closed="left"), None]}, {"l2": -1.0})
-    Traceback (most recent call last):
-    vrspam._utils.parameters.InvalidParameter: The 'l2' parameter of Model must be a float in the range [0.0, inf) ...
-    """
-    for name, value in values.items():
+def check_parameters(estimator: Any) -> None:
+    """Refuse the first parameter that satisfies none of its rules, `_parameter_constraints`; those without are free."""
+    owner = type(estimator).__name__
+    for name, value in estimator.get_params(deep=False).items():
         each: list[Rule] = []
-        for given in rules.get(name, ()):
+        for given in estimator._parameter_constraints.get(name, ()):
             if isinstance(given, Rule):
                 each.append(given)
             else:
@@ -121,17 +103,8 @@ def check_parameters(owner: str, rules: dict[str, list[Any]], values: dict[str, 
             raise InvalidParameter(f"The {name!r} parameter of {owner} must be {words}. Got {value!r} instead.")
 
 
-def check_own_parameters(estimator: Any) -> None:
-    """Check the parameters of an estimator by the rules in its `_parameter_constraints`."""
-    rules = estimator._parameter_constraints
-    check_parameters(type(estimator).__name__, rules, estimator.get_params(deep=False))
-
-
 def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
-    """A decorator of `fit`: check the parameters first, unless scikit-learn's `skip_parameter_validation` is set.
-
-    With `skip_nested` no estimator of scikit-learn that is fitted inside checks its own.
-    """
+    """A decorator of `fit`: check the parameters first; with `skip_nested` estimators that are fitted inside do not."""
 
     def decorate(fit: Callable[..., Any]) -> Any:
         @wraps(fit)
@@ -154,12 +127,9 @@ Class = TypeVar("Class")
 
 
 def links_to_documentation(kind: type[Class]) -> type[Class]:
-    """Let scikit-learn's HTML representation link a class of this package, and those derived of it, to their pages.
-
-    The page of `vrspam.AUCClassifier` is BASE/vrspam.AUCClassifier.html.
-    """
+    """Let scikit-learn's HTML representation link a class, and those derived of it, to their pages: BASE/NAME.html."""
     ours: Any = kind
-    inherited = ours._get_doc_link
+    inherited = getattr(ours, "_get_doc_link", lambda self: "")  # not public
     ours._doc_link_module = "vrspam"
     ours._doc_link_template = property(lambda self: f"{BASE.rstrip('/')}/{{public_name}}.html")
     ours._doc_link_url_param_generator = lambda self: {"public_name": public_name(type(self))}
@@ -168,12 +138,7 @@ def links_to_documentation(kind: type[Class]) -> type[Class]:
 
 
 def public_name(kind: type) -> str:
-    """The name under which users import a class: estimators from the package, others from their room.
-
-    >>> from vrspam.features import AdditiveFeatures
-    >>> public_name(AdditiveFeatures)
-    'vrspam.features.AdditiveFeatures'
-    """
+    """The name under which users import a class: estimators from the package, others from their room."""
     package, _, rest = kind.__module__.partition(".")
     room = rest.partition(".")[0]
     return f"{package}.{kind.__name__}" if room == "estimators" else f"{package}.{room}.{kind.__name__}"

@@ -15,15 +15,13 @@ from typing import Any, Self
 class StatusLine:
     """A line that is redrawn in place: a label, a bar and a text; one that is `transient` is removed at the end."""
 
-    def __init__(self, label: str, total: int | None = None, *, bar: bool = True, transient: bool = False) -> None:
-        self.label, self.text, self.transient = label, "", transient
+    def __init__(
+        self, label: str, total: int | None = None, *, bar: bool = True, transient: bool = False, enabled: bool = True
+    ) -> None:
+        self.label, self.text, self._stays = label, "", enabled and not transient
         self._drawn = -math.inf
-        self._rich = _rich_line(label, total, bar, transient)
-
-    @property
-    def moves(self) -> bool:
-        """Whether the line is redrawn; without rich it is printed at the end, if at all."""
-        return self._rich is not None
+        self._rich = _rich_line(label, total, bar, transient) if enabled else None
+        self.moves = self._rich is not None  # else it is printed at the end, if at all
 
     def __enter__(self) -> Self:
         if self._rich:
@@ -33,7 +31,7 @@ class StatusLine:
     def __exit__(self, *_: object) -> None:
         if self._rich:
             self._rich.stop()
-        elif not self.transient:
+        elif self._stays:
             self.message(f"{self.label}  {self.text}".strip())
 
     def show(self, text: str, done: int = 0, total: int | None = None) -> None:
@@ -41,8 +39,7 @@ class StatusLine:
         self.text = text
         if self._rich:
             now = time.monotonic()
-            redraw_after = 0.1  # seconds
-            due = now - self._drawn >= redraw_after
+            due = now - self._drawn >= 0.1
             self._drawn = now if due else self._drawn
             self._rich.update(self._rich.task_ids[0], completed=done, total=total, text=text, refresh=due)
 
@@ -54,30 +51,23 @@ class StatusLine:
             print(text, file=sys.stderr)
 
 
-class Progress:
+class Progress(StatusLine):
     """The progress of a download or of reading: share done, rate (in `unit`: "B" or "rows") and time left."""
 
     def __init__(self, label: str, total: int | None, unit: str, enabled: bool = True) -> None:
+        super().__init__(label, total, enabled=enabled)
         self.total, self.unit = total, unit
         self._start = time.monotonic()
         self._done = self._count = 0
-        self._line = StatusLine(label, total) if enabled else None
-
-    def __enter__(self) -> Progress:
-        if self._line:
-            self._line.__enter__()
-        return self
 
     def __exit__(self, *_: object) -> None:
-        if self._line:
-            self._line.show(self.status(), self._done)
-            self._line.__exit__()
+        self.show(self.status(), self._done)
+        super().__exit__()
 
     def update(self, done: int, count: int | None = None) -> None:
         """Record that `done` of `total` is finished, and `count` of what the rate counts (default: `done`)."""
         self._done, self._count = done, done if count is None else count
-        if self._line:
-            self._line.show(self.status(), done)
+        self.show(self.status(), done)
 
     def status(self) -> str:
         """Return the text of the line: share, rate, time left."""

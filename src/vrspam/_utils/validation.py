@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from numbers import Complex, Integral, Number, Real
 from typing import Any, NamedTuple
@@ -21,10 +21,7 @@ LARGEST_EXACT = 2**53  # floats hold every integer up to here; just beyond, ever
 
 
 def check_columns(X: Any, said: set[Any] | None = None) -> None:
-    """Refuse complex numbers, and warn of integers that lose digits as floats. X is an array, a matrix or a frame.
-
-    The warning leaves out the columns in `said`, and adds to them those it names.
-    """
+    """Refuse complex numbers, and warn of integers that lose digits as floats, once for the columns in `said`."""
     refuse_complex(X)
     said = set() if said is None else said
     if names := [name for name in rounded_columns(X) if name not in said]:
@@ -33,12 +30,7 @@ def check_columns(X: Any, said: set[Any] | None = None) -> None:
 
 
 def refuse_complex(X: Any) -> None:
-    """Refuse complex numbers; the error names the column of a frame.
-
-    >>> refuse_complex(np.array([[1.0, 2.0j]]))
-    Traceback (most recent call last):
-    ValueError: Complex data not supported: give real and imaginary parts as columns of their own.
-    """
+    """Refuse complex numbers; the error names the column of a frame."""
     dtype = getattr(X, "dtype", None)
     xp = array_api.device_namespace(X)
     if xp.isdtype(dtype, "complex floating") if xp is not None else getattr(dtype, "kind", "") == "c":
@@ -53,11 +45,7 @@ def refuse_complex(X: Any) -> None:
 
 
 def rounded_columns(X: Any) -> list[Any]:
-    """The columns with integers that change as 64-bit floats: their names in a frame, else their numbers.
-
-    >>> rounded_columns(np.array([[2**53, 2**53 + 1], [3, 2**60]]))
-    [1]
-    """
+    """The columns with integers that change as 64-bit floats: their names in a frame, else their numbers."""
     if sparse.issparse(X):
         if X.dtype.kind not in "iu" or not _beyond(X.data):
             return []
@@ -76,18 +64,14 @@ def _any_changes(values: np.ndarray) -> bool:
     """Whether integers or decimals among the values are other numbers as 64-bit floats."""
     if values.dtype.kind not in "iuO" or (values.dtype.kind in "iu" and not _beyond(values)):
         return False
-    return any(_changes(value) for value in values.tolist())
-
-
-def _changes(value: Any) -> bool:
-    if not isinstance(value, (Integral, Decimal)):
-        return False
-    # Python compares its own integers and decimals with floats exactly; NumPy would round them first.
-    exact: Any = int(value) if isinstance(value, Integral) else value
-    try:
-        return abs(exact) > LARGEST_EXACT and float(exact) != exact
-    except (ArithmeticError, ValueError):  # not a number, or beyond all floats: refused where it is converted
-        return False
+    for value in values.tolist():
+        if isinstance(value, (Integral, Decimal)):
+            # Python compares its own integers and decimals with floats exactly; NumPy would round them first.
+            exact: Any = int(value) if isinstance(value, Integral) else value
+            with suppress(ArithmeticError, ValueError):  # no number, or beyond all floats: refused at its conversion
+                if abs(exact) > LARGEST_EXACT and float(exact) != exact:
+                    return True
+    return False
 
 
 def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
@@ -104,30 +88,24 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
         if X.ndim == 2 and (X.dtype.kind in "cO" or (X.dtype.kind in "iu" and _beyond(X))):
             yield from ((j, X[:, j]) for j in range(X.shape[1]))
     elif not sparse.issparse(X):
-        yield from _frame_columns(X)
+        import narwhals.stable.v2 as nw  # only where there may be a frame
+        from narwhals.exceptions import DuplicateError
 
-
-def _frame_columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
-    import narwhals.stable.v2 as nw  # only where there may be a frame
-    from narwhals.exceptions import DuplicateError
-
-    try:
-        frame = nw.from_native(X, pass_through=True)
-    except DuplicateError:  # two columns of one name: refused where names are needed
-        return
-    if not isinstance(frame, nw.DataFrame):
-        return
-    # Maps check each block of rows that they are given: one look at all types is quicker than one column at a time.
-    for j, (name, dtype) in enumerate(frame.schema.items()):
-        if dtype.is_integer() or dtype == nw.Decimal:
-            column = frame[:, j].drop_nulls()
-            if len(column) == 0 or not (column.max() > LARGEST_EXACT or column.min() < -LARGEST_EXACT):
+        try:
+            frame = nw.from_native(X, pass_through=True)
+        except DuplicateError:  # two columns of one name: refused where names are needed
+            return
+        if not isinstance(frame, nw.DataFrame):
+            return
+        # Maps check each block of rows that they are given: one look at all types is quicker than one column at a time.
+        for j, (name, dtype) in enumerate(frame.schema.items()):
+            is_whole = dtype.is_integer() or dtype == nw.Decimal
+            if not is_whole and dtype not in (nw.Object, nw.Unknown):  # narwhals has no type for complex numbers
                 continue
-        elif dtype in (nw.Object, nw.Unknown):  # narwhals has no type for complex numbers
-            column = frame[:, j]
-        else:
-            continue
-        yield name, np.fromiter(column.drop_nulls().to_list(), dtype=object)
+            column = frame[:, j].drop_nulls()
+            if is_whole and not (len(column) and (column.max() > LARGEST_EXACT or column.min() < -LARGEST_EXACT)):
+                continue
+            yield name, np.fromiter(column.to_list(), dtype=object)
 
 
 class Rows(NamedTuple):
@@ -139,11 +117,7 @@ class Rows(NamedTuple):
 
 
 def error_in_block(number: int, error: ValueError) -> WordedError:
-    """The same error with the number of its block in front; its fields are kept.
-
-    >>> print(error_in_block(3, ValueError("X has no rows.")))
-    Block 3: X has no rows.
-    """
+    """The same error with the number of its block in front; its fields are kept."""
     return WordedError("Block {number}: {error}", number=number, error=getattr(error, "message", str(error)))
 
 
@@ -244,13 +218,7 @@ def named_columns(X: Any) -> Iterator[None]:
 
 
 def refuse_same_names(X: Any) -> None:
-    """Refuse a frame in which two columns have one name.
-
-    >>> import pandas as pd
-    >>> refuse_same_names(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    Traceback (most recent call last):
-    ValueError: Two columns of the frame have the same name: rename one of those called 'a'.
-    """
+    """Refuse a frame in which two columns have one name."""
     if (names := _names(X)) is not None and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"Two columns of the frame have the same name: rename one of those called {twice!r}.")
@@ -300,8 +268,16 @@ def _reason(X: Any) -> str | None:
             if kind in kinds:
                 return f"Column {columns[kinds.index(kind)][0]} holds {kind}: {advice}"
         values = [(name, column.to_numpy()) for name, column in columns]
+    elif sparse.issparse(X):
+        entries = X.tocoo()
+        wrong = np.flatnonzero(~np.isfinite(entries.data)) if entries.data.dtype.kind == "f" else np.empty(0, dtype=int)
+        values = [(str(int(entries.col[place])), entries.data[[place]]) for place in wrong[:1]]
     else:
-        values = _wrong_columns(X)
+        try:
+            array = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
+        values = [(str(j), array[:, j]) for j in range(array.shape[1])] if array.ndim == 2 else []
     for name, column in values:
         if column.dtype.kind not in "fc":
             continue
@@ -313,18 +289,6 @@ def _reason(X: Any) -> str | None:
         if np.isinf(column).any():
             return f"Input X contains infinity in column {name}: remove or replace such values."
     return None
-
-
-def _wrong_columns(X: Any) -> list[tuple[str, np.ndarray]]:
-    if sparse.issparse(X):
-        coo = X.tocoo()
-        wrong = np.flatnonzero(~np.isfinite(coo.data)) if coo.data.dtype.kind == "f" else np.empty(0, dtype=int)
-        return [(str(int(coo.col[wrong[0]])), coo.data[wrong[:1]])] if wrong.size else []
-    try:
-        array = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        return []
-    return [(str(j), array[:, j]) for j in range(array.shape[1])] if array.ndim == 2 else []
 
 
 def _kind(column: Any) -> str:

@@ -1,8 +1,4 @@
-"""Warnings of the estimators as classes with fields, and `warn`, which points at the user's own line.
-
-A warning is worded once, as a template of its fields. Code that must say the same in other words asks for its class and
-fields.
-"""
+"""Warnings of the estimators as classes with fields, worded once, and `warn`, which points at the user's own line."""
 
 from __future__ import annotations
 
@@ -17,10 +13,7 @@ from vrspam._utils.messages import Message, Parameter
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside of this package and of those that call it on behalf of others.
-
-    A warning that is an object has its own category.
-    """
+    """Warn at the first line outside of this package and of those that call it on behalf of others."""
     level, frame, passed_over = 2, sys._getframe(1), ("vrspam", "sklearn", "joblib")
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in passed_over:
         level, frame = level + 1, frame.f_back
@@ -156,6 +149,26 @@ class NoCorrection(WordedWarning):
         "corrected_score_ and corrected_interval_ are NaN: no fold holds out two rows of each class, so nothing shows "
         "how much its AUC varies. Use fewer folds."
     )
+
+
+@dataclass(eq=False)
+class FewGroups(WordedWarning):
+    """Too few groups for an interval."""
+
+    groups: int
+    template = (
+        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: "
+        "corrected_interval_ is NaN. It needs at least 6 groups, and 3 folds that hold out both classes."
+    )
+
+
+@dataclass(eq=False)
+class FewerFolds(WordedWarning):
+    """Groups that stay together could not be split into as many folds as asked for."""
+
+    folds: int
+    asked: int
+    template = "{folds} folds instead of {asked}: with more, a fold of whole groups would lack one of the classes."
 
 
 @dataclass(eq=False)

@@ -1,26 +1,55 @@
-"""The application: its commands, its global options, and errors as one sentence.
+"""The application `vrspam`: its commands, the options that they share, errors as one sentence, and printing.
 
 A command is a name and a line until it is asked for: the list of `vrspam --help`, and what a shell completes, need no
-more. The lines are the first ones of the commands' own docstrings, and a test compares both.
+more. The lines are the first ones of the commands' own docstrings, and a test compares both. Options of `train` and
+`report` are declared in `vrspam.tool.plan`. What is printed for people is as wide as the terminal, and one line each
+where it goes elsewhere.
 """
 
 from __future__ import annotations
 
+import csv
+import glob
+import inspect
+import io
+import json
 import os
+import re
+import shlex
 import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
+from textwrap import indent
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 import typer.core
 import typer.main
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from vrspam import __version__
+from vrspam._utils.messages import MissingExtra, Parameter, WordedError, require, worded
+from vrspam.tool import plan
+from vrspam.tool.plan import OPTIONS, ReportPlan
 
 # the error of click for misuse; typer has it from click, or from its own copy of click
-Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "UsageError")
+Command = TypeVar("Command", bound=Callable[..., Any])
 SETTINGS: Any = {"rich_markup_mode": "rich", "add_completion": False, "pretty_exceptions_enable": False}
+INTERRUPTED = 130  # exit code after Ctrl-C, by custom
+WIDE = 200  # columns, where the output is not a terminal and so has no width
+INDENT = 2
+
+out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
+err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 # the first line of each command's help, in the order of the list
 LINES = {
@@ -80,40 +109,14 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"vrspam {__version__}")
-        raise typer.Exit
-
-
 @app.callback()
 def options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version, metavar="")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", metavar="")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; may be given anywhere.", metavar="")
     ] = False,
 ) -> None:
-    pass
-
-
-def _misuse(error: Any) -> str:
-    """What was wrong with the arguments, with the option that was meant where that is known."""
-    # what other programs call the options of these commands
-    outputs, labels = ("--out", "--output", "-o"), ("--label", "--labels", "--outcome", "--y", "-y")
-    known = {
-        "train": dict.fromkeys(outputs, "--model") | dict.fromkeys(labels, "--target"),
-        "theory": dict.fromkeys(labels, "--target"),
-        "predict": dict.fromkeys(outputs, "--out"),
-        "evaluate": dict.fromkeys(outputs, "--html"),
-        "compare": dict.fromkeys(outputs, "--html or --picture"),
-        "explain": dict.fromkeys(outputs, "--html or --picture"),
-    }
-    command, given = getattr(getattr(error, "ctx", None), "info_name", ""), getattr(error, "option_name", "")
-    if meant := known.get(command, {}).get(given):
-        return f"No such option: {given}. {command!r} calls it {meant}."
-    return str(error.format_message())
+    """The options of all commands; `run` looks for both before any command is looked for."""
 
 
 class _Later(type):
@@ -132,10 +135,7 @@ class _Later(type):
 
 
 def load_light_help() -> None:
-    """Import what typer needs for a page of help, without Markdown and tracebacks, which take longer than the page.
-
-    Our pages show neither. What stands in for them loads the real ones when another typer application uses it.
-    """
+    """Import what typer needs for a page of help, but Markdown and tracebacks, longer to load than the page, later."""
     if "typer.rich_utils" in sys.modules:
         return
     standing_in = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
@@ -155,6 +155,9 @@ def run(arguments: list[str]) -> int:
     """Run the application; an error is one sentence on the standard error stream, without a traceback."""
     debug = "--debug" in arguments  # wherever it stands
     arguments = [argument for argument in arguments if argument != "--debug"]
+    if arguments[:1] == ["--version"]:
+        typer.echo(f"vrspam {__version__}")
+        return 0
     if not arguments or "--help" in arguments:
         load_light_help()
     try:
@@ -164,28 +167,327 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader of the pipe has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (Exception, KeyboardInterrupt) as error:
-        return _report(error, debug)
-
-
-def _report(error: BaseException, debug: bool) -> int:
-    """Say what went wrong; return the exit code."""
-    from vrspam._utils.messages import MissingExtra
-    from vrspam.cli.options import INTERRUPTED, in_options, warn  # here, because the help does not need them
-
-    if isinstance(error, Misuse):
-        command = getattr(getattr(error, "ctx", None), "command_path", "vrspam")
-        if message := _misuse(error):  # without a command the help was shown, and there is no message
-            warn(f"vrspam: {' '.join(message.split())}  (see {command} --help)")
-        return 2
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         warn("vrspam: stopped")
         return INTERRUPTED
-    if debug:
-        raise error
-    unexpected = not isinstance(error, (ValueError, OSError, RuntimeError, MissingExtra))
-    kind = f"unexpected {type(error).__name__}: " if unexpected else ""
-    hint = " (--debug shows where)" if unexpected else ""
-    sentence = " ".join(in_options(error).split())  # one line, whatever bytes of a damaged file it quotes
-    warn(f"vrspam: {kind}{sentence}{hint}")
-    return 1
+    except Misuse as error:
+        _explain_misuse(error)
+        return 2
+    except Exception as error:
+        if debug:
+            raise
+        unexpected = not isinstance(error, (ValueError, OSError, RuntimeError, MissingExtra))
+        kind = f"unexpected {type(error).__name__}: " if unexpected else ""
+        hint = " (--debug shows where)" if unexpected else ""
+        sentence = " ".join(in_options(error).split())  # one line, whatever bytes of a damaged file it quotes
+        warn(f"vrspam: {kind}{sentence}{hint}")
+        return 1
+
+
+def _explain_misuse(error: Any) -> None:
+    """Say what was wrong with the arguments, with the option that was meant where that is known."""
+    context, given = getattr(error, "ctx", None), getattr(error, "option_name", "")
+    command, message = getattr(context, "info_name", ""), str(error.format_message())
+    meant = None  # what other programs call the options of these commands
+    if given in ("--out", "--output", "-o"):
+        pages = dict.fromkeys(("compare", "explain"), "--html or --picture")
+        meant = ({"train": "--model", "predict": "--out", "evaluate": "--html"} | pages).get(command)
+    elif given in ("--label", "--labels", "--outcome", "--y", "-y") and command in ("train", "theory"):
+        meant = "--target"
+    if meant:
+        message = f"No such option: {given}. {command!r} calls it {meant}."
+    if message:  # without a command the help was shown, and there is no message
+        warn(f"vrspam: {' '.join(message.split())}  (see {getattr(context, 'command_path', 'vrspam')} --help)")
+
+
+# What a terminal obeys instead of showing it: control characters, ends of lines, changes of direction, surrogates.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def as_shown(text: str) -> str:
+    """A text with control characters escaped, so that names from a file cannot steer the terminal.
+
+    >>> print(as_shown("\\x1b[31mage"))
+    \\x1b[31mage
+    """
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def say(text: str) -> None:
+    """Print a line of the result, unbroken."""
+    out.print(as_shown(text), markup=False, soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """Print a line on the standard error stream: broken between words on a terminal, unbroken elsewhere."""
+    err.print(as_shown(text), markup=False, soft_wrap=not err.is_terminal)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document on the standard output."""
+    lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+    typer.echo("\n".join(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in lines))
+
+
+def in_options(message: Any) -> str:
+    """The text of an error, a warning or a note, with options where it names parameters."""
+    return worded(message, as_option)
+
+
+def worries(interval: Any, notes: Iterable[str]) -> list[str]:
+    """What to worry about, in options, an AUC that may be that of guessing first."""
+    from vrspam.report.words import doubt_of
+
+    doubt = [] if interval is None else doubt_of(interval.low, interval.high, getattr(interval, "confidence", 0.95))
+    return [*doubt, *map(in_options, notes)]
+
+
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Print each different warning once, as one line that names options."""
+    shown: set[str] = set()  # a file that is read twice has the same broken lines twice
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if (text := in_options(message)) not in shown:
+            shown.add(text)
+            warn(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def misuse() -> Iterator[None]:
+    """Report what the library refuses as a wrong use of the command, in the same words."""
+    try:
+        yield
+    except WordedError as error:
+        raise Misuse(in_options(error)) from error
+
+
+def tell(text: str, margin: int = 0) -> None:
+    """Print a sentence: broken between words on a terminal, in one line elsewhere."""
+    if out.is_terminal:
+        out.print(Padding(Text(as_shown(text)), (0, 0, 0, margin)))
+    else:
+        say(" " * margin + text)
+
+
+def show_facts(facts: Iterable[tuple[str, str]], width: int = 19) -> None:
+    """Print labels and what they say; a fact without a label goes on with the one before."""
+    facts = list(facts)
+    if out.is_terminal and out.width < 60:  # a label has a line of its own
+        for label, text in facts:
+            if label:
+                out.print(Text(label, style="bold"))
+            tell(text, INDENT)
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True, min_width=width)
+    table.add_column(overflow="fold")
+    for label, text in facts:
+        table.add_row(Text(as_shown(label)), Text(as_shown(text)))
+    _show(table)
+
+
+def show_table(
+    names: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (0,), *, margin: int = 0
+) -> None:
+    """Print a table; columns in `texts` may be broken, and in a narrow terminal each number has its own line."""
+    rows = [[as_shown(cell) for cell in row] for row in rows]
+    numbers = [j for j in range(len(names)) if j not in texts]
+    wide = sum(max(cell_len(cell) for cell in (names[j], *(row[j] for row in rows))) for j in numbers)
+    if out.is_terminal and out.width < margin + wide + 2 * len(names) + 12 * len(texts):
+        for row in rows:
+            out.print(Text(row[0], style="bold"))
+            for name, cell in zip(names[1:], row[1:], strict=True):
+                if cell:
+                    tell(f"{name}: {cell}", INDENT)
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for j, name in enumerate(names):
+        text = j in texts
+        table.add_column(Text(name), justify="left" if text else "right", no_wrap=not text, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    _show(table, margin)
+
+
+def _show(table: Table, margin: int = 0) -> None:
+    if out.is_terminal:
+        out.print(Padding(table, (0, 0, 0, margin), expand=False))
+        return
+    plain = io.StringIO()
+    Console(file=plain, width=100_000, color_system=None, force_terminal=False).print(table)
+    lines = "\n".join(line.rstrip() for line in plain.getvalue().rstrip("\n").split("\n"))
+    for line in indent(lines, " " * margin).split("\n"):
+        say(line)
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.", metavar="")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, Parquet, Feather, Excel, LIBSVM or .npy, also compressed (.gz, .bz2, .xz). A directory, or a "
+        "pattern in quotes, is read as one table; - is the standard input."
+    ),
+]
+ModelFile = Annotated[Path, typer.Argument(help="A model that `vrspam train` has written.")]
+HtmlOut = Annotated[
+    Path | None,
+    typer.Option("--html", help="Write one self-contained HTML page, with pictures."),
+]
+Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).")]
+Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
+READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
+
+
+def with_options(*names: str, panels: Sequence[str] = (plan.FILE,)) -> Callable[[Command], Command]:
+    """A decorator for a command with `**given`: it takes options of the plan; help pages group those of `panels`."""
+
+    def place(one: inspect.Parameter) -> int:
+        """Options without a panel come first, then the panels in their order."""
+        order = (None, *plan.PANELS)
+        panel = getattr((*getattr(one.annotation, "__metadata__", ()), None)[0], "rich_help_panel", None)
+        return order.index(panel) if panel in order else len(order)
+
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        several = sorted([*own, *(_parameter(name, panels) for name in names)], key=place)
+        command.__signature__ = signature.replace(parameters=several)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in several}
+        return command
+
+    return decorate
+
+
+def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
+    """An option of the plan as typer takes it; what is neither a number nor a flag is text that the plan reads."""
+    shown = OPTIONS[name]
+    kind, default = shown.type, shown.default
+    flag = kind in (bool, bool | None)
+    is_text = not (flag or kind in (int, float, int | None, float | None))
+    text = shown.help.format_map({other: one.flag for other, one in OPTIONS.items()})
+    if kind is bool and default:
+        text, default = f"Do not {text[0].lower()}{text[1:]}", False
+    elif isinstance(default, tuple):
+        default = ",".join(f"{value:g}" for value in default) or None
+    option = typer.Option(
+        *(shown.flags or (shown.flag,)),
+        help=f"{text} {shown.typed}".strip(),
+        metavar="" if flag else shown.metavar or ("<name>" if is_text else None),
+        rich_help_panel=shown.panel if shown.panel in panels else None,
+        show_default=default is not None and not flag,
+    )
+    typed: Any = str | None if is_text else kind
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Annotated[typed, option]
+    )
+
+
+def read_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Options as values of Python, checked one by one; those that were not given have their defaults."""
+    found = {}
+    with misuse():
+        for name, value in given.items():
+            shown = OPTIONS[name]
+            if isinstance(value, str):
+                value = shown.read(value)
+            elif shown.type is bool and shown.default:
+                value = not value
+            found[name] = shown.default if value is None else value
+            plan.check_option(name, found[name])
+    return found
+
+
+def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
+    """What the options of a command ask for; what cannot be done is refused before the file is read."""
+    with misuse():
+        found = ReportPlan(
+            **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{in_options(stage)} ...")
+        )
+    if found.target is None:
+        ask_for_target(data, {name: getattr(found, name) for name in READING})
+    return found
+
+
+# Options of the other commands, and values that have another form on the command line.
+_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "recall")} | {"ids": "--id"}
+_VALUES = {
+    Parameter("zero_based", False): "--one-based",
+    Parameter("on_error", "skip"): "--skip-errors",
+    Parameter("delimiter", "\t"): "--delimiter tab",
+}
+
+
+def as_option(parameter: Parameter) -> str:
+    """A parameter as it is typed into a shell; one that is not an option stays as Python writes it.
+
+    >>> as_option(Parameter("drop", ["day"])), as_option(Parameter("target")), as_option(Parameter("streaming", True))
+    ('--drop day', '--target', '--streaming')
+    >>> as_option(Parameter("include", ["cholesterol, mg/dl"]))
+    '--include \\'"cholesterol, mg/dl"\\''
+    """
+    name, value = parameter
+    several = isinstance(value, list | tuple)
+    if not several and parameter in _VALUES:
+        return _VALUES[parameter]
+    known = name in OPTIONS and OPTIONS[name].panel is not None
+    if not (known or name in _OTHER):
+        return str(parameter)
+    flag = OPTIONS[name].flag if known else _OTHER[name]
+    if value is None or value is True:
+        return flag
+    if value is False:
+        return f"no {flag}"
+    return f"{flag} {shlex.quote(csv_line(list(map(str, value))) if several else str(value))}"
+
+
+def csv_line(names: Sequence[str]) -> str:
+    """Names as options that name columns are read; `vrspam.tool.plan.read_names` is the inverse.
+
+    >>> csv_line(["age", "cholesterol, mg/dl"])
+    'age,"cholesterol, mg/dl"'
+    """
+    outer_blanks = any(name != name.strip() for name in names)
+    line = io.StringIO()
+    csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)
+    return line.getvalue().removesuffix("\r\n")
+
+
+def ask_for_target(data: str, reading: dict[str, Any]) -> None:
+    """Ask for the label column of a table that has one."""
+    from vrspam.data.readers import Source
+    from vrspam.tool.table import check_target
+
+    source = Source.open(data, **reading)
+    with misuse():
+        check_target(source, None)
+
+
+def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> None:
+    """Refuse a file that could not be written, or that would replace an input, before any work is done."""
+    if path is None:
+        return
+    reason = None
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+    if option == "--picture" and path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        reason = f"{path} must end in .png, .svg or .pdf"
+    elif not folder.is_dir():
+        reason = f"{folder} is not a directory: make it first"
+    elif path.is_dir():
+        reason = f"{path} is a directory: give the name of a file"
+    elif not os.access(folder, os.W_OK):
+        reason = f"{folder} may not be written to: choose another directory"
+    elif path.exists():
+        for given in (Path(data) for data in inputs if data is not None):  # a file, a directory or a pattern
+            files = given.iterdir() if given.is_dir() else map(Path, [given, *glob.glob(str(given))])
+            if any(file.exists() and file.samefile(path) for file in files):
+                reason = f"{path} is an input of this command and would be replaced: give another name"
+    if reason:
+        raise typer.BadParameter(reason, param_hint=option)
+    if option == "--picture":
+        require("plots", "matplotlib")

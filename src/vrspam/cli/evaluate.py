@@ -9,19 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.messages import require
-from vrspam.cli import options
-from vrspam.cli.options import (
-    READING,
-    err,
-    print_json,
-    say,
-    show_facts,
-    show_table,
-    tell,
-    warn,
-    warnings_as_lines,
-    with_options,
-)
+from vrspam.cli import app
 from vrspam.tool.plan import check_measures
 
 if TYPE_CHECKING:
@@ -30,16 +18,16 @@ if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
 
 
-@with_options("cost_ratio", "max_fpr", "weights", *READING, "skip_errors")
+@app.with_options("cost_ratio", "max_fpr", "weights", *app.READING, "skip_errors")
 def evaluate(
-    model: options.ModelFile,
-    data: options.Data,
-    html: options.HtmlOut = None,
-    confidence: options.Confidence = 0.95,
+    model: app.ModelFile,
+    data: app.Data,
+    html: app.HtmlOut = None,
+    confidence: app.Confidence = 0.95,
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
-    as_json: options.AsJson = False,
+    as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Measure how good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, calibration.
@@ -53,18 +41,20 @@ def evaluate(
     Example:  vrspam evaluate patients.json new-patients.csv --max-fpr 0.1
     """
     require("data", "pyarrow")
-    reading = options.read_options(given)
+    reading = app.read_options(given)
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
-    with options.misuse():
-        check_measures(**measures, weights=reading["weights"])
-    options.check_output("--html", html, model, data)
+    with app.misuse():
+        check_measures(reading["weights"], **measures)
+    app.check_output("--html", html, model, data)
     from vrspam.tool import load_model
-    from vrspam.tool.evaluation import evaluate_file
+    from vrspam.tool.evaluation import evaluate as evaluate_model
+    from vrspam.tool.evaluation import score_rows
 
-    with warnings_as_lines():
+    with app.warnings_as_lines():
         loaded = load_model(model)
-        found = evaluate_file(loaded, data, measures, progress=err.is_terminal, **reading)
+        rows = score_rows(loaded, data, progress=app.err.is_terminal, **reading)._asdict()
+        found = evaluate_model(loaded, rows.pop("positive"), **rows, **measures)
         if html is not None:
             from vrspam.report.sections import evaluation_page
 
@@ -75,25 +65,25 @@ def evaluate(
                 data_name=Path(data).name,
                 cost_ratio=measures["cost_ratio"],
                 recall=recall,
-                parameter=options.as_option,
+                parameter=app.as_option,
             ).write(html)
     if as_json:
-        print_json({**found.flat(), "warnings": _worries(found)})
+        app.print_json({**found.flat(), "warnings": app.worries(found.auc, found.notes)})
         return
     _describe(loaded, found, measures["cost_ratio"], recall)
     if html is not None:
-        show_facts([("page", str(html))], 17)
+        app.show_facts([("page", str(html))], 17)
 
 
-@with_options("max_fpr", *READING, "skip_errors")
+@app.with_options("max_fpr", *app.READING, "skip_errors")
 def compare(
-    model_a: options.ModelFile,
-    model_b: options.ModelFile,
-    data: options.Data,
-    picture: options.Picture = None,
-    html: options.HtmlOut = None,
-    confidence: options.Confidence = 0.95,
-    as_json: options.AsJson = False,
+    model_a: app.ModelFile,
+    model_b: app.ModelFile,
+    data: app.Data,
+    picture: app.Picture = None,
+    html: app.HtmlOut = None,
+    confidence: app.Confidence = 0.95,
+    as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Test whether one model ranks the same rows better than another: DeLong's paired test.
@@ -103,20 +93,16 @@ def compare(
     Example:  vrspam compare old.json new.json new-patients.csv --picture both.png
     """
     require("data", "pyarrow")
-    reading = options.read_options(given)
+    reading = app.read_options(given)
     max_fpr = reading.pop("max_fpr")
-    with options.misuse():
-        check_measures(confidence)
-    options.check_picture(picture)
-    options.check_output("--picture", picture, model_a, model_b, data)
-    options.check_output("--html", html, model_a, model_b, data)
-    if picture is not None:
-        require("plots", "matplotlib")
-    from vrspam.report.words import verdict
+    with app.misuse():
+        check_measures(confidence=confidence)
+    app.check_output("--picture", picture, model_a, model_b, data)
+    app.check_output("--html", html, model_a, model_b, data)
     from vrspam.tool import compare as compare_models
     from vrspam.tool import load_model
 
-    with warnings_as_lines():
+    with app.warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
         found = compare_models(*models, data, confidence=confidence, **reading)
     test, positive, (a, b) = found
@@ -141,24 +127,25 @@ def compare(
         if partial is not None:
             values["max_fpr"] = max_fpr
             values |= {f"partial_{name}": value for name, value in asdict(partial).items() if name != "confidence"}
-        print_json({name: None if value != value else value for name, value in values.items()})
+        app.print_json({name: None if value != value else value for name, value in values.items()})
         return
     _describe_test(test, name_a, name_b, "AUC", f"DeLong, paired, {positive.size:,} rows")
-    tell(verdict(test, name_a, name_b))
     if partial is not None and max_fpr is not None:
         part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
         _describe_test(partial, name_a, name_b, "partial AUC", part)
-        tell(verdict(partial, name_a, name_b, "partial AUC"))
     for path in (picture, html):
         if path is not None:
-            say(str(path))
+            app.say(str(path))
 
 
 def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how: str) -> None:
+    from vrspam.report.words import verdict
+
     names = {name_a: test.auc_a, name_b: test.auc_b}
-    show_facts([(name, f"{measure} {auc:.4f}") for name, auc in names.items()], max(map(len, names)))
+    app.show_facts([(name, f"{measure} {auc:.4f}") for name, auc in names.items()], max(map(len, names)))
     interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
-    tell(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
+    app.tell(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
+    app.tell(verdict(test, name_a, name_b, measure))
 
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
@@ -186,43 +173,27 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
         error = "mean distance between predicted probability and observed frequency"
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
-    show_facts(facts, 17)
-    say("")
-    tell(words.CALLED)
+    app.show_facts(facts, 17)
+    app.say("")
+    app.tell(words.CALLED)
     rows = []
     for rule, at in words.describe_thresholds(found, cost_ratio, recall):
         precision = "-" if at.precision is None else f"{at.precision:.2%}"
-        rows.append(
-            [
-                rule,
-                f"{at.threshold:.6g}",
-                f"{at.sensitivity:.2%}",
-                f"{at.specificity:.2%}",
-                precision,
-                f"{at.share:.2%}",
-            ]
-        )
-    show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
+        shares = (f"{at.sensitivity:.2%}", f"{at.specificity:.2%}", precision, f"{at.share:.2%}")
+        rows.append([rule, f"{at.threshold:.6g}", *shares])
+    app.show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
     meaning = (
         "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; "
         "precision: share of the called rows that is positive; called: share of all rows."
     )
-    tell(meaning, margin=2)
-    say("")
-    tell(words.SENSITIVITY)
+    app.tell(meaning, margin=2)
+    app.say("")
+    app.tell(words.SENSITIVITY)
     rows = [[f"{100 * at:g} %", f"{value:.2%}"] for at, value in found.sensitivity.items()]
-    show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
-    say("")
-    tell(words.LIFT)
+    app.show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
+    app.say("")
+    app.tell(words.LIFT)
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
-    show_table(["rows", "lift"], rows, texts=(), margin=2)
-    for note in _worries(found):
-        warn(f"warning: {note}")
-
-
-def _worries(found: Evaluation) -> list[str]:
-    """What to worry about, an AUC that may be that of guessing first."""
-    from vrspam.report.words import doubt_of
-
-    auc = found.auc
-    return [*doubt_of(auc.low, auc.high, auc.confidence), *found.notes]
+    app.show_table(["rows", "lift"], rows, texts=(), margin=2)
+    for note in app.worries(found.auc, found.notes):
+        app.warn(f"warning: {note}")

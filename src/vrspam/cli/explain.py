@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.messages import require
-from vrspam.cli import options
-from vrspam.cli.options import READING, print_json, say, show_table, tell, warn, warnings_as_lines, with_options
+from vrspam.cli import app
 
 if TYPE_CHECKING:
     from vrspam.model.drawing import Effect
@@ -34,11 +32,11 @@ def parse_rows(value: str) -> tuple[int, ...]:
     return found
 
 
-@with_options(*READING)
+@app.with_options(*app.READING)
 def explain(
-    model: options.ModelFile,
+    model: app.ModelFile,
     data: Annotated[
-        str | None, typer.Argument(help="A file of rows to explain one by one; the same as --rows.", show_default=False)
+        str | None, typer.Argument(help="A file of rows to explain one by one; the same as --rows.")
     ] = None,
     row: Annotated[
         Any,
@@ -47,16 +45,15 @@ def explain(
             "of the training file, if it is in this directory or beside the model.",
             parser=parse_rows,
             metavar="<row>",
-            show_default=False,
         ),
     ] = None,
     rows: Annotated[
         str | None, typer.Option(help="A file of rows to explain, all or those of --row.", metavar="<file>")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.", metavar="<int>")] = 20,
-    picture: options.Picture = None,
-    html: options.HtmlOut = None,
-    as_json: options.AsJson = False,
+    picture: app.Picture = None,
+    html: app.HtmlOut = None,
+    as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Show what a model looks at: the curve of each column, or coefficients on the original scale.
@@ -79,16 +76,13 @@ def explain(
         raise typer.BadParameter("the file of rows is named twice: name it once", param_hint="--rows")
     file = data if data is not None else rows
     single = file is not None or row is not None
-    options.check_picture(picture)
-    options.check_output("--picture", picture, model, *([] if file is None else [file]))
-    options.check_output("--html", html, model)
+    app.check_output("--picture", picture, model, file)
+    app.check_output("--html", html, model)
     if single and html is not None:
         raise typer.BadParameter("a page shows the whole model: leave it out, or the rows", param_hint="--html")
     if single and picture is not None and (row is None or len(row) != 1):
         raise typer.BadParameter("a picture shows one row: name it with --row", param_hint="--picture")
-    if picture is not None:
-        require("plots", "matplotlib")
-    reading = options.read_options(given)
+    reading = app.read_options(given)
     from vrspam.tool import load_model
 
     loaded = load_model(model)
@@ -111,25 +105,19 @@ def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, ht
     if html is not None:
         from vrspam.report.sections import explanation_page
 
-        explanation_page(loaded, model_name=path.name, parameter=options.as_option).write(html)
+        explanation_page(loaded, model_name=path.name, parameter=app.as_option).write(html)
     effects = explain_model(loaded)
     columns = dict(sum_by_column(effects))
     if as_json:
-        print_json(
-            {
-                "positive": loaded.positive,
-                "intercept": loaded.intercept,
-                "features": [asdict(effect) for effect in effects],
-                "columns": columns,
-                "shapes": None if loaded.shapes is None else loaded.shapes.to_dict(),
-            }
-        )
+        shapes = None if loaded.shapes is None else loaded.shapes.to_dict()
+        found = {"features": [asdict(effect) for effect in effects], "columns": columns, "shapes": shapes}
+        app.print_json({"positive": loaded.positive, "intercept": loaded.intercept, **found})
         return
     _print_effects(loaded, effects, columns, top)
     if picture is not None:
-        tell(f"{picture}: {describe_curves(loaded)}")
+        app.tell(f"{picture}: {describe_curves(loaded)}")
     if html is not None:
-        say(str(html))
+        app.say(str(html))
 
 
 def _training_file(model: Model, path: Path) -> str:
@@ -146,9 +134,10 @@ def _training_file(model: Model, path: Path) -> str:
 
 
 def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
+    """What the columns do; of curves also which columns interact, and which say nearly the same."""
     from vrspam.report import words
 
-    tell(words.describe_direction(model))
+    app.tell(words.describe_direction(model))
     lines = []
     for effect in effects[:top]:
         if effect.coefficient is None or effect.effect is None:
@@ -158,103 +147,73 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
         lines.append([effect.feature, *numbers, f"{effect.share:.1%}"])
     if model.features is None:
         lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
-        show_table(["feature", "coefficient", "one deviation", "share"], lines)
+        app.show_table(["feature", "coefficient", "one deviation", "share"], lines)
     else:
-        show_table(["column", "spread", "share"], lines)
+        app.show_table(["column", "spread", "share"], lines)
     if len(effects) > top:
-        say(f"and {len(effects) - top:,} more (--top)")
-    tell(words.ONE_DEVIATION if model.features is None else words.SPREAD)
-    tell(words.SHARE)
-    if model.features is not None:
-        _print_interactions(model)
-    elif model.schema.categorical:
-        say("")
-        shown = list(columns.items())[:top]
-        show_table(["", "share of all its features"], [[f"column {name}", f"{share:.1%}"] for name, share in shown])
-
-
-def _print_interactions(model: Model) -> None:
-    """How much of the score comes from combinations of columns, which interact, and which say nearly the same."""
-    from vrspam.report.words import describe_pairs, describe_rest, describe_together
-
+        app.say(f"and {len(effects) - top:,} more (--top)")
+    app.tell(words.ONE_DEVIATION if model.features is None else words.SPREAD)
+    app.tell(words.SHARE)
+    if model.features is None:
+        if model.schema.categorical:
+            app.say("")
+            shown = [[f"column {name}", f"{share:.1%}"] for name, share in list(columns.items())[:top]]
+            app.show_table(["", "share of all its features"], shown)
+        return
     shapes = model.shapes
     if shapes is not None and shapes.interactions is not None and shapes.whole:
-        tell(describe_rest(model))
-        if pairs := describe_pairs(model):
+        app.tell(words.describe_rest(model))
+        if pairs := words.describe_pairs(model):
             rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
-            show_table(["columns that interact", "of the variance"], rows, margin=2)
-    for remark in describe_together(model):
-        tell(remark)
+            app.show_table(["columns that interact", "of the variance"], rows, margin=2)
+    for remark in words.describe_together(model):
+        app.tell(remark)
 
 
-def _explain_rows(
-    model: Model,
-    data: str,
-    numbers: Sequence[int] | None,
-    reading: dict[str, Any],
-    top: int,
-    picture: Path | None,
-    as_json: bool,
-) -> None:
+def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
     """Print rows of a file with what each column adds; without numbers the first ones, in JSON all."""
     require("data", "pyarrow")
-    from vrspam.tool import explain_file
+    from vrspam.tool.explanation import explain_file, row_picture
 
-    most = None if as_json else 10
-    with warnings_as_lines():
-        found = explain_file(model, data, numbers, most=most, **reading)
+    with app.warnings_as_lines():
+        found = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
     if picture is not None:
-        _draw(model, found.rows[0], picture)
+        from vrspam.plotting.style import save_figure
+
+        save_figure(row_picture(model, found.rows[0]), picture)
     if as_json:
         rows = [row.to_dict() for row in found.rows]
-        print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
+        app.print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
         return
     for number, row in enumerate(found.rows):
         if number:
-            say("")
-        _print_row(model, row, data, top)
+            app.say("")
+        _print_row(model, row, Path(data).name, top)
     if numbers is None and found.n > len(found.rows):
-        tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
-    say("")
-    tell("Rows are counted from 1, the first row of the data. A score of 0 is half-way between the classes.")
+        app.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
+    app.say("")
+    app.tell("Rows are counted from 1, the first row of the data. A score of 0 is half-way between the classes.")
     if picture is not None:
-        say(str(picture))
+        app.say(str(picture))
     for note in found.notes:
-        warn(f"warning: {note}")
+        app.warn(f"warning: {note}")
 
 
 def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
-    names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
-    title = f"row {row.row:,} of {Path(data).name}{f' ({names})' if names else ''}"
-    if row.score is None:
-        tell(f"{title}: no score, because {row.reason}")
-        return
-    label = f"{model.schema.target} = " if model.schema.target else ""
     from vrspam.tool.explanation import value_text
 
+    names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
+    title = f"row {row.row:,} of {data}{f' ({names})' if names else ''}"
+    if row.score is None:
+        app.tell(f"{title}: no score, because {row.reason}")
+        return
     likely = f"score {row.score:+.4f}"
     if row.probability is not None:
+        label = f"{model.schema.target} = " if model.schema.target else ""
         likely += f", probability of {label}{model.positive} {row.probability:.1%}"
-    tell(f"{title}: {likely}")
-    shown, others = row.parts[:top], row.parts[top:]
-    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in shown]
-    if others:
-        rest = sum(part.adds for part in others)
-        lines.append([f"{len(others):,} others (--top)", "", f"{rest:+.4f}"])
+    app.tell(f"{title}: {likely}")
+    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
+    if others := row.parts[top:]:
+        lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
     lines.append(["total: the score", "", f"{row.score:+.4f}"])
-    show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
-
-
-def _draw(model: Model, row: ExplainedRow, picture: Path) -> None:
-    if row.score is None:
-        raise ValueError(f"row {row.row:,} has no score to draw: {row.reason}")
-    from vrspam.plotting import plot_contributions
-    from vrspam.plotting.style import new_figure, save_figure
-    from vrspam.tool.explanation import value_text
-
-    figure, axes = new_figure(1, 1, (6.4, 1.4 + 0.27 * min(len(row.parts) + 1, 14)))
-    parts = {part.column: part.adds for part in row.parts}
-    values = {part.column: text for part in row.parts if (text := value_text(model, part))}
-    plot_contributions(parts, values, ax=axes[0, 0])
-    axes[0, 0].set_title(f"row {row.row:,}")
-    save_figure(figure, picture)
+    app.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)

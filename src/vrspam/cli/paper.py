@@ -8,35 +8,18 @@ import time
 import webbrowser
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.table import Table
 
 from vrspam._utils.messages import require
 from vrspam._utils.progress import StatusLine
-from vrspam.cli import options
-from vrspam.cli.options import (
-    INTERRUPTED,
-    READING,
-    AsJson,
-    err,
-    in_options,
-    out,
-    print_json,
-    say,
-    show_table,
-    tell,
-    warn,
-    warnings_as_lines,
-    with_options,
-)
-from vrspam.tool.plan import PANELS, positive_number, refuse, share
+from vrspam.cli import app
+from vrspam.tool.plan import PANELS, check_option, positive_number, share
 
 if TYPE_CHECKING:
     from vrspam.paper.protocol import Protocol, Run
     from vrspam.paper.run import Experiment, Outcome
-    from vrspam.tool.report import Report
 
 NAME, TARGET, POSITIVE = "breast-cancer", "diagnosis", "malignant"  # the table of the demo
 INDENT = 3
@@ -59,7 +42,7 @@ def reproduce(
     scaling: Annotated[Scaling, typer.Option(help="How the features are scaled.")] = "published",
     algorithms: Annotated[str | None, typer.Option(help="Algorithms, separated by commas; by default all.")] = None,
     jobs: Jobs = None,
-    as_json: AsJson = False,
+    as_json: app.AsJson = False,
 ) -> None:
     """Repeat the paper's experiments: its table, its figures, one report.
 
@@ -75,10 +58,10 @@ def reproduce(
         protocol = paper_protocol(runs=runs, cv=cv, scaling=scaling, **({"sets": chosen} if chosen else {}))
         protocol = protocol.with_algorithms(wanted) if wanted else protocol
     except ValueError as error:
-        raise typer.BadParameter(in_options(error)) from error
+        raise typer.BadParameter(app.in_options(error)) from error
     done, words, written = _run(protocol, directory, jobs, skip_missing=chosen is None)
     if not as_json:
-        say(words)
+        app.say(words)
     _print_written(written, as_json)
     _exit_if_failed(done)
 
@@ -86,9 +69,9 @@ def reproduce(
 def publish(
     directory: Annotated[
         Path,
-        typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written.", show_default=False),
+        typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written."),
     ],
-    as_json: AsJson = False,
+    as_json: app.AsJson = False,
 ) -> None:
     """Write table, figures and report of the experiments again from stored results, without running anything.
 
@@ -100,7 +83,7 @@ def publish(
     _print_written(publish_results(directory), as_json)
 
 
-def datasets(as_json: AsJson = False) -> None:
+def datasets(as_json: app.AsJson = False) -> None:
     """List the data sets known by name, with their size and where each would be read from.
 
     A set is read from the directory that VRSPAM_DATA names, else from the user's cache, else downloaded on first use.
@@ -111,32 +94,30 @@ def datasets(as_json: AsJson = False) -> None:
 
     rows = available()
     if as_json:
-        print_json(rows)
+        app.print_json(rows)
         return
-    table = Table(box=None, pad_edge=False)
-    for name in ("name", "rows", "features", "positive", "paper", "from", "what it is"):
-        table.add_column(
-            name, justify="right" if name in ("rows", "features", "positive") else "left", no_wrap=name != "what it is"
-        )
+    lines = []
     for row in rows:
         share = f"{row['positives'] / row['n']:.1%}" if row["positives"] is not None else ""
-        paper = "yes" if row["paper"] else ""
-        table.add_row(row["name"], f"{row['n']:,}", f"{row['d']:,}", share, paper, row["where"], row["title"])
-    out.print(table)
+        sizes = (f"{row['n']:,}", f"{row['d']:,}", share)
+        lines.append([row["name"], *sizes, "yes" if row["paper"] else "", row["where"], row["title"]])
+    names = ("name", "rows", "features", "positive", "paper", "from", "what it is")
+    app.show_table(names, lines, texts=(0, 4, 5, 6))
 
 
-@with_options(
-    *("target", "positive", "drop", "include", "categorical", "max_categories"), *READING, "skip_errors", panels=PANELS
+@app.with_options(
+    *("target", "positive", "drop", "include", "categorical", "max_categories", *app.READING, "skip_errors"),
+    panels=PANELS,
 )
 def theory(
-    data: options.Data,
+    data: app.Data,
     l2: Annotated[
         float | None, typer.Option(help="The penalty, the paper's β; by default that of AUCClassifier.")
     ] = None,
     theta: Annotated[float, typer.Option(help="Step size, as a fraction of the largest proven one.")] = 0.5,
     epsilon: Annotated[float, typer.Option(help="Accuracy to reach, relative to the start.")] = 1e-6,
     raw: Annotated[bool, typer.Option("--raw", help="Do not standardise the features.", metavar="")] = False,
-    as_json: AsJson = False,
+    as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Compute the constants and rates of the paper for a file: as printed, sharpened, and from the rows themselves.
@@ -144,20 +125,32 @@ def theory(
     Example:  vrspam theory patients.csv --target sick --theta 0.5
     """
     require("data", "pyarrow")
-    with options.misuse():
-        for name, value, rule in (("theta", theta, share), ("epsilon", epsilon, share), ("l2", l2, positive_number)):
-            refuse(name, value, rule(value))
-    opening = options.read_options(given)
+    with app.misuse():
+        check_option("theta", theta, share)
+        check_option("epsilon", epsilon, share)
+        check_option("l2", l2, positive_number)
+    opening = app.read_options(given)
     if opening["target"] is None:
-        options.ask_for_target(data, {name: opening[name] for name in READING})
-    from vrspam.tool.data_checks import constants
+        app.ask_for_target(data, {name: opening[name] for name in app.READING})
+    from scipy.sparse import issparse
 
-    with warnings_as_lines():
-        table = constants(data, l2=l2, theta=theta, epsilon=epsilon, raw=raw, progress=err.is_terminal, **opening)
+    from vrspam import AUCClassifier, ClassMoments
+    from vrspam.paper.constants import describe
+    from vrspam.tool.model import Scaling
+    from vrspam.tool.table import open_labelled
+
+    with app.warnings_as_lines():
+        X, labels = open_labelled(data, progress=app.err.is_terminal, **opening).load()
+        if not raw:
+            moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
+            X = Scaling.of(moments, issparse(X))(X)
+        fitted = AUCClassifier("auto" if l2 is None else l2).fit(X, labels)
+        coef = fitted.coef_[0] if fitted.coef_.any() else None
+        table = describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef)
     if as_json:
-        print_json({name: None if value != value else value for name, value in table.items()})
+        app.print_json({name: None if value != value else value for name, value in table.items()})
     else:
-        say(str(table))
+        app.say(str(table))
 
 
 def demo(
@@ -167,7 +160,7 @@ def demo(
         bool,
         typer.Option("--no-browser", help="Do not open the report in a browser, which a terminal does.", metavar=""),
     ] = False,
-    as_json: AsJson = False,
+    as_json: app.AsJson = False,
 ) -> None:
     """Show what vrspam does: a table goes in and a report comes out; then all algorithms of the paper on two sets.
 
@@ -178,34 +171,43 @@ def demo(
     _require_all(directory)
     from vrspam.paper.protocol import demo_protocol
     from vrspam.paper.run import start_early
+    from vrspam.report.sections import report_page
+    from vrspam.report.words import describe_auc
+    from vrspam.tool.report import make_report
 
     start_early()
     directory.mkdir(parents=True, exist_ok=True)
     if not as_json:
-        out.print("1. A table goes in, a report comes out", style="bold", markup=False)
-    report = demo_report(directory)
+        app.out.print("1. A table goes in, a report comes out", style="bold", markup=False)
+    table, page = write_table(directory), directory / f"{NAME}.html"
+    again = f"vrspam report {table} --target {TARGET} --positive {POSITIVE} --html"
+    with app.warnings_as_lines():
+        report = make_report(table, TARGET, POSITIVE, progress=app.err.is_terminal)
+        report_page(report, data_name=table.name, parameter=app.as_option, command=f"{again} {page}").write(page)
     if not as_json:
-        _describe_report(report)
+        expected = report.expected
+        app.tell(
+            f"{table.name}: {report.evaluation.n:,} breast tumours that come with scikit-learn, 30 measurements of "
+            f"each. The model learns which are {POSITIVE}; each is scored by a model that has not seen it.",
+            INDENT,
+        )
+        interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
+        app.tell(f"AUC {expected.auc:.4f}, {interval}: {describe_auc(expected.auc)}.", INDENT)
+        app.say(f"{' ' * INDENT}report   {page}")
+        app.tell("with a table of your own:", INDENT)
+        app.say(f"{' ' * INDENT}  {again} report.html")
         if not no_browser and _has_screen():
-            webbrowser.open(report.page.resolve().as_uri())
-        say("")
-        out.print("2. The algorithms of the paper, on two small sets", style="bold", markup=False)
+            webbrowser.open(page.resolve().as_uri())
+        app.say("")
+        app.out.print("2. The algorithms of the paper, on two small sets", style="bold", markup=False)
     done, words, written = _run(demo_protocol(), directory, jobs, few_lines=True)
     if as_json:
-        _print_written({"example": [report.page], **written}, as_json)
+        _print_written({"example": [page], **written}, as_json)
     else:
-        tell(f"{words}.", INDENT)
+        app.tell(f"{words}.", INDENT)
         _describe_runs(directory)
         _print_written(written, as_json, INDENT)
     _exit_if_failed(done)
-
-
-class DemoReport(NamedTuple):
-    """The table, the page that was made of it, and what is on it."""
-
-    table: Path
-    page: Path
-    found: Report
 
 
 def _run(
@@ -217,13 +219,13 @@ def _run(
 
     start = time.monotonic()
     try:
-        status: Any = StatusLine("", transient=True) if err.is_terminal else nullcontext()
+        status: Any = StatusLine("", transient=True) if app.err.is_terminal else nullcontext()
         with status as line:
             watcher = RunDisplay(line, few_lines=few_lines)
             done = run_experiment(protocol, directory, n_jobs=jobs, skip_missing=skip_missing, watcher=watcher)
     except KeyboardInterrupt:
-        warn("vrspam: stopped; the same command goes on from here")
-        raise typer.Exit(INTERRUPTED) from None
+        app.warn("vrspam: stopped; the same command goes on from here")
+        raise typer.Exit(app.INTERRUPTED) from None
     again = f", {done.skipped} had been done before" if done.skipped else ""
     words = f"{done.done} runs in {duration(time.monotonic() - start)}{again}"
     return done, words, publish(directory)
@@ -231,18 +233,20 @@ def _run(
 
 def _exit_if_failed(done: Experiment) -> None:
     if done.failed:
-        warn(f"vrspam: {len(done.failed)} runs failed: the report lists them, and the same command tries them again")
+        app.warn(
+            f"vrspam: {len(done.failed)} runs failed: the report lists them, and the same command tries them again"
+        )
         raise typer.Exit(1)
 
 
 def _print_written(written: dict[str, list[Path]], as_json: bool, margin: int = 0) -> None:
     if as_json:
-        print_json({kind: [str(path) for path in paths] for kind, paths in written.items()})
+        app.print_json({kind: [str(path) for path in paths] for kind, paths in written.items()})
         return
     for kind, paths in written.items():
         for path in paths:
             if path.suffix != ".svg":
-                say(f"{' ' * margin}{kind:8} {path}")
+                app.say(f"{' ' * margin}{kind:8} {path}")
 
 
 def _require_all(directory: Path | None = None) -> None:
@@ -254,35 +258,13 @@ def _require_all(directory: Path | None = None) -> None:
 
 
 def _names(value: str | None) -> tuple[str, ...] | None:
-    """A comma-separated option as a tuple.
-
-    >>> _names("diabetes, german")
-    ('diabetes', 'german')
-    """
+    """Names separated by commas."""
     if value is None:
         return None
     found = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
     if not found:
         raise typer.BadParameter("give at least one name")
     return found
-
-
-def demo_report(directory: Path) -> DemoReport:
-    """Write a table of patients, and the report of it."""
-    from vrspam.report.sections import report_page
-    from vrspam.tool.report import make_report
-
-    table, page = write_table(directory), directory / f"{NAME}.html"
-    with warnings_as_lines():
-        found = make_report(table, TARGET, POSITIVE, progress=err.is_terminal)
-        command = " ".join(("vrspam", *_again(table, page)))
-        report_page(found, data_name=table.name, parameter=options.as_option, command=command).write(page)
-    return DemoReport(table, page, found)
-
-
-def _again(table: Path, page: Path) -> tuple[str, ...]:
-    """The words of the command that makes the page."""
-    return "report", str(table), "--target", TARGET, "--positive", POSITIVE, "--html", str(page)
 
 
 def write_table(directory: Path) -> Path:
@@ -300,22 +282,6 @@ def write_table(directory: Path) -> Path:
     return path
 
 
-def _describe_report(report: DemoReport) -> None:
-    from vrspam.report.words import describe_auc
-
-    expected = report.found.expected
-    tell(
-        f"{report.table.name}: {report.found.evaluation.n:,} breast tumours that come with scikit-learn, 30 "
-        f"measurements of each. The model learns which are {POSITIVE}; each is scored by a model that has not seen it.",
-        INDENT,
-    )
-    interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
-    tell(f"AUC {expected.auc:.4f}, {interval}: {describe_auc(expected.auc)}.", INDENT)
-    say(f"{' ' * INDENT}report   {report.page}")
-    tell("with a table of your own:", INDENT)
-    say(f"{' ' * INDENT}  vrspam {' '.join(_again(report.table, Path('report.html')))}")
-
-
 def _describe_runs(directory: Path) -> None:
     """The mean test AUC of each algorithm on each set, and whether VRSPAM reaches that of the exact optimum."""
     from vrspam.paper.publish import describe_agreement, summarise
@@ -328,10 +294,12 @@ def _describe_runs(directory: Path) -> None:
         for algorithm in algorithms:
             means = [cells[algorithm, name].ours if (algorithm, name) in cells else None for name in sets]
             lines.append([algorithm, *("" if mean is None else f"{mean.mean:.4f}" for mean in means)])
-        tell("test AUC, mean over the runs:", INDENT)
-        show_table(["algorithm", *sets], lines, margin=INDENT + 2)
-        tell("L2 and NET: the penalty; exact: the optimum itself; accelerated: a faster variant of VRSPAM", INDENT + 2)
-    tell(f"Does VRSPAM, the paper's algorithm, reach the optimum? {describe_agreement(rows)}", INDENT)
+        app.tell("test AUC, mean over the runs:", INDENT)
+        app.show_table(["algorithm", *sets], lines, margin=INDENT + 2)
+        app.tell(
+            "L2 and NET: the penalty; exact: the optimum itself; accelerated: a faster variant of VRSPAM", INDENT + 2
+        )
+    app.tell(f"Does VRSPAM, the paper's algorithm, reach the optimum? {describe_agreement(rows)}", INDENT)
 
 
 def _has_screen() -> bool:
@@ -361,8 +329,12 @@ class RunDisplay:
     def step(self, outcome: Outcome) -> None:
         self.number += 1
         self.worked += self.cost(outcome.run)
-        left = self._time_left()
-        text = f"{self.number}/{self.total}  {describe(outcome)}{left}"
+        to_do, left = max(self.to_do - self.worked, 0.0), ""  # every run counts by its guessed cost
+        if self.worked >= 0.03 * to_do:  # before, the start-up of the processes would mislead
+            left = f", {duration((time.monotonic() - self.begun) * to_do / self.worked)} left"
+        run, auc = outcome.run, "" if outcome.auc is None else f" AUC {outcome.auc:.4f}"
+        ended = f" FAILED: {outcome.message}" if outcome.message else f"{auc} ({outcome.seconds:.1f} s)"
+        text = f"{self.number}/{self.total}  {run.set} {run.algorithm} {run.task} {run.split}{ended}{left}"
         short = f"{self.number} of {self.total} runs are done{left}"
         if self.line:
             self.line.show(short if self.few_lines else text, self.number, self.total)
@@ -372,28 +344,11 @@ class RunDisplay:
         elif self.line is None and self.number % quarter == 0 and self.number + quarter <= self.total:
             self.message(short)
 
-    def _time_left(self) -> str:
-        """Time left, from the work done so far: every run counts by its guessed cost. Nothing is said too early."""
-        left = max(self.to_do - self.worked, 0.0)
-        if self.worked < 0.03 * left:  # the start-up of the processes would mislead
-            return ""
-        return f", {duration((time.monotonic() - self.begun) * left / self.worked)} left"
-
     def message(self, text: str) -> None:
         if self.line:
             self.line.message(text)
         else:
-            warn(text)
-
-
-def describe(outcome: Outcome) -> str:
-    """A run and how it ended, in a few words."""
-    run = outcome.run
-    what = f"{run.set} {run.algorithm} {run.task} {run.split}"
-    if outcome.message:
-        return f"{what} FAILED: {outcome.message}"
-    auc = f" AUC {outcome.auc:.4f}" if outcome.auc is not None else ""
-    return f"{what}{auc} ({outcome.seconds:.1f} s)"
+            app.warn(text)
 
 
 def duration(seconds: float) -> str:

@@ -8,16 +8,15 @@ from typing import Annotated, Any, Literal
 import typer
 
 from vrspam._utils.messages import require
-from vrspam.cli import options
-from vrspam.cli.options import READING, err, in_options, print_json, say, tell, warn, warnings_as_lines, with_options
+from vrspam.cli import app
 from vrspam.tool.plan import read_names
 
 
-@with_options(*READING)
+@app.with_options(*app.READING)
 def predict(
-    model: options.ModelFile,
-    data: options.Data,
-    out: Annotated[Path, typer.Option(help="The file to write: .csv, .csv.gz or .parquet.", show_default=False)],
+    model: app.ModelFile,
+    data: app.Data,
+    out: Annotated[Path, typer.Option(help="The file to write: .csv, .csv.gz or .parquet.")],
     ids: Annotated[
         str | None,
         typer.Option(
@@ -25,7 +24,6 @@ def predict(
             help="Columns to copy beside the scores, separated by commas; by default the identifiers that training "
             "left out.",
             metavar="<names>",
-            show_default=False,
         ),
     ] = None,
     escape_formulas: Annotated[
@@ -47,7 +45,7 @@ def predict(
             rich_help_panel="Errors",
         ),
     ] = False,
-    as_json: options.AsJson = False,
+    as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Score every row of a file, in the order of the file; with a probability if the model is calibrated.
@@ -63,57 +61,42 @@ def predict(
     from vrspam.tool import load_model
     from vrspam.tool.prediction import check_out, predict_rows
 
-    reading = options.read_options(given)
-    with options.misuse():
-        copied = None if ids is None else read_names(ids)
-    try:
+    reading = app.read_options(given)
+    with app.misuse():
+        reading["ids"] = None if ids is None else read_names(ids)
         check_out(out)
-    except ValueError as error:
-        raise typer.BadParameter(in_options(error), param_hint="--out") from error
-    options.check_output("--out", out, model, data)
-    with warnings_as_lines():
+    app.check_output("--out", out, model, data)
+    asked = {"escape_formulas": escape_formulas, "drop_errors": drop_errors, "progress": app.err.is_terminal}
+    with app.warnings_as_lines():
         loaded = load_model(model)
-        found = predict_rows(
-            loaded,
-            data,
-            out,
-            ids=copied,
-            escape_formulas=escape_formulas,
-            drop_errors=drop_errors,
-            progress=err.is_terminal,
-            **reading,
-        )
+        found = predict_rows(loaded, data, out, **asked, **reading)
     if as_json:
-        print_json({"out": str(out), **found._asdict()})
+        app.print_json({"out": str(out), **found._asdict()})
         return
     for note in found.unseen:
-        warn(f"warning: {note}")
+        app.warn(f"warning: {note}")
     if found.unscored:
         rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
-        warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
-    say(f"{found.rows - found.unscored:,} rows scored: {out}")
-    tell(f"{words.describe_direction(loaded)} {words.describe_probability(loaded)}")
+        app.warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
+    app.say(f"{found.rows - found.unscored:,} rows scored: {out}")
+    app.tell(f"{words.describe_direction(loaded)} {words.describe_probability(loaded)}")
 
 
 def export(
-    model: options.ModelFile,
-    onnx: Annotated[
-        Path | None, typer.Option("--onnx", help="Write an ONNX graph, for any model.", show_default=False)
-    ] = None,
+    model: app.ModelFile,
+    onnx: Annotated[Path | None, typer.Option("--onnx", help="Write an ONNX graph, for any model.")] = None,
     python: Annotated[
         Path | None,
-        typer.Option(
-            "--python", help="Write a file of plain Python, for linear and additive models.", show_default=False
-        ),
+        typer.Option("--python", help="Write a file of plain Python, for linear and additive models."),
     ] = None,
     sql: Annotated[
         Path | None,
-        typer.Option("--sql", help="Write one SQL expression, for linear and additive models.", show_default=False),
+        typer.Option("--sql", help="Write one SQL expression, for linear and additive models."),
     ] = None,
     dtype: Annotated[
         Literal["float32", "float64"], typer.Option(help="Of numbers that go into the ONNX graph and come out.")
     ] = "float32",
-    as_json: options.AsJson = False,
+    as_json: app.AsJson = False,
 ) -> None:
     """Write a model for other programs: an ONNX graph, plain Python, or SQL.
 
@@ -131,7 +114,7 @@ def export(
         raise typer.BadParameter("give at least one of --onnx, --python and --sql")
     given = [path for path in wanted.values() if path is not None]
     for option, path in wanted.items():
-        options.check_output(option, path, model)
+        app.check_output(option, path, model)
         if path is not None and given.count(path) > 1:
             raise typer.BadParameter(f"{path} is given twice: give each file a name of its own", param_hint=option)
     if onnx is not None:
@@ -143,7 +126,7 @@ def export(
     if as_json:
         scorer = loaded.as_scorer()
         inputs = [{"name": one.name, "kind": one.kind, "note": one.note} for one in scorer.inputs]
-        print_json({**{option.strip("-"): path and str(path) for option, path in wanted.items()}, "inputs": inputs})
+        app.print_json({**{option.strip("-"): path and str(path) for option, path in wanted.items()}, "inputs": inputs})
         return
     for path in written:
-        say(f"{path}: {path.stat().st_size:,} bytes")
+        app.say(f"{path}: {path.stat().st_size:,} bytes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,28 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.messages import require
-from vrspam.cli import options
-from vrspam.cli.options import (
-    in_options,
-    print_json,
-    say,
-    show_facts,
-    show_table,
-    tell,
-    warn,
-    warnings_as_lines,
-    with_options,
-)
-from vrspam.tool.plan import OPTIONS, PAGE, PANELS, ReportPlan, declared, flag_of, options_of
+from vrspam.cli import app
+from vrspam.tool.plan import OPTIONS, PAGE, PANELS, options_of
 
 if TYPE_CHECKING:
     from vrspam.tool import Model, Report
 
 
-@with_options(*options_of(ReportPlan, "train"), panels=PANELS)
+@app.with_options(*options_of("train"), panels=PANELS)
 def train(
     context: typer.Context,
-    data: options.Data,
+    data: app.Data,
     model: Annotated[Path, typer.Option(help="The file to write the model to.")] = Path("model.json"),
     html: Annotated[
         Path | None,
@@ -38,10 +28,9 @@ def train(
             "--html",
             help="Write the page of `vrspam report`: each row is scored by a model trained without it.",
             rich_help_panel=PAGE,
-            show_default=False,
         ),
     ] = None,
-    as_json: options.AsJson = False,
+    as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Train a model on a file and write it to a model file.
@@ -67,18 +56,18 @@ def train(
     Example:  vrspam train clicks.libsvm.gz --zero-based --streaming --model clicks.json
     """
     require("data", "pyarrow")
-    options.check_output("--model", model, data)
-    options.check_output("--html", html, data, model)
+    app.check_output("--model", model, data)
+    app.check_output("--html", html, data, model)
     if html is None:
-        for name in (name for name in OPTIONS if declared(name)[1].panel == PAGE):
+        for name, option in OPTIONS.items():
             source = context.get_parameter_source(name)
-            if source is not None and source.name == "COMMANDLINE":
-                raise options.Misuse(f"{flag_of(name)} is about the report: name its file with --html")
-    plan = options.plan_of(data, given)
+            if option.panel == PAGE and source is not None and source.name == "COMMANDLINE":
+                raise app.Misuse(f"{option.flag} is about the report: name its file with --html")
+    plan = app.plan_of(data, given)
     from vrspam.tool.modelfile import save_model
     from vrspam.tool.training import fit_file
 
-    with warnings_as_lines():
+    with app.warnings_as_lines():
         found = fit_file(data, plan, by=None if html is None else plan.by)
         trained = found.model
         if html is not None:
@@ -89,81 +78,78 @@ def train(
             write_report(report, html, data, context)
         save_model(trained, model)
     if as_json:
-        facts = {**trained.training, "warnings": _warnings(trained)}
-        print_json({"model": str(model), "positive": trained.positive, **facts})
+        from vrspam.report.words import expected_auc
+
+        facts = {**trained.training, "warnings": app.worries(expected_auc(trained), trained.training["warnings"])}
+        app.print_json({"model": str(model), "positive": trained.positive, **facts})
     else:
         _describe(trained, model)
         if html is not None:
-            say(f"report               {html}")
+            app.say(f"report               {html}")
 
 
 def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
-    """Write the page, with the command that makes it again."""
+    """Write the page, with the command that makes it again and all options that were given."""
     from vrspam.report.sections import report_page
 
+    words = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        value = context.params.get(str(parameter.name))
+        if value is None or source is None or source.name != "COMMANDLINE":
+            continue
+        if parameter.param_type_name == "argument":
+            words.append(str(value))
+        elif isinstance(value, bool):
+            words.append((parameter.opts if value else parameter.secondary_opts or parameter.opts)[0])
+        else:
+            words += [parameter.opts[0], str(value)]
     report_page(
         report,
         data_name="standard input" if data == "-" else Path(data).name,
-        parameter=options.as_option,
-        command=options.command_line(context),
+        parameter=app.as_option,
+        command=" ".join([str(context.command_path), *map(shlex.quote, words)]),
     ).write(html)
 
 
 def _describe(model: Model, path: Path) -> None:
     from vrspam.model.drawing import find_strongest
-    from vrspam.report.words import (
-        NOT_CORRECTED,
-        describe_auc,
-        describe_fit,
-        describe_model,
-        describe_penalty,
-        describe_rows_held,
-        describe_size,
-        expected_auc,
-    )
+    from vrspam.report import words
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
     name = f"{model.schema.target} = " if model.schema.target else ""
     balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
     shown = [("rows", f"{facts['rows']:,}, of which {balance}")]
-    if (expected := expected_auc(model)) is not None:
+    expected = words.expected_auc(model)
+    if expected is not None:
         interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
         shown.append(("AUC to expect", f"{expected.auc:.4f}, {interval} ({facts['folds']} folds)"))
-        shown += [("", expected.remark), ("", describe_auc(expected.auc))]
+        shown += [("", expected.remark), ("", words.describe_auc(expected.auc))]
     if "max_fpr" in facts:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
         shown.append(("partial AUC", f"{facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})"))
-        shown.append(("", NOT_CORRECTED))
-    shown.append(("model", describe_model(model)))
+        shown.append(("", words.NOT_CORRECTED))
+    shown.append(("model", words.describe_model(model)))
     if facts["loss"] != "squared":
         shown.append(("loss", facts["loss"]))
-    shown += [("penalty", describe_penalty(facts)), ("fit", (describe_fit(facts) or ("",))[0])]
-    show_facts(shown)
-    say("")
+    shown += [("penalty", words.describe_penalty(facts)), ("fit", (words.describe_fit(facts) or ("",))[0])]
+    app.show_facts(shown)
+    app.say("")
     what = "features" if model.features is None else "columns"
-    tell(f"strongest {what}: {describe_size(model)}")
+    app.tell(f"strongest {what}: {words.describe_size(model)}")
     sign = "+" if model.shapes is None else ""
     found = find_strongest(model, 10)
-    show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
+    app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
     _show_candidates(facts)
-    say("")
-    for note in _warnings(model):
-        warn(f"warning: {note}")
+    app.say("")
+    for note in app.worries(expected, facts["warnings"]):
+        app.warn(f"warning: {note}")
     written = [("written to", str(path))]
     if facts["rows_held"]:
-        written.append(("", describe_rows_held(facts["rows_held"])))
-    show_facts(written)
-
-
-def _warnings(model: Model) -> list[str]:
-    """What to worry about, in options, an AUC that may be that of guessing first."""
-    from vrspam.report.words import doubt_of, expected_auc
-
-    expected = expected_auc(model)
-    doubt = [] if expected is None else doubt_of(expected.low, expected.high)
-    return [in_options(note) for note in [*doubt, *model.training["warnings"]]]
+        written.append(("", words.describe_rows_held(facts["rows_held"])))
+    app.show_facts(written)
 
 
 def _show_candidates(facts: Mapping[str, Any]) -> None:
@@ -173,8 +159,8 @@ def _show_candidates(facts: Mapping[str, Any]) -> None:
     if len(facts["selection"]) < 2:
         return
     measure = "partial AUC" if "max_fpr" in facts else "AUC"
-    say("")
-    tell(f"models compared: mean {measure} of the folds ± standard error")
+    app.say("")
+    app.tell(f"models compared: mean {measure} of the folds ± standard error")
     rows = [
         [
             describe_candidate(row["features"]),
@@ -183,17 +169,17 @@ def _show_candidates(facts: Mapping[str, Any]) -> None:
         ]
         for row in facts["selection"]
     ]
-    show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
+    app.show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
 
 
-@with_options(*options_of(ReportPlan, "report"), panels=PANELS)
+@app.with_options(*options_of("report"), panels=PANELS)
 def report(
     context: typer.Context,
-    data: options.Data,
+    data: app.Data,
     html: Annotated[Path, typer.Option("--html", help="The page to write.", rich_help_panel=PAGE)] = Path(
         "report.html"
     ),
-    as_json: options.AsJson = False,
+    as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Make one page of a table: what predicts the target, how well, and which threshold to take.
@@ -212,17 +198,17 @@ def report(
         from vrspam.cli.paper import publish
 
         publish(Path(data), as_json)
-        return warn(f"note: results of experiments are now published by  vrspam publish {data}")
+        return app.warn(f"note: results of experiments are now published by  vrspam publish {data}")
     require("data", "pyarrow")
-    options.check_output("--html", html, data)
-    plan = options.plan_of(data, given)
+    app.check_output("--html", html, data)
+    plan = app.plan_of(data, given)
     from vrspam.tool.report import make_report
 
-    with warnings_as_lines():
+    with app.warnings_as_lines():
         found = make_report(data, plan=plan)
         write_report(found, html, data, context)
     if as_json:
-        print_json(_numbers(found, html))
+        app.print_json(_numbers(found, html))
     else:
         _describe_report(found, html)
 
@@ -243,16 +229,8 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         **found.evaluation.flat(),
         "groups": groups,
         "left_out": list(found.left_out),
-        "warnings": _warnings_of(found),
+        "warnings": app.worries(found.expected, found.model.training["warnings"]),
     }
-
-
-def _warnings_of(found: Report) -> list[str]:
-    """What to worry about, in options."""
-    from vrspam.report.words import doubt_of
-
-    notes = [in_options(note) for note in found.model.training["warnings"]]
-    return [*doubt_of(found.expected.low, found.expected.high), *notes]
 
 
 def _describe_report(found: Report, html: Path) -> None:
@@ -260,12 +238,12 @@ def _describe_report(found: Report, html: Path) -> None:
     share = evaluation.positives / evaluation.n
     how = "kept from the training" if found.folds is None else f"{found.folds} folds"
     on = "of these rows" if found.folds is None else "to expect on new rows"
-    say(f"AUC      {expected.auc:.4f} {on}, 95 % interval {expected.low:.4f} to {expected.high:.4f}")
-    say(f"         {expected.remark}")
-    say(f"scored   {evaluation.n:,} rows ({how}), of which {evaluation.positives:,} positive ({share:.2%})")
+    app.say(f"AUC      {expected.auc:.4f} {on}, 95 % interval {expected.low:.4f} to {expected.high:.4f}")
+    app.say(f"         {expected.remark}")
+    app.say(f"scored   {evaluation.n:,} rows ({how}), of which {evaluation.positives:,} positive ({share:.2%})")
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
-            say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")
-    for note in _warnings_of(found):
-        warn(f"warning: {note}")
-    say(f"page     {html}")
+            app.say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")
+    for note in app.worries(found.expected, found.model.training["warnings"]):
+        app.warn(f"warning: {note}")
+    app.say(f"page     {html}")

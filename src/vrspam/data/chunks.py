@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils.messages import Parameter
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, warn
-from vrspam.data.errors import DataError, Problems, Skipped
 from vrspam.data.readers import PathLike, Source
-from vrspam.data.readers.arrow_reader import as_batch, as_table, is_exact
-from vrspam.data.readers.base import Block, ColumnRequest
+from vrspam.data.readers.arrow_reader import as_table, is_exact
+from vrspam.data.readers.base import Block, ColumnRequest, DataError, Problems, Skipped, as_batch, read_ahead
 from vrspam.data.schema import EncodedBlock, Schema, encode_block, find_labels, infer_schema, read_blocks
 from vrspam.tables.schema import Comparison, Label
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1
-Item = TypeVar("Item")
-Made = TypeVar("Made")
-_END: Any = object()
 
 
 class BrokenRow(NamedTuple):
@@ -35,81 +29,6 @@ class BrokenRow(NamedTuple):
     place: int
     reason: str
     kept: Any
-
-
-def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
-    """Yield the same items in the same order; a thread makes up to `depth` of them before they are asked for.
-
-    An error in `items` is raised where its item would have come. Leaving the loop early ends the thread.
-
-    >>> list(read_ahead(letter for letter in "abc"))
-    ['a', 'b', 'c']
-    """
-    pool = ThreadPoolExecutor(1, thread_name_prefix="vrspam reading ahead")
-    made: deque[Future] = deque(pool.submit(next, items, _END) for _ in range(depth))
-    try:
-        while (item := made.popleft().result()) is not _END:
-            made.append(pool.submit(next, items, _END))
-            yield item
-    finally:
-        pool.shutdown(cancel_futures=True)
-        if isinstance(items, Generator):
-            items.close()
-
-
-def map_ahead(function: Callable[[Item], Made], items: Iterator[Item], threads: int) -> Iterator[Made]:
-    """Yield function(item) in the order of the items; as many threads compute them at the same time.
-
-    An error is raised where its item would have come. Leaving the loop early ends the threads.
-
-    >>> list(map_ahead(str.upper, iter("abc"), 2))
-    ['A', 'B', 'C']
-    """
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam mapping ahead")
-    made: deque[Future] = deque()
-    try:
-        for item in items:
-            made.append(pool.submit(function, item))
-            if len(made) > threads:
-                yield made.popleft().result()
-        while made:
-            yield made.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-        if isinstance(items, Generator):
-            items.close()
-
-
-class RoundedColumns:
-    """Which columns of files hold integers that may have lost digits as 64-bit floats."""
-
-    def __init__(self, source: Source, schema: Schema) -> None:
-        self._reader, self._names = source.reader, schema.numeric
-        self._places: dict[str, list[int]] = {}  # of the columns of integers in each file
-        self._found: dict[str, None] = {}
-        self._said: set[str] = set()
-
-    def look_at(self, file: str, X: Any) -> None:
-        """Note columns of a block; its numbers come first."""
-        if file not in self._places:
-            kinds = {} if self._reader.sparse else self._reader.columns(file)
-            exact = {name for name, kind in kinds.items() if is_exact(kind)}
-            self._places[file] = [j for j, name in enumerate(self._names) if name in exact]
-        places = self._places[file]
-        if not places:
-            return
-        largest = abs(X[:, places]).max(axis=0)
-        largest = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
-        # 2⁵³ + 1 has become 2⁵³
-        self._found.update(
-            (self._names[j], None) for j, most in zip(places, largest, strict=True) if most >= LARGEST_EXACT
-        )
-
-    def warn(self) -> None:
-        """Name the columns that were not named before."""
-        if names := [name for name in self._found if name not in self._said]:
-            self._said.update(names)
-            warn(IntegersRounded(tuple(names)))
 
 
 class Chunks:
@@ -143,21 +62,14 @@ class Chunks:
     ----------
     schema : Schema
         The columns, categories and fill values in use.
-    feature_names_ : tuple of str
-        One name for each column of X.
-    n_features : int
-        Number of columns of X.
+    feature_names_, n_features : tuple of str, int
+        One name for each column of X, and how many there are.
     classes : ndarray
         The labels, sorted; the label column is read through for them when they are first asked for.
-    n_rows : int or None
-        Rows of all files where their heads say it (not for text).
-    n_bytes : int
-        Size of all files on disk.
-    skipped_ : list of Skipped
-        What the last reading left out (file, block, where, rows, reason), with `on_error="skip"`: the first
-        thousand in full.
-    n_skipped_, n_skipped_rows_ : int
-        How many parts were left out, and how many rows they are known to hold.
+    n_rows, n_bytes : int
+        Rows of all files where their heads say it (None for text), and the size of all files on disk.
+    skipped_, n_skipped_, n_skipped_rows_ : list of Skipped, int, int
+        What the last reading left out (the first thousand parts in full), how many parts, and rows known to be in them.
 
     Examples
     --------
@@ -205,12 +117,13 @@ class Chunks:
             )
         self.source, self.schema = source, schema
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
-        self._choose_kept = keep if callable(keep) else None
+        self._choose_kept = keep if callable(keep) else None  # asked once
         self.keep: list[str] = [] if callable(keep) else list(keep)
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
         self.raw, self.lenient, self.compared = raw, lenient, compared
-        self._rounded = RoundedColumns(source, schema) if name_rounded else None
+        self._rounded: dict[str, bool] | None = {} if name_rounded else None  # columns, and whether they were named
+        self._integers: dict[str, list[int]] = {}  # places of the columns of integers in each file
         self.unseen: Comparison | None = None
         self.watch: Callable[[Any], None] | None = None  # is shown the feature columns of each block
         if self.keep and not self._tabular:
@@ -275,13 +188,26 @@ class Chunks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._problems = problems = Problems(self.on_error, self.lenient)
-        self.unseen = self.schema.compare(None) if self.compared and not self.source.reader.sparse else None
+        self.unseen = self.schema.compare() if self.compared and not self.source.reader.sparse else None
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
         problems.warn()
-        if self._rounded is not None:
-            self._rounded.warn()
+        if new := [name for name, is_named in (self._rounded or {}).items() if not is_named]:
+            self._rounded = dict.fromkeys(self._rounded or (), True)
+            warn(IntegersRounded(tuple(new)))
+
+    def _look_for_rounded(self, rounded: dict[str, bool], file: str, X: Any) -> None:
+        """Note columns of integers in a block that may have lost digits as 64-bit floats; its numbers come first."""
+        if file not in self._integers:
+            kinds = {} if self.source.reader.sparse else self.source.reader.columns(file)
+            exact = {name for name, kind in kinds.items() if is_exact(kind)}
+            self._integers[file] = [j for j, name in enumerate(self.schema.numeric) if name in exact]
+        if places := self._integers[file]:
+            largest = abs(X[:, places]).max(axis=0)
+            largest = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
+            for j in np.array(places)[largest >= LARGEST_EXACT].tolist():  # 2⁵³ + 1 has become 2⁵³
+                rounded.setdefault(self.schema.numeric[j], False)
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
         rows, label = self.source.block_bytes // (8 * max(self.n_features, 1)), "reading" if self.progress else None
@@ -299,14 +225,14 @@ class Chunks:
                 if self._tabular:
                     part = self._read(part)
                 elif self.unseen is not None:
-                    self.schema.compare(part.X, {}, self.schema.numeric, self.unseen)
+                    self.unseen.add(part.X, names=self.schema.numeric)
                 if self.on_error == "keep":
                     yield self._encode_with_broken(part)
                     continue
                 encoded = self._encode(part, problems)
                 if encoded is not None:
                     if self._rounded is not None:
-                        self._rounded.look_at(part.file, encoded[0])
+                        self._look_for_rounded(self._rounded, part.file, encoded[0])
                     if self.watch is not None and not self._tabular:
                         self.watch(encoded[0])
                     yield encoded if self.keep else encoded[:2]
@@ -322,8 +248,8 @@ class Chunks:
             columns = as_table(batch, self.schema.columns)
             if self.unseen is not None:
                 others = {name: texts for name, texts in block.strays.items() if name != self.schema.target}
-                self.schema.compare(None, others, None, self.unseen)
-                self.schema.compare(columns, strays, None, self.unseen)
+                self.unseen.add(None, others)
+                self.unseen.add(columns, strays)
             if self.watch is not None:
                 self.watch(columns)
         return replace(block, table=batch, raw=block.table)

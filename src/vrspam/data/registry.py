@@ -23,8 +23,7 @@ from vrspam import __version__
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.chunks import DENSE_ABOVE
-from vrspam.data.errors import DataError
-from vrspam.data.readers.base import DAMAGED, TextFile
+from vrspam.data.readers.base import DAMAGED, DataError, TextFile
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,8 @@ class Dataset:
         The name it was asked by, and what it is.
     n, d : int
         Rows and features.
-    files : tuple of str
-        The files that were joined, in order (their rows: `rows`).
-    rows : tuple of int
-        Rows of each file.
-    sha256 : tuple of str
-        Hash of each file's unpacked text.
-    source : tuple of str
-        Where each file was found.
+    files, rows, sha256, source : tuples
+        The files that were joined, in order; their rows, the hash of their unpacked text, and where they were found.
 
     Examples
     --------
@@ -115,11 +108,6 @@ def load(
     -------
     Dataset
         With `X`, `y` and where they came from; `X, y = load(name)` works.
-
-    Raises
-    ------
-    DataError
-        When the set is not known, cannot be had, or is not what the registry says.
 
     Examples
     --------
@@ -223,8 +211,8 @@ class FileInfo:
     labels: Mapping[int, int] | None = None
 
     @property
-    def published_name(self) -> str | None:
-        return self.url.rsplit("/", 1)[1] if self.url else None
+    def published_name(self) -> str:
+        return (self.url or "").rpartition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -315,7 +303,6 @@ def cache_directory() -> Path:
     >>> cache_directory().name
     'vrspam'
     """
-    # Not pooch.os_cache: that has another place on Windows, and the directory is asked for without pooch, too.
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":
@@ -350,12 +337,9 @@ def find(info: FileInfo) -> Path | None:
     """Return where this machine has the file, packed or not, under our name or the publisher's."""
     names = [info.name + packing for packing in ("", ".xz", ".bz2", ".gz")]
     names += [info.published_name] if info.published_name else []
-    for directory in (own_directory(), cache_directory()):
-        for name in names if directory else ():
-            path = Path(directory) / name  # type: ignore[arg-type]
-            if path.is_file():
-                return path
-    return None
+    directories = [directory for directory in (own_directory(), cache_directory()) if directory is not None]
+    paths = (directory / name for directory in directories for name in names)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: float) -> LoadedFile:
@@ -379,7 +363,7 @@ def _downloaded(info: FileInfo, where: str, progress: bool, timeout: float) -> L
     directory = cache_directory()
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory, prefix="part-") as folder:
-        fetched = Path(folder) / str(info.published_name)
+        fetched = Path(folder) / info.published_name
         try:
             download(info.url, fetched, timeout=timeout, progress=progress)
         except DataError as error:
@@ -459,69 +443,27 @@ def _scaled(info: FileInfo, part: LoadedFile, ranges: LoadedFile) -> LoadedFile:
     return LoadedFile(info.name, sp.csr_matrix(X), part.labels, part.sha256, f"{part.source}, scaled")
 
 
-class _Bar:
-    """Our progress line in the form that pooch asks for."""
-
-    def __init__(self, label: str, show: bool) -> None:
-        self._progress, self._done = Progress(label, None, "B", show), 0
-
-    def __enter__(self) -> _Bar:
-        self._progress.__enter__()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self._progress.__exit__(*details)
-
-    @property
-    def total(self) -> int | None:
-        return self._progress.total
-
-    @total.setter
-    def total(self, size: int) -> None:
-        self._progress.total = size or None
-
-    def update(self, size: int) -> None:
-        self._done += size
-        self._progress.update(min(self._done, self.total or self._done))
-
-    def reset(self) -> None:
-        self._done = 0
-
-    def close(self) -> None:
-        """The context manager ends the line."""
-
-
 def download(url: str, path: str | os.PathLike[str], *, timeout: float = 30.0, progress: bool = True) -> None:
     """Write what is at `url` to `path`, whole or not at all; on a failure raise `DataError` with the reason.
 
     `timeout` is the longest silence, in seconds, that the server is allowed.
     """
     try:
-        import pooch
         import requests
     except ModuleNotFoundError as error:
-        raise DataError(f"{url} could not be downloaded: {how_to_install('pooch', 'data')}") from error
-    path = Path(path)
-    pooch.get_logger().setLevel("WARNING")  # it would name the hash of every file
+        raise DataError(f"{url} could not be downloaded: {how_to_install('requests', 'data')}") from error
     headers = {"User-Agent": f"vrspam/{__version__}", "Accept-Encoding": "identity"}
-    with _Bar(f"download {url.rsplit('/', 1)[1]}", progress) as bar:
-        answers: list[requests.Response] = []
-        block = 1 << 16
-        fetch = pooch.HTTPDownloader(
-            progressbar=bar,
-            chunk_size=block,
-            timeout=timeout,
-            headers=headers,
-            hooks={"response": lambda answer, *_, **__: answers.append(answer)},
-        )
-        try:
-            # No known hash: ours are those of the unpacked text, and are checked when it is unpacked.
-            pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent, downloader=fetch)
-        except (requests.RequestException, OSError) as error:
-            raise DataError(f"{url} could not be downloaded: {_reason(error, timeout)}") from error
-        finally:
-            for answer in answers:  # pooch leaves the connection of a failed download open
-                answer.close()
+    try:
+        with requests.get(url, stream=True, timeout=timeout, headers=headers) as answer, open(path, "wb") as file:
+            answer.raise_for_status()
+            total, done = int(answer.headers.get("Content-Length", 0)), 0
+            with Progress(f"download {url.rsplit('/', 1)[1]}", total or None, "B", progress) as bar:
+                for block in answer.iter_content(1 << 16):
+                    done += file.write(block)
+                    bar.update(min(done, total or done))
+    except (requests.RequestException, OSError) as error:
+        Path(path).unlink(missing_ok=True)
+        raise DataError(f"{url} could not be downloaded: {_reason(error, timeout)}") from error
 
 
 def _reason(error: Exception, timeout: float) -> str:

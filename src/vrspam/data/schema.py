@@ -14,17 +14,19 @@ import scipy.sparse as sp
 
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
-from vrspam.data.errors import DataError, NoLabel, Problems, no_column
 from vrspam.data.readers import Source
-from vrspam.data.readers.array_readers import open_npy
-from vrspam.data.readers.arrow_reader import as_table, column_values, numeric_values, type_kind
-from vrspam.data.readers.base import Block, ColumnRequest
+from vrspam.data.readers.array_readers import open_npy, with_labels
+from vrspam.data.readers.arrow_reader import as_table, type_kind
+from vrspam.data.readers.base import Block, ColumnRequest, DataError, NoLabel, Problems, no_column
+from vrspam.tables.columns import Asked, NumberColumn
 from vrspam.tables.schema import Label, TableLearner, TableSchema
+from vrspam.tables.texts import Dates, Times
 
 EncodedBlock = tuple[Any, np.ndarray | None, Any]
 BadRows = dict[int, str | Message]
 MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
 INFINITE = "column {column!r} is infinite"
+NO_FEATURE = "{path}: no feature column is left; take at least one beside the labels"
 _FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
 _LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
 
@@ -107,7 +109,7 @@ class Schema(TableSchema):
             return rows
         if isinstance(rows, np.ndarray):
             return check_dense(rows, self.numeric, self.fill, {})
-        parts = [_join(_numbers_and_codes(b, self, True, "ignore", {}), self, sparse) for b in rows.to_batches()]
+        parts = [_encode_table(batch, self, sparse, True, "ignore", {}) for batch in rows.to_batches()]
         return sp.csr_matrix(sp.vstack(parts)) if sparse else np.concatenate(parts)
 
     @classmethod
@@ -175,10 +177,11 @@ def infer_schema(
     if source.reader.sparse:
         return _sparse_schema(source, target, columns, missing, n_features, labels, problems, progress)
     if source.reader.tabular:
-        found = source.columns()
-        schema = table_schema(source.paths[0], found, target, columns, drop, categorical, categories or {})
+        found = source.reader.columns(source.paths[0])
+        asked = Asked(categorical=categorical, path=source.paths[0], error=DataError)
+        schema = table_schema(found, target, asked, columns, drop, categories or {})
         if not schema.columns:
-            raise no_feature_left(source.paths[0])
+            raise DataError(NO_FEATURE, path=source.paths[0])
     else:
         schema = _npy_schema(source, target, columns)
     if isinstance(missing, (int, float)):
@@ -187,76 +190,86 @@ def infer_schema(
 
 
 def read_blocks(
-    source: Source,
-    schema: Schema,
-    rows: int,
-    problems: Problems,
-    label: str | None = None,
-    keep: Sequence[str] = (),
-    lenient: bool = False,
+    source: Source, schema: Schema, rows: int, problems: Problems, label: str | None = None, lenient: bool = False
 ) -> Iterator[Block]:
-    """Yield the blocks of a source with the columns of a schema, and some to hand on as they are."""
-    wanted = schema.wanted(source.reader.tabular, keep)._replace(lenient=lenient)
-    if not source.reader.tabular and schema.target is not None and wanted.label is None:
-        return source.blocks_with_labels(schema.target, wanted, rows, problems, label)
-    return source.blocks(wanted, rows, problems, label)
+    """The blocks of a source with the columns of a schema; labels of `.npy` files may be in a file of their own."""
+    wanted = schema.wanted(source.reader.tabular)._replace(lenient=lenient)
+    blocks = source.blocks(wanted, rows, problems, label)
+    if source.reader.tabular or schema.target is None or wanted.label is not None:
+        return blocks
+    labels = open_npy(schema.target)
+    if labels.shape != (source.n_rows,):
+        raise DataError(f"{schema.target} has shape {labels.shape} where {source.n_rows} labels are needed")
+    return with_labels(blocks, labels)
 
 
 def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
     """Read the label column through; return its values, sorted."""
     if source.reader.sparse:
-        found = scan_sparse(source, problems, False)[1]
-    else:
-        only = Schema(target=schema.target, target_type=schema.target_type)
-        found = set(_scan(source, only, False, True, 0, problems, False).labels or ())
-    return tuple(sorted(found))
+        return tuple(sorted(scan_sparse(source, problems, False)[1]))
+    only = Schema(target=schema.target, target_type=schema.target_type)
+    return _scan(source, only, False, True, 0, problems, False).labels or ()
 
 
 def table_schema(
-    path: str,
     types: Mapping[str, Any],
     target: str | int | None,
-    columns: Sequence[str | int] | None,
-    drop: Sequence[str],
-    categorical: Sequence[str],
-    categories: Mapping[str, Sequence[str]],
+    asked: Asked,
+    columns: Sequence[str | int] | None = None,
+    drop: Sequence[str] = (),
+    categories: Mapping[str, Sequence[str]] = {},
 ) -> Schema:
-    """Return the schema of a table with columns of these arrow types; categories that are not given are left open."""
-    import pyarrow as pa
+    """Which columns of a table with these arrow types are read, and as what; `asked.path` is the file.
 
-    asked = [*(columns or ()), *drop, *categorical, *categories, *([] if target is None else [target])]
-    for name in asked:
+    Categories that are not given are left open. Where empty columns are left out, columns of types that are neither
+    number nor text are so too, with a note, and dates and times are `readings`; otherwise they are refused.
+    """
+    import pyarrow.types as t
+
+    path, takes_all = asked.path, asked.empty == "leave out"
+    named = [*(columns or ()), *drop, *asked.include, *asked.categorical, *categories]
+    for name in named if target is None else [*named, target]:
         if name not in types:
-            raise DataError(no_column(str(path), str(name), types))
-    features = [n for n in (columns if columns is not None else types) if n not in drop and n != target]
-    numeric, found = [], {}
-    for name in map(str, features):
-        kind = type_kind(types[name])
-        if name in categories or name in categorical or kind == "string":
+            raise DataError(no_column(path, str(name), types))
+    left_out = {*drop, target}
+    numeric, found, readings = [], {}, {}
+    for name in map(str, types if columns is None else columns):
+        kind, what = types[name], type_kind(types[name])
+        if name in left_out:
+            continue
+        if name in categories or name in asked.categorical:
             found[name] = tuple(map(str, categories.get(name, ())))
-        elif kind in ("number", "bool"):
+        elif takes_all and (t.is_timestamp(kind) or t.is_date(kind) or t.is_time(kind) or t.is_duration(kind)):
+            readings[name] = Dates() if t.is_timestamp(kind) or t.is_date(kind) else Times()
+        elif takes_all and t.is_null(kind) and name not in asked.include:
+            asked.note(name, "has no values; left out")
+        elif what == "string":
+            found[name] = ()
+        elif what in ("number", "bool"):
             numeric.append(name)
+        elif takes_all and name not in asked.include:
+            asked.note(name, "is of type {type}, neither number nor category; left out", type=str(kind))
         else:
             raise DataError(
                 "{path}: column {column!r} of type {type} is not a number; leave it out with {drop}, or take its "
                 "values as categories with {categorical}",
                 path=path,
                 column=name,
-                type=str(types[name]),
+                type=str(kind),
                 drop=Parameter("drop", [name]),
                 categorical=Parameter("categorical", [name]),
             )
     if target is None:
-        return Schema(tuple(numeric), found)
+        return Schema(tuple(numeric), found, readings=readings)
     kind = types[str(target)]
-    target_type = "int64" if pa.types.is_integer(kind) else _LABEL_TYPES.get(type_kind(kind))
+    target_type = "int64" if t.is_integer(kind) else _LABEL_TYPES.get(type_kind(kind))
     if target_type is None:
         raise DataError(f"{path}: the label column {target!r} of type {kind} is neither number nor text")
-    return Schema(tuple(numeric), found, target=str(target), target_type=target_type)
+    return Schema(tuple(numeric), found, target=str(target), target_type=target_type, readings=readings)
 
 
 def _npy_schema(source: Source, target: str | int | None, columns: Sequence[str | int] | None) -> Schema:
-    found = source.columns()
+    found = source.reader.columns(source.paths[0])
     label = None if target is None else str(target)
     names = list(found) if columns is None else [str(c) for c in columns]
     for name in [*names, *([label] if label and label.isdigit() else [])]:
@@ -322,11 +335,12 @@ def _scan(
     found: set[Label] = set()
     for block in read_blocks(source, wanted, 1 << 15, problems, "first pass" if progress else None):
         if block.table is None:
-            learner.add_array(block.X, wanted.numeric)
+            for name, values in zip(wanted.numeric, block.X.T, strict=True):
+                learner.columns.setdefault(name, NumberColumn(name)).add(values)
         else:
             learner.add(as_table(block.table, [*wanted.numeric, *unknown]))
         for name in unknown:
-            if learner.different(name) > most:
+            if len(learner.columns[name].counts) > most:  # type: ignore[union-attr]
                 raise DataError(
                     "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
                     "{most_allowed}",
@@ -340,7 +354,8 @@ def _scan(
             if block.table is None:
                 found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
             else:
-                found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
+                labels_there = block.table.column(schema.target).unique().drop_null().to_pylist()
+                found.update(label for label in labels_there if str(label).strip())
     learned = learner.finish(Schema)
     for name, value in zip(learned.numeric, learned.fill or (), strict=True):
         if np.isnan(value):
@@ -349,11 +364,6 @@ def _scan(
         schema = replace(schema, fill=learned.fill, ranges=learned.ranges)
     complete = {name: learned.categorical.get(name, values) for name, values in schema.categorical.items()}
     return replace(schema, categorical=complete, labels=tuple(sorted(found)) if labels else None)
-
-
-def no_feature_left(path: str) -> DataError:
-    """The error for a table without features."""
-    return DataError(f"{path}: no feature column is left; take at least one beside the labels")
 
 
 def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
@@ -366,6 +376,11 @@ def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int
                 width, texts = max(width, more), texts | labels
                 done, lines = done + size, lines + rows
                 bar.update(done, lines)
+    if width > max(10_000_000, done):  # less than one value in four features
+        raise DataError(
+            f"{source.paths[0]} has the index {width:,}, and fewer than {done // 4 + 1:,} values: a model of so many "
+            "features needs too much memory; correct the index, or number the features without gaps"
+        )
     values: set[Label] = set()
     for text in texts:
         try:
@@ -402,15 +417,14 @@ def encode_block(
             check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
             if numeric:
                 X = X[:, [int(name) - (0 if schema.zero_based else 1) for name in numeric]]
-        parts = [X]
     elif raw:
         for name in schema.numeric:
-            values = column_values(table, name)
+            values = table.column(name).to_numpy(zero_copy_only=False)  # missing ones are NaN
             if not np.isfinite(values.sum()):
                 _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
-        parts = [as_table(table, schema.columns)]
+        X = as_table(table, schema.columns)
     else:
-        parts = _numbers_and_codes(table, schema, schema.fill is not None, unknown, bad)
+        X = _encode_table(table, schema, sparse, schema.fill is not None, unknown, bad)
     if table is not None:
         y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
         kept = (table if block.raw is None else block.raw).select(list(keep))
@@ -420,14 +434,11 @@ def encode_block(
         good = block.without(bad, problems)
         if not good.size:
             return None
-        parts = [part.take(good) if hasattr(part, "schema") else part[good] for part in parts]
+        X = X.take(good) if hasattr(X, "schema") else X[good]
         y, kept = None if y is None else y[good], None if kept is None else kept.take(good)
-    if table is not None:
-        return parts[0] if raw else _join(parts, schema, sparse), y, kept
-    X = parts[0]
-    if sparse != sp.issparse(X):
+    if table is None and sparse != sp.issparse(X):
         X = sp.csr_matrix(X) if sparse else X.toarray()
-    return X, y, None
+    return X, y, kept
 
 
 def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows) -> np.ndarray:
@@ -464,16 +475,20 @@ def _note(mask: np.ndarray, names: tuple[str, ...], template: str, bad: BadRows)
         bad.setdefault(int(row), Message(template, column=names[int(mask[row].argmax())], **_FILLS))
 
 
-def _numbers_and_codes(table: Any, schema: Schema, filled: bool, unknown: str, bad: BadRows) -> list[np.ndarray]:
-    """Return the numeric columns, and for each categorical one the positions of its categories, -1 for none."""
+def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknown: str, bad: BadRows) -> Any:
+    """Return the numbers of a record batch and beside them an indicator for each category; note rows that are bad."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    parts = [check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)]
+    X = np.empty((table.num_rows, 0))
+    if schema.numeric:
+        X = table.select(list(schema.numeric)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
+    X = check_dense(X, schema.numeric, schema.fill, bad)
+    every: list[np.ndarray] = []  # for each categorical column the places of its categories, -1 for none
     for name, values in schema.categorical.items():
         column = table.column(name)
         codes = pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(-1).to_numpy()
-        parts.append(codes)
+        every.append(codes)
         for row in np.flatnonzero(codes < 0):
             value = column[int(row)].as_py()
             if value is None and not filled:
@@ -486,20 +501,38 @@ def _numbers_and_codes(table: Any, schema: Schema, filled: bool, unknown: str, b
                     ignore=Parameter("unknown", "ignore"),
                 )
                 bad.setdefault(int(row), reason)
-    return parts
+    if not every and not sparse:
+        return X
+    widths = [len(values) for values in schema.categorical.values()]
+    if sparse:
+        columns = [sp.csr_matrix(X)]
+        for codes, width in zip(every, widths, strict=True):
+            there = codes >= 0
+            indptr = np.concatenate([[0], np.cumsum(there)])
+            columns.append(sp.csr_matrix((np.ones(indptr[-1]), codes[there], indptr), shape=(len(codes), width)))
+        return sp.csr_matrix(sp.hstack(columns, format="csr"))
+    out = np.zeros((X.shape[0], X.shape[1] + sum(widths)))
+    out[:, : X.shape[1]] = X
+    start = X.shape[1]
+    for codes, width in zip(every, widths, strict=True):
+        rows = np.flatnonzero(codes >= 0)
+        out[rows, start + codes[rows]] = 1.0
+        start += width
+    return out
 
 
 def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
-    """Return labels as a NumPy array: bool, int64, float64 or text."""
-    missing = column.is_null().to_numpy(zero_copy_only=False)
-    for row in np.flatnonzero(missing):
-        bad.setdefault(int(row), NoLabel(f"the label in column {schema.target!r} is missing"))
+    """Return labels as a NumPy array: bool, int64, float64 or text; blanks are no label."""
     if schema.target_type == "string":
         coded = column.dictionary_encode()
         words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)
-        y = words[coded.indices.fill_null(len(words) - 1).to_numpy()]
+        codes = coded.indices.fill_null(len(words) - 1).to_numpy()
+        y, missing = words[codes], np.array([not word.strip() for word in words])[codes]
     else:
+        missing = column.is_null().to_numpy(zero_copy_only=False)
         y = (column.fill_null(0) if missing.any() else column).to_numpy(zero_copy_only=False)
+    for row in np.flatnonzero(missing):
+        bad.setdefault(int(row), NoLabel(f"the label in column {schema.target!r} is missing"))
     _check_labels(y, schema, bad)
     return y
 
@@ -512,28 +545,4 @@ def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
     if schema.labels is not None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
             known = ", ".join(map(repr, schema.labels))
-            reason = f"the label {y[row].item()!r} is none of {known}"
-            bad.setdefault(int(row), reason if str(y[row]).strip() else NoLabel(reason))
-
-
-def _join(parts: list[np.ndarray], schema: Schema, sparse: bool) -> Any:
-    """Put the indicators of the categories beside the numbers."""
-    X, *codes = parts
-    widths = [len(values) for values in schema.categorical.values()]
-    if sparse:
-        columns = [sp.csr_matrix(X)]
-        for code, width in zip(codes, widths, strict=True):
-            there = code >= 0
-            indptr = np.concatenate([[0], np.cumsum(there)])
-            columns.append(sp.csr_matrix((np.ones(indptr[-1]), code[there], indptr), shape=(len(code), width)))
-        return sp.csr_matrix(sp.hstack(columns, format="csr"))
-    if not codes:
-        return X
-    out = np.zeros((X.shape[0], X.shape[1] + sum(widths)))
-    out[:, : X.shape[1]] = X
-    start = X.shape[1]
-    for code, width in zip(codes, widths, strict=True):
-        rows = np.flatnonzero(code >= 0)
-        out[rows, start + code[rows]] = 1.0
-        start += width
-    return out
+            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")

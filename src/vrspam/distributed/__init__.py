@@ -3,31 +3,21 @@
 Dask needs the extra `dask`, Spark the extra `spark`; each is imported where it is asked for.
 """
 
-from importlib.util import find_spec
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from vrspam._utils.messages import MissingExtra, require
+from vrspam._utils.messages import require
 
 if TYPE_CHECKING:
-    from vrspam.distributed.spark import SparkAUCClassifier, SparkAUCClassifierCV
-
-try:
-    require("dask", "dask")  # its message says what to install; a failed import below would not
-except MissingExtra:
-    if find_spec("pyspark") is None:  # with Spark alone, only the names of Dask are missing
-        raise
-else:
     from vrspam.distributed.dask import DaskAUCClassifier, DaskAUCClassifierCV
+    from vrspam.distributed.spark import SparkAUCClassifier, SparkAUCClassifierCV
 
 __all__ = ["DaskAUCClassifier", "DaskAUCClassifierCV", "SparkAUCClassifier", "SparkAUCClassifierCV"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("SparkAUCClassifier", "SparkAUCClassifierCV"):
-        require("spark", "pyspark")
-        from vrspam.distributed import spark
-
-        return getattr(spark, name)
-    if name in __all__:
-        require("dask", "dask")
-    raise AttributeError(f"module 'vrspam.distributed' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'vrspam.distributed' has no attribute {name!r}")
+    engine, module = ("spark", "pyspark") if name.startswith("Spark") else ("dask", "dask")
+    require(engine, module)  # its message says what to install; a failed import would not
+    return getattr(import_module(f"vrspam.distributed.{engine}"), name)

@@ -9,8 +9,7 @@ import functools
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +27,6 @@ from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, Rac
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import FoldedRows, HashFolds, HashSample, Split
 from vrspam.model_selection.held_out import HeldOut, Sample, sample_of
-from vrspam.model_selection.selection import SelectionRule
 from vrspam.model_selection.sources import (
     ClassSamples,
     FoldMoments,
@@ -88,10 +86,9 @@ class ClusterProducts:
 
 def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashFolds, validation_rows: int) -> None:
     """Choose the penalties, and the feature map, by cross-validation on all blocks, then fit all rows with them."""
-    validator = clone(estimator)
+    cluster = Cluster(blocks, clone(estimator), folds, validation_rows)
     if is_plain(estimator.features, np.empty((0, blocks.n_features))):
-        source = ClusterFolds(blocks, validator, folds, validation_rows)
-        estimator._fit_folds(source, blocks.feature_names, correct=False)
+        estimator._fit_folds(ClusterFolds(cluster), blocks.feature_names, correct=False)
         return
     random_state = 0 if estimator.random_state is None else estimator.random_state
     seed = check_random_state(random_state).randint(2**31)
@@ -99,8 +96,8 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
     for name, features in maps.items():
         if not isinstance(features, FeatureMap):
             raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
-    rule = estimator._rule(maps)
-    on_blocks = MapsOnBlocks(blocks, validator, folds, validation_rows, estimator._search, rule, seed)
+    search = replace(estimator._search(maps), seed=seed)
+    on_blocks = MapsOnBlocks(cluster, search)
     found = on_blocks.choose(maps, alone=estimator.selection != "blend")  # who asks for a blend gets one
     fit = found.fitted()
     selected = Selected(found, fit, on_blocks.held_out(fit), None)
@@ -122,54 +119,48 @@ def not_corrected(name: str, collector: str) -> Any:
     return property(refuse, doc="Not available on a cluster: an AttributeError says why.")
 
 
+class Cluster(NamedTuple):
+    """Blocks, the estimator that validates them, their folds, and how many rows of a class send their scores."""
+
+    blocks: Blocks
+    estimator: AUCClassifierBase
+    folds: HashFolds
+    most: int
+
+    def held_out(self, positive: Any, features: FeatureMap | None, coefs: np.ndarray) -> HeldOut:
+        """The scores of all rows, or of a sample of each class, by the coefficients that each fold was left out of."""
+        known = (self.estimator, self.folds, positive, self.most, features, coefs)
+        return held_out_of(self.blocks.reduce(block_scores, add_scores, *known))
+
+
 class ClusterFolds(FoldMoments):
-    """Folds of blocks on the cluster: one distributed pass for the moments, one for the scores.
+    """Folds of blocks on the cluster, of their features where there is a fitted map: one pass gives the moments."""
 
-    The estimator validates the blocks. At most `most` held-out rows of each class send their scores to the client. With
-    a fitted map the moments and the scores are those of its features.
-    """
-
-    def __init__(
-        self,
-        blocks: Blocks,
-        estimator: AUCClassifierBase,
-        hash_folds: HashFolds,
-        most: int,
-        features: FeatureMap | None = None,
-    ):
-        moments = blocks.reduce(block_fold_moments, add_fold_moments, estimator, hash_folds, features)
+    def __init__(self, cluster: Cluster, features: FeatureMap | None = None):
+        self.cluster, self.features = cluster, features
+        known = (cluster.estimator, cluster.folds, features)
+        moments = cluster.blocks.reduce(block_fold_moments, add_fold_moments, *known)
         if all(fold.n_features is None for fold in moments):
             raise ValueError(NO_ROWS)
         super().__init__(moments)
-        known = (self.total.classes[1], most, features)
-        self._score = partial(blocks.reduce, block_scores, add_scores, estimator, hash_folds, *known)
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
         """Return the scores of all rows, or of a sample of each class, from one distributed pass."""
-        return held_out_of(self._score(np.stack([coefs[fold] for fold in range(self.n_folds)])))
+        stacked = np.stack([coefs[fold] for fold in range(self.n_folds)])
+        return self.cluster.held_out(self.total.classes[1], self.features, stacked)
 
 
 class MapsOnBlocks:
     """Evaluates feature maps on blocks of rows on a cluster: one pass for moments, and one for scores, for each.
 
     A map needs quantiles and landmarks, which a sample gives; the sample is that of the rows with the smallest hashes.
-    On many rows the maps are first compared on it, and only those that may still win are taken to all rows. The
-    parameters are those of `ClusterFolds`.
+    On many rows the maps are first compared on it, and only those that may still win are taken to all rows.
     """
 
-    def __init__(
-        self,
-        blocks: Blocks,
-        estimator: AUCClassifierBase,
-        folds: HashFolds,
-        most: int,
-        search: GridSearch,
-        rule: SelectionRule,
-        seed: int,
-    ):
-        self.blocks, self.estimator, self.folds, self.most = blocks, estimator, folds, most
-        self.search, self.rule, self.seed = search, rule, seed
-        found = blocks.reduce(block_sample, add_samples, estimator, folds, SAMPLE_ROWS).columns
+    def __init__(self, cluster: Cluster, search: GridSearch):
+        self.cluster, self.search = cluster, search
+        known = (cluster.estimator, cluster.folds, SAMPLE_ROWS)
+        found = cluster.blocks.reduce(block_sample, add_samples, *known).columns
         if not found:
             raise ValueError(NO_ROWS)
         _, y, X, weights = found
@@ -180,42 +171,37 @@ class MapsOnBlocks:
         """Compare the maps, by a race on the sample where that is large, and fit what was chosen on all rows."""
         finalists, others = Race(maps, {})
         labels = np.unique(self.rows.y)
-        if self.rule != "one-standard-error" and labels.size == 2:
-            folded = FoldedRows(self.rows, [Split(*split) for split in self.folds.split(self.rows.X)], labels)
-            finalists, others = race(maps, folded, self.search, self.seed, lambda what: None, alone)
-        return replace(compare(finalists, self, self.rule), order=tuple(maps), others=others)
+        if self.search.rule != "one-standard-error" and labels.size == 2:
+            splits = [Split(*split) for split in self.cluster.folds.split(self.rows.X)]
+            folded = FoldedRows(self.rows, splits, labels)
+            finalists, others = race(maps, folded, self.search, self.search.seed, lambda what: None, alone)
+        return replace(compare(finalists, self, self.search.rule), order=tuple(maps), others=others)
 
     def held_out(self, fit: Fitted) -> HeldOut:
         """The held-out rows, or a sample of each class, with the scores of what was chosen."""
         assert fit.models is not None
         coefs, intercepts = fit.models
-        known = (fit.moments.classes[1], self.most, fit.features, coefs[:, np.newaxis])
-        scored = self.blocks.reduce(block_scores, add_scores, self.estimator, self.folds, *known)
-        return held_out_of(scored).at(0, intercepts)
+        found = self.cluster.held_out(fit.moments.classes[1], fit.features, coefs[:, np.newaxis])
+        return found.at(0, intercepts)
 
     def evaluate(self, name: str, features: FeatureMap) -> tuple[Candidate, ClusterFolds]:
         """The candidate of a map, and the source of its folds."""
         features.learn(self.rows.X, self.rows.weights)
         MappedArray(self.rows.X, features)  # refuses too many features
-        source = self._source(features)
+        source = ClusterFolds(self.cluster, features)
         scores, total = cross_validate(source, self.search, keep_coefs=True), source.total
         assert scores.held_out is not None
         if self._sample is None:  # for the other maps the same rows, in the same order
-            self._sample = sample_of(scores.held_out, self.search.n_points, self.seed)
+            self._sample = sample_of(scores.held_out, self.search.n_points, self.search.seed)
         scores.keep(self._sample)
-        choice = scores.select(self.rule)
         scores.held_out = None  # all points of all maps would take too much memory
-        new = Candidate(name, features, total.means.shape[1], int(total.rows.sum()), scores, choice)
-        new.models, new.spread = scores.models_at(choice), scores.spread_at(choice)
+        new = Candidate.of(name, features, total.means.shape[1], int(total.rows.sum()), scores, self.search.rule)
         return new, source
 
     def fit(self, candidate: Candidate, source: ClusterFolds | None = None) -> ExactFit:
         """The point of a candidate fitted on all rows."""
-        source = self._source(candidate.features) if source is None else source
+        source = ClusterFolds(self.cluster, candidate.features) if source is None else source
         return self.search.solver(candidate.choice).from_moments(source.total)
-
-    def _source(self, features: FeatureMap) -> ClusterFolds:
-        return ClusterFolds(self.blocks, self.estimator, self.folds, self.most, features)
 
 
 # Tasks: what is computed for one block of rows, and how results are added up. A task takes the number of its block,
@@ -229,7 +215,7 @@ def add(parts: list):
 
 def add_fold_moments(parts: list[list[ClassMoments]]) -> list[ClassMoments]:
     """Return the sum of the moments of each fold."""
-    return [sum(fold[1:], fold[0]) for fold in zip(*parts, strict=True)]
+    return [add(list(fold)) for fold in zip(*parts, strict=True)]
 
 
 def add_samples(parts: list[HashSample]) -> HashSample:

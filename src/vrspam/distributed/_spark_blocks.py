@@ -49,14 +49,9 @@ class MissingNumbers(ValueError):
 class SparkBlocks:
     """The partitions of a Spark data frame: columns of numbers and text, labels, and weights.
 
-    Rows go from Spark to Python by Arrow, which takes longer than all that is done with them. So for several passes
-    they are kept, as Arrow wrote them, from the first pass on, until `release`: in Spark's own cache (memory, then
-    disk), or in the driver, where the frame is small and the further passes are light. A second job would then take
-    longer than its work.
-
-    `y` and `sample_weight` name columns of the frame. Passes are `light` if those after the first do little for each
-    row, as scores of linear models. With `is_complete` no number is taken to be missing, and no means are looked for: a
-    pass over rows raises `MissingNumbers` if one is.
+    For several passes rows are kept as Arrow wrote them, until `release`: in Spark's cache, or in the driver where the
+    frame is small and passes after the first are `light`, as scores of linear models. With `is_complete` no number is
+    taken to be missing, and a pass over rows raises `MissingNumbers` if one is.
     """
 
     feature_names = None  # a model of a frame encodes its columns itself, by the schema
@@ -82,27 +77,27 @@ class SparkBlocks:
         # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
         features = [column.alias(str(number)) for number, column in enumerate(typed_columns(self.schema))]
         self.frame = X.select(*features, *beside)
-        self.several_passes, self.light = several_passes, light
+        self.several_passes, self.light, self.n_features = several_passes, light, self.schema.n_features
+        self.fan_in = 4 if self.n_features > 256 else 16  # results that one task, or the driver, adds; they are large
         self.kept: DataFrame | None = None  # in Spark's cache
         self.gathered: list[tuple[int, pa.RecordBatch]] | None = None  # in the driver, by number of partition
-
-    @property
-    def n_features(self) -> int:
-        return self.schema.n_features
 
     def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
         """add(...add(task(number, X, y, weights, *shared)...)) over all partitions: one pass, one result."""
         if self.gathered is not None:
             return checked(sum_of(self.gathered, self.schema, task, add, shared))
         schema, keep = self.schema, self.several_passes and self.kept is None
-        gather = keep and self.light and estimated_bytes(self.frame) <= GATHERED_BYTES and self._are_few(self.frame)
+        gather = keep and self.light and estimated_bytes(self.frame) <= GATHERED_BYTES
+        gather = gather and self.frame.rdd.getNumPartitions() <= self.fan_in
         most = 2 * GATHERED_BYTES / self.frame.rdd.getNumPartitions() if gather else math.inf if keep else 0
 
         def first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return run_partition(batches, schema, task, add, shared, most)
 
         def again(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return run_partition(unpacked(kept), schema, task, add, shared, 0)
+            written = (content.as_buffer() for rows in kept for content in rows.column("content"))
+            batches = (batch for content in written for batch in pa.ipc.open_stream(content))
+            return run_partition(batches, schema, task, add, shared, 0)
 
         if self.kept is None:
             results = self.frame.mapInArrow(first, PACKED)
@@ -111,18 +106,9 @@ class SparkBlocks:
         if keep and not gather:
             self.kept = results.persist(StorageLevel.MEMORY_AND_DISK)
             results = self.kept.where("is_result")
-        if gather or self._are_few(results):
+        if gather or results.rdd.getNumPartitions() <= self.fan_in:
             return self._add_in_driver(results, add, gather)
-        return checked(add_by_tree(results, add, self._fan_in))
-
-    @property
-    def _fan_in(self) -> int:
-        """How many results one task, or the driver, adds; more where they are small."""
-        return 4 if self.n_features > 256 else 16
-
-    def _are_few(self, frame: DataFrame) -> bool:
-        """Whether the driver itself adds the results of the partitions."""
-        return frame.rdd.getNumPartitions() <= self._fan_in
+        return checked(add_by_tree(results, add, self.fan_in))
 
     def _add_in_driver(self, results: DataFrame, add: Callable, gather: bool) -> Any:
         """The sum of the results; with `gather` the rows come with them, and stay if they are all there."""
@@ -134,7 +120,7 @@ class SparkBlocks:
                     numbers.append(number)
                     total = joined(total, pickle.loads(content), add)
                 else:
-                    rows += [(number, batch) for batch in read(content)]
+                    rows += [(number, batch) for batch in pa.ipc.open_stream(content)]
         if gather:
             self.light = None not in numbers  # else the frame was larger than Spark's planner had said
             self.gathered = rows if self.light else None
@@ -171,9 +157,8 @@ def run_partition(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a partition as they came, up to `most` bytes of them, then what the task makes of all rows.
 
-    The result has no number if rows are wanted (`most` > 0) and some were left out.
-    The result is None without rows. An error in the data is a result too: one that is raised would be tried again, and
-    end as the traceback of a worker.
+    The result has no number if rows are wanted (`most` > 0) and some were left out, and is None without rows. An error
+    in the data is a result too: one that is raised would be tried again, and end as the traceback of a worker.
     """
     context = TaskContext.get()
     number = 0 if context is None else context.partitionId()
@@ -184,7 +169,10 @@ def run_partition(
             continue
         sent += batch.nbytes
         if sent <= most:
-            yield packed(False, number, written(batch))
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield packed(False, number, sink.getvalue().to_pybytes())
         total = sum_of([(number, batch)], schema, task, add, shared, total)
         if isinstance(total, Exception):
             break
@@ -221,27 +209,6 @@ def checked(result: Any) -> Any:
 def packed(is_result: bool, number: int | None, content: bytes) -> pa.RecordBatch:
     columns = [pa.array([is_result]), pa.array([number], pa.int32()), pa.array([content], pa.binary())]
     return pa.RecordBatch.from_arrays(columns, names=["is_result", "number", "content"])
-
-
-def written(batch: pa.RecordBatch) -> bytes:
-    """A batch as Arrow writes it to a stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
-    return sink.getvalue().to_pybytes()
-
-
-def read(content: Any) -> Iterator[pa.RecordBatch]:
-    """The batch that was written to these bytes."""
-    with pa.ipc.open_stream(content) as stream:
-        yield from stream
-
-
-def unpacked(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches that were kept."""
-    for rows in kept:
-        for content in rows.column("content"):
-            yield from read(content.as_buffer())
 
 
 def joined(a: Any, b: Any, add: Callable) -> Any:
@@ -311,8 +278,7 @@ def encode_table(table: pa.Table, schema: Schema) -> np.ndarray:
 def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
     """What each column is, its mean, which stands for missing numbers, and its categories.
 
-    Of a frame that is complete, and has numbers alone, nothing is read. Means are rounded to ten digits: the order
-    in which partitions are added up changes the last ones, and the fold of a row follows from the last digits of it.
+    Means are rounded to ten digits: the order of the partitions changes the last ones, and so would the folds of rows.
     """
     kinds: dict[str, str | None] = {}
     for field in frame.schema.fields:
@@ -337,7 +303,7 @@ def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
     schema = learner.finish(Schema, source=())
     if schema.unfinished:
         schema = schema.with_numbers(_learn(frame, kinds, schema, interpret=False))
-    for name, (_, remark) in learner.asked.readings.items():
+    for name, (_, remark) in learner.readings.items():
         warn(f"Column {name!r} holds {remark}: put a letter before its values if they are names.")
     if schema.identifiers:
         shown = ", ".join(map(repr, schema.identifiers[:5]))

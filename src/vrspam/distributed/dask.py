@@ -177,12 +177,10 @@ def _score_block(block, scorer: Scorer, labels: bool, dtype: np.dtype) -> np.nda
 class DaskAUCClassifier(DaskScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Dask arrays and data frames.
 
-    One task for each block of rows computes its moments, a tree of sums adds them, and one small result is sent to
-    the client, which solves the problem as `vrspam.AUCClassifier` does. The coefficients are the same up to
-    rounding, after one pass over the data. With more than 5,000 features no d×d matrix is formed: conjugate gradient
-    (accelerated proximal gradient if l1 > 0) makes one pass for each iteration, so the data should be
-    persisted in the cluster's memory. Tasks run on the active `dask.distributed` client if there is one, else
-    on Dask's own scheduler. If a worker dies, its blocks are computed again.
+    One task for each block computes its moments, a tree of sums adds them, and the client solves the problem as
+    `vrspam.AUCClassifier` does: the same coefficients up to rounding, after one pass. With more than 5,000 features
+    each iteration is a pass, so the data should be persisted. Tasks run on the active `dask.distributed` client if
+    there is one, else on Dask's own scheduler.
 
     Parameters
     ----------
@@ -235,12 +233,9 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
 class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
-    The fit makes two passes over the data (with feature maps two for each, and two more). In the first, one task for
-    each block computes the moments of its rows in each fold; a tree of sums adds them, and the client solves the grid.
-    In the second, one task for each block scores its rows at all points of the grid, and the client computes the AUCs
-    (of at most 200,000 rows of each class, see `AUCClassifierCV.fit_stream`). The fold of a row depends only on its
-    values (`vrspam.HashFolds`), so the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any
-    blocks.
+    The fit makes two passes over the data (with feature maps two for each, and two more): one for the moments of each
+    fold, one for the scores at all points of the grid. The fold of a row depends only on its values
+    (`vrspam.HashFolds`), so the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any blocks.
 
     Parameters
     ----------
@@ -252,9 +247,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     calibration : "sigmoid" or None
         Where `intercept_` puts the score 0, as in `vrspam.AUCClassifierCV`; fitted on `held_out_`.
     features : str, map of `vrspam.features`, or list of these, default="linear"
-        As in `vrspam.AUCClassifierCV`, for columns of numbers, in which NaN is a missing value. Maps
-        are learnt from the 50,000 rows with the smallest hashes, without labels; each takes two passes over the data.
-        From 15,000 rows on several maps are first compared on a part of that sample, and at most two go on.
+        As in `vrspam.AUCClassifierCV`, for columns of numbers, in which NaN is a missing value. Maps are learnt from
+        the 50,000 rows with the smallest hashes, on which several maps are compared first.
     n_jobs, random_state, verbose
         As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 
@@ -271,9 +265,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     There is no `predict_proba`: the workers score blocks by `coef_` and `intercept_` alone. `calibration_` makes
     probabilities of scores: ``calibration_(decision_function(X) - baseline_)``.
 
-    `corrected_score_` and `corrected_interval_` are left out: the choice would be made anew some hundred times, at all
-    points of the grid, by the client alone. `best_score_` is not corrected for the choice; `AUCClassifierCV.fit_stream`
-    with a `HashFolds` gives both for the same folds.
+    There is no `corrected_score_` or `corrected_interval_` either: `AUCClassifierCV.fit_stream` with a `HashFolds`
+    gives both for the same folds.
 
     Examples
     --------

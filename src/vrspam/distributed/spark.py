@@ -197,12 +197,10 @@ class SparkScores(AUCClassifierBase):
 class SparkAUCClassifier(SparkScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Spark data frames.
 
-    Each partition sends its rows to Python by Arrow (`mapInArrow`) and computes their moments, a tree of sums adds
-    them, and one small result is sent to the driver, which solves the problem as `vrspam.AUCClassifier` does. The
-    coefficients are the same up to rounding, after one pass over the data (and one, by Spark itself, for means and
-    categories where there are missing numbers or text). With more than 5,000 columns no d×d matrix is formed, and each
-    iteration is a pass over rows that are kept in Spark's cache meanwhile.
-    What Spark does for lost workers and executors holds here as well: their partitions are computed again.
+    Each partition computes the moments of its rows, a tree of sums adds them, and the driver solves the problem as
+    `vrspam.AUCClassifier` does: the same coefficients up to rounding, after one pass (and one for means and categories
+    where there are missing numbers or text). With more than 5,000 columns each iteration is a pass over rows that are
+    kept in Spark's cache meanwhile.
 
     All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are, and their mean
     stands for missing ones (null or NaN). Text is one-hot, one feature for each category (the 1,000 most frequent, with
@@ -266,13 +264,10 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
 class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
-    The fit makes two passes (and one, by Spark itself, for means and categories where there are missing numbers or
-    text). In the first, each partition sends its rows to Python by Arrow and computes their moments in each fold; a
-    tree of sums adds them, and the driver solves the grid. The rows are kept in Spark's cache for the second, in which
-    each partition scores its rows at all points of the grid, and the driver computes the AUCs (of at most 200,000 rows
-    of each class, see `AUCClassifierCV.fit_stream`). Rows of a small frame (up to 128 MB) come to the driver with the
-    moments, and are scored there. The fold of a row depends only on its values (`vrspam.HashFolds`), so the result is
-    that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any partitions.
+    The fit makes two passes (and one for means and categories where there are missing numbers or text): one for the
+    moments of each fold, one for the scores at all points of the grid. Rows are kept in Spark's cache meanwhile, those
+    of a small frame (up to 128 MB) in the driver. The fold of a row depends only on its values (`vrspam.HashFolds`), so
+    the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any partitions.
 
     Parameters
     ----------
@@ -282,9 +277,8 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
         Another loss needs the rows themselves in one place.
     cv : int or HashFolds, default=5
     features : str, map of `vrspam.features`, or list of these, default="linear"
-        As in `vrspam.AUCClassifierCV`, of the encoded columns, with missing numbers as they are. Maps
-        are learnt from the 50,000 rows with the smallest hashes, without labels; each takes two passes over the data.
-        From 15,000 rows on several maps are first compared on a part of that sample, and at most two go on.
+        As in `vrspam.AUCClassifierCV`, of the encoded columns, with missing numbers as they are. Maps are learnt from
+        the 50,000 rows with the smallest hashes, on which several maps are compared first.
     n_jobs, random_state, verbose
         As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 
@@ -300,8 +294,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
 
     Notes
     -----
-    `corrected_score_` and `corrected_interval_` are left out: the choice would be made anew some hundred times, at all
-    points of the grid, by the driver alone.
+    There is no `corrected_score_` or `corrected_interval_`: see `AUCClassifierCV.fit_stream`.
 
     Examples
     --------

@@ -14,21 +14,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from vrspam import metrics
-from vrspam._utils import array_api
+from vrspam._utils import array_api, validation
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters, links_to_documentation
+from vrspam._utils.parameters import Interval, StrOptions, check_parameters, links_to_documentation
 from vrspam._utils.progress import Progress
-from vrspam._utils.validation import (
-    Rows,
-    check_columns,
-    check_weights,
-    column_names,
-    error_in_block,
-    named_columns,
-    refuse_complex,
-    refuse_huge_columns,
-    refuse_same_names,
-)
+from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, warn
 from vrspam.model.scorer import Scorer, scorer_of_estimator
 from vrspam.model_selection.sources import add_block
@@ -64,62 +54,45 @@ def validated_rows(
 
 
 class RowBlocks:
-    """The blocks of a stream as rows, validated as `estimator` does; iterate as often as the stream itself can be.
-
-    With `progress` it shows rows per second, and the time left where `chunks` knows its number of rows (`n_rows`).
-    """
+    """The blocks of a stream as rows, validated as `estimator` does; iterate as often as the stream itself can be."""
 
     def __init__(self, estimator: AUCClassifierBase, chunks: Iterable, progress: bool = False):
         if not isinstance(chunks, Iterable):
             raise ValueError(f"chunks must be an iterable of (X, y) blocks, got {type(chunks).__name__}.")
         self.chunks, self.progress = chunks, progress
+        self.one_shot = iter(chunks) is chunks  # whether the stream can be read only once
         self._validator = clone(estimator)
         self.n_features: int | None = None
         self.sparse = False  # whether any block is
         self._said: set[Any] = set()  # columns that a warning has named
 
-    @property
-    def one_shot(self) -> bool:
-        """Whether the stream can be read only once."""
-        return iter(self.chunks) is self.chunks
-
     def __iter__(self) -> Iterator[Rows]:
         done = 0
         with Progress("fitting", getattr(self.chunks, "n_rows", None), "rows", self.progress) as bar:
             for number, chunk in enumerate(self.chunks):
-                rows = self._validated(number, chunk)
+                if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+                    raise ValueError(f"Block {number} must be a tuple (X, y) or (X, y, sample_weight).")
+                rows = validated_rows(self._validator, number, *chunk, reset=self.n_features is None, said=self._said)
                 if rows is not None:
+                    self.n_features, self.sparse = rows.X.shape[1], self.sparse or sparse.issparse(rows.X)
                     yield rows
                     done += rows.X.shape[0]
                     bar.update(done)
         if self.n_features is None:
             raise ValueError("There are no rows: chunks yielded no block with rows.")
 
-    def _validated(self, number: int, chunk) -> Rows | None:
-        if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
-            raise ValueError(f"Block {number} must be a tuple (X, y) or (X, y, sample_weight).")
-        rows = validated_rows(self._validator, number, *chunk, reset=self.n_features is None, said=self._said)
-        if rows is not None:
-            self.n_features = rows.X.shape[1]
-            self.sparse = self.sparse or sparse.issparse(rows.X)
-        return rows
-
     def moments(self, most_once: int) -> ClassMoments:
-        """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, else with variances.
-
-        A stream that can be read only once needs the matrices, up to `most_once` features.
-        """
-        once = self.one_shot
+        """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, or if it is the only pass."""
         moments: ClassMoments | None = None
         for number, rows in enumerate(self):
             if moments is None:
                 d = rows.X.shape[1]
-                if once and d > most_once:
+                if self.one_shot and d > most_once:
                     raise ValueError(
                         f"A stream that can be read only once needs two {d}×{d} matrices ({16 * d * d / 1e9:.0f} GB): "
                         "give chunks that can be gone through again (a list, vrspam.data.read_chunks)."
                     )
-                moments = ClassMoments(d, scatter=once or d <= MOMENTS_MAX_FEATURES_DENSE)
+                moments = ClassMoments(d, scatter=self.one_shot or d <= MOMENTS_MAX_FEATURES_DENSE)
             add_block(moments, rows, number)
         assert moments is not None
         return moments
@@ -187,13 +160,16 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     _loss = SQUARED
 
     def _validate_params(self) -> None:
-        check_own_parameters(self)
+        check_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
-        tags.array_api_support = self._works_on_devices and not self._loss.needs_rows
+        features = getattr(self, "features", "linear")
+        tags.input_tags.allow_nan = not (isinstance(features, str) and features == "linear")
+        on_devices = self._works_on_devices and not self._loss.needs_rows
+        tags.array_api_support = on_devices and not tags.input_tags.allow_nan
         return tags
 
     def _validate_rows(
@@ -207,13 +183,9 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         table: bool = False,
         said: set | None = None,
     ) -> Rows:
-        """Check X, y and the weights; y may hold any classes.
-
-        With `table` X is for a feature map: it may be a frame with categories, and have missing values. `said` is as
-        in `check_columns`.
-        """
-        refuse_same_names(X)
-        check_columns(X, said)
+        """Check X, y and the weights; with `table`, for a feature map, X may be a frame and have missing values."""
+        validation.refuse_same_names(X)
+        validation.check_columns(X, said)
         if array_api.device_namespace(X) is not None:
             if table:
                 raise ValueError(MAPS_ON_HOST)
@@ -230,23 +202,16 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             X, y = validate_data(self, X, y, skip_check_array=True)
             check_consistent_length(X, y)
         else:
-            with named_columns(X):
-                X, y = validate_data(
-                    self,
-                    X,
-                    y,
-                    reset=reset,
-                    accept_sparse="csr",
-                    dtype=[np.float64, np.float32],
-                    order=order,
-                    ensure_all_finite="allow-nan" if table else True,
-                    multi_output=True,  # y is checked below: here it must not be turned into numbers
-                )
-            refuse_huge_columns(X, getattr(self, "feature_names_in_", None))
+            finite: Any = "allow-nan" if table else True
+            checks: dict[str, Any] = {"accept_sparse": "csr", "order": order, "ensure_all_finite": finite}
+            checks["multi_output"] = True  # y is checked below: here it must not be turned into numbers
+            with validation.named_columns(X):
+                X, y = validate_data(self, X, y, reset=reset, dtype=[np.float64, np.float32], **checks)
+            validation.refuse_huge_columns(X, getattr(self, "feature_names_in_", None))
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, X.shape[0])
+            sample_weight = validation.check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
 
     def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
@@ -271,10 +236,10 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         validate_data(self, rows.X, reset=reset, skip_check_array=True)
         return rows
 
-    def _two_classes(self, rows: Rows) -> np.ndarray:
-        """The two labels of a complete training set, sorted; anything else is an error."""
+    def _labels(self, rows: Rows, several: bool = False) -> np.ndarray:
+        """The labels of a training set that have rows with weight, sorted: two, or more where `several` are allowed."""
         labels = array_api.labels_of(rows.y)
-        if labels.size > 2:  # what is neither binary nor of several classes was refused before
+        if labels.size > 2 and not several:  # what is neither binary nor of several classes was refused before
             on_device = array_api.device_namespace(rows.y) is not None
             kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
             raise ValueError(
@@ -282,18 +247,14 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
                 "vrspam.OneVsRestAUC, or wrap the estimator: "
                 f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
             )
-        return self._classes_with_rows(rows, labels)
-
-    @staticmethod
-    def _classes_with_rows(rows: Rows, labels: np.ndarray) -> np.ndarray:
-        """Those of the sorted labels that have rows with weight; fewer than two are an error."""
-        classes = labels if rows.weights is None else array_api.labels_of(rows.y, rows.weights)
-        if classes.size < 2:
+        if rows.weights is not None:
+            labels = array_api.labels_of(rows.y, rows.weights)
+        if labels.size < 2:
             raise ValueError(
                 f"AUC needs two classes, but y holds only one class"
-                f"{' with positive weight' if rows.weights is not None else ''}: {classes.tolist()}."
+                f"{' with positive weight' if rows.weights is not None else ''}: {labels.tolist()}."
             )
-        return classes
+        return labels
 
     def _store(
         self,
@@ -309,8 +270,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Store the solution and further attributes; attributes of an earlier fit that are not set now are removed.
 
-        The score is 0 half-way between the class `means`. Coefficients are put beside `like` where that lies on a
-        device. `hint` is another remedy, for the warning of a fit that did not converge.
+        Coefficients are put beside `like` where that lies on a device. `hint` is another remedy, for the warning of a
+        fit that did not converge.
         """
         if not np.isfinite(solution.w).all():
             raise ValueError(
@@ -358,7 +319,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -366,27 +327,39 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             With several classes of shape (n_samples, n_classes), in the order of `classes_`.
         """
         check_is_fitted(self, "coef_")
-        refuse_complex(X)
+        own: Any = self
+        if getattr(self, "features_", None) is not None:
+            return own._scores_by_map(X)
+        validation.refuse_complex(X)
         if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-            return array_api.scores(X, array_api.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
-        with named_columns(X):
-            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+            return array_api.score_lines(X, self.coef_[0, :]) + float(self.intercept_[0])
+        types = [np.float64] if is_frame(X) else [np.float64, np.float32]  # exported models score frames in double
+        with validation.named_columns(X):
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=types)
         coef, intercept = array_api.on_host(self.coef_), array_api.on_host(self.intercept_)
         return multiply(X, coef[0]) + intercept[0] if len(coef) == 1 else multiply(X, coef.T) + intercept
 
     def predict(self, X) -> np.ndarray:
         """`classes_[1]` where the score is positive, else `classes_[0]`; of several classes that of the largest score.
 
+        With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
+        calibration may be on one side of ½ for all scores; then all rows get the same label.
+
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
+        check_is_fitted(self, "coef_")
+        calibration: Any = getattr(self, "calibration_", None)
         scores = self.decision_function(X)
+        if calibration is not None and calibration.half is None:
+            above = calibration(array_api.on_host(scores)) - 0.5
+            scores = above if isinstance(scores, np.ndarray) else array_api.beside(above, scores)
         if array_api.device_namespace(scores) is not None:
             return array_api.choose(self.classes_, scores > 0)
         return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
@@ -436,5 +409,5 @@ def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2:
     smallest = varying[np.argmin(deviations[varying])]
     ratio = float(deviations[largest] / deviations[smallest])
     if ratio > 100.0:
-        names = column_names(estimator) if names is None else names
+        names = validation.column_names(estimator) if names is None else names
         warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))

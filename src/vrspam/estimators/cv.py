@@ -13,28 +13,23 @@ from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.messages import SELECTION_RULES
-from vrspam._utils.parameters import HasMethods, Interval, StrOptions, checks_parameters
+from vrspam._utils.parameters import HasMethods, Interval, StrOptions, check_own_parameters, checks_parameters
 from vrspam._utils.progress import StepProgress
+from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
-from vrspam.estimators.base import (
-    CHOSEN_PENALTY,
-    PENALTY_CONSTRAINTS,
-    AUCClassifierBase,
-    RowBlocks,
-    refuse_without_rows,
-    warn_of_raw_columns,
-)
+from vrspam.estimators import base
+from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
-from vrspam.inspection import MOST_COLUMNS, FitWithFolds, Shapes, read_later, read_score
+from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.model_selection.calibration import METHODS, calibrate
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.selection import SelectionRule, make_scoring
+from vrspam.model_selection.selection import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
@@ -52,11 +47,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
 
     and takes the AUC on the validation part, or another measure (`scoring`); the point with the best mean is fitted
-    again on all rows. F needs only the means and covariances of the classes, and those of a training part are those of
-    all rows minus those of the validation part. So X is read once for the moments of all folds and once for their
-    scores, all of `l2s` come from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a
-    d×d matrix. Other values of `loss` and `penalty` are those of `AUCClassifier`; the squared hinge is solved by
-    Newton's method on the rows, each point from the solution of its neighbour.
+    again on all rows. X is read once for the moments of all folds and once for their scores: all of `l2s` come from one
+    eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix (docs/grid.md). Other
+    values of `loss` and `penalty` are those of `AUCClassifier`; the squared hinge is solved by Newton's method on the
+    rows, each point from the solution of its neighbour.
 
     Parameters
     ----------
@@ -69,8 +63,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         What a pair costs, see `AUCClassifier`. "squared_hinge" reads the rows many times: features of a map are held if
         they take at most 256 MB, else made again, block by block, at each reading.
     penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
-        "mcp" and "scad" give zeros without shrinking large coefficients; they need l1 > 0, such as ``l1s="auto"``. The
-        curvatures h_j in them are those of each training part.
+        As in `AUCClassifier`. "mcp" and "scad" need l1 > 0, such as ``l1s="auto"``.
     gamma : float, optional
         Of "mcp" (default 3.0) and "scad" (3.7), see `AUCClassifier`.
     max_fpr : float in (0, 1], default=None
@@ -87,18 +80,16 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
         What is made of the points and feature maps that were compared. "best" takes the point with the best mean score.
         "blend" adds up the best point of each map: a map whose mean score is Δ behind the best one's has exp(-2Δ/s)
-        times its weight, with s the deviation of the best one's scores over the folds, and weights below 2 % of the
-        largest are 0, so that a clear winner stands alone. Scores are divided by the spread of their held-out values
-        first. "auto" blends where several maps of this package are compared, and takes the best point otherwise; of
-        50,000 rows and more, where a blend gains least, it is made of one map.
-        "one-standard-error" takes, of all points whose mean score is within one standard error of the best, the
-        sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
-        the simplest (the earliest in the list) that has such a point.
+        times its weight, with s the deviation of the best one's scores over the folds; weights below 2 % of the largest
+        are 0. Scores are divided by the spread of their held-out values first. "auto" blends where several maps of this
+        package are compared, and takes the best point otherwise; of 50,000 rows and more it takes one map.
+        "one-standard-error" takes, of all points whose mean score is within one standard error of the best, that of the
+        earliest map, then the sparsest (largest l1), then the one with the largest l2.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         How `predict_proba` makes probabilities of scores: by a function that is fitted on the scores of held-out rows
         at the chosen point, with their weights. "sigmoid" has two parameters and suits few rows; "isotonic" takes any
-        shape that does not decrease, and wants thousands of rows. With None there is no `predict_proba`. Rankings, and
-        so all AUCs, do not depend on it; `intercept_` does. docs/probabilities.md has the errors of both.
+        shape that does not decrease, and wants thousands of rows. With None there is no `predict_proba`. Rankings do
+        not depend on it; `intercept_` does. docs/probabilities.md has the errors of both.
     features : str, transformer, list of these, or dict, default="linear"
         "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
         transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen together.
@@ -106,10 +97,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
         "auto": all of these, eleven maps (but as "linear" on more than 5,000 columns, and without maps of more than
-        5,000 features). One of them alone is named as in `selection_`, for
-        example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
-        missing values: text that is numbers is read as numbers, dates become a position in time, a month, a weekday and
-        an hour, and columns that only name the rows have no features, each with a warning (docs/tables.md). In a list
+        5,000 features). One of them alone is named as in `selection_`, for example "kernel 1", "kernel alone 0.3" or
+        "trees 4". With a map X may be a frame with categories, dates and missing values (docs/tables.md). In a list
         write "standardized" for "linear". A dict gives each transformer the name that it has in `selection_`.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
@@ -118,13 +107,11 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     n_jobs : int, default=None
         Folds solved, and maps raced, at the same time, in threads; -1 means all cores. None means what a
         `joblib.parallel_config` says, or else, up to 1,000 features (1,300 of a map), as many as matrix products have
-        threads (one decomposition gains little from them) and fit into 320 MB; beyond, 1. Results
-        differ by rounding at most.
+        threads and fit into 320 MB; beyond, 1. Results differ by rounding at most.
     random_state : int, RandomState or None, default=None
-        With a number of folds it shuffles the rows before they are split, with the seed 0 for None: a table may be
-        sorted (a splitter such as `sklearn.model_selection.StratifiedKFold` takes rows in their order). It also draws
-        the landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and
-        seeds the draws of `corrected_score_` (with None they are the same in each fit).
+        With a number of folds it shuffles the rows before they are split, with the seed 0 for None. It also draws the
+        landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and seeds the
+        draws of `corrected_score_` (with None they are the same in each fit).
     verbose : int, default=0
         More than 0 shows which map was compared last, with its score (without maps: which fold is done), and the time
         left, on the standard error stream.
@@ -138,14 +125,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         so it is too high.
     corrected_score_ : float
         The mean AUC there, whichever measure chose, corrected for the choice among all points and maps: what to expect
-        of new rows. Rows are drawn again and again, the choice is made anew on the rows drawn, and scored on those left
-        out, by the models of the folds; nothing is fitted again. Of up to 2,000 held-out rows; rows that no fold holds
-        out play no part, and a row that several folds hold out is drawn for all of them together. NaN, with a warning,
-        if no fold holds out two rows of each class.
+        of new rows (docs/corrected_auc.md). NaN, with a warning, if no fold holds out two rows of each class.
     corrected_interval_ : tuple of two floats
-        95 % interval of the AUC that the model has on new rows, around `corrected_score_`: DeLong's error, times up to
-        1.5 for five folds, because each row also trains the models that score the others (1, if these do not depend on
-        which rows they saw), and a little more for the choice. docs/corrected_auc.md has the simulation behind both.
+        95 % interval of the AUC that the model has on new rows, around `corrected_score_`.
     l2s_, l1s_ : ndarray
         The grid.
     auc_path_ : ndarray of shape (len(l2s), len(l1s), folds)
@@ -161,26 +143,21 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     converged_path_ : ndarray of bool of the same shape
         Whether that certificate, or the stationarity of "mcp" and "scad", reached `tol`.
     coef_ : ndarray of shape (1, n_features)
-        Of the chosen point, fitted on all rows; likewise `objective_`, `gap_` and `n_iter_`, and for
-        "mcp" and "scad" `stationarity_`.
-        With a feature map these are coefficients of its features.
+        Of the chosen point, fitted on all rows; with a feature map these are coefficients of its features. Likewise
+        `objective_`, `gap_`, `n_iter_`, `history_` and `stationarity_`, see `AUCClassifier`.
     features_ : transformer or None
         The chosen map, fitted on all rows; None for the columns as they are, `StackedFeatures` of its members for a
         blend. Of a blend `l2_`, `l1_`, `best_score_`, `auc_path_` and the other paths are those of its best map,
         `objective_` is NaN, and `gap_` is the largest of its members.
     selection_ : dict of lists
         For each candidate its name, number of features, penalties, CV AUC and standard error, whether it is part of the
-        model, its weight there, the certificate of its fit on all rows, NaN where there was none, and the rows that
-        its AUC rests on (`pandas.DataFrame(model.selection_)`): of 15,000 rows and more, more than two maps first
-        race on 4,000, and the best two at most go on to all rows; of 50,000 rows and more one does, unless `selection`
-        is "blend".
-        Where another measure chooses, the column `score` has it, and `standard_error` is that of `score`.
+        model, its weight there, the certificate of its fit on all rows, NaN where there was none, and the rows that its
+        AUC rests on (`pandas.DataFrame(model.selection_)`): of 15,000 rows and more, more than two maps first race on
+        4,000. Where another measure chooses, the column `score` has it, and `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape
-        What each column adds to the score, with a band from the folds, keyed by column, in the order of the columns.
-        The curves are the best additive reading of the whole score: its least-squares projection on functions of
-        single columns over the training rows, both classes weighing the same. Scores of columns as they are, of
-        `LinearFeatures` and of `AdditiveFeatures` are sums of curves already, and keep their own. Not there after
-        `fit_stream`, nor on more than 1,000 columns as they are.
+        What each column adds to the score, with a band from the folds, keyed by column, in the order of the columns:
+        the least-squares projection of the score on functions of single columns over the training rows, both classes
+        weighing the same. Not there after `fit_stream`, nor on more than 1,000 columns as they are.
     interactions_ : dict of (str, str) to float
         Pairs of columns that interact, the strongest first (at most 10), each with its part of the variance of the
         score beyond the curves and the pairs before it.
@@ -201,26 +178,21 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         Of all rows, when `solver_` is "moments"; with a feature map always, but without scatter matrices where the
         features are more than the rows and `solver_` is "products".
     intercept_ : ndarray of shape (1,)
-        With calibration it puts the score 0 where the probability is ½, so that `predict` gives the likelier class.
-        With few positives that is rarely the positive one; docs/probabilities.md says how to choose another threshold.
-        With ``calibration=None``, and where an isotonic calibration never crosses ½, the score is 0 half-way between
-        the class means.
+        With calibration it puts the score 0 where the probability is ½, so that `predict` gives the likelier class:
+        with few positives that is rarely the positive one (docs/probabilities.md). With ``calibration=None``, and where
+        an isotonic calibration never crosses ½, the score is 0 half-way between the class means.
     calibration_ : Sigmoid, Isotonic or None
         The function from scores to probabilities (`slope` and `offset`, or nodes `scores` and `probabilities`). It
         takes scores that are 0 half-way between the class means: ``decision_function(X) - baseline_``.
     baseline_ : float
         The score half-way between the class means: what calibration has added to `intercept_`.
     out_of_fold_ : HeldOut
-        After `fit`: `positive`, `scores`, `fold`, `weights` and `places` (which rows they are) of all rows that a fold
-        holds out, in the order of the rows, each scored at the chosen point by the model of the other folds, 0 being
-        half-way between the class means of these. ``calibration_(out_of_fold_.scores)`` are their probabilities. A row
-        that several folds hold out is there for each of them, and they share its weight. Of rows on a device they come
-        to the host when they are first read.
-    history_ : dict of ndarray
-        Of the last fit, on all rows, where the solver iterates: see `AUCClassifier`.
+        After `fit`: all rows that a fold holds out, in the order of the rows, each scored at the chosen point by the
+        model of the other folds, 0 being half-way between the class means of these. Their probabilities are
+        ``calibration_(out_of_fold_.scores)``. A row that several folds hold out is there for each of them, and they
+        share its weight. Of rows on a device they come to the host when they are first read.
     held_out_ : HeldOut
-        After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
-        scored at the chosen point by the model of the other folds, as in `out_of_fold_`; `weights` say how many rows
+        After `fit_stream`: the validation rows that were kept, scored as in `out_of_fold_`; `weights` say how many rows
         each stands for. The calibration is fitted on these rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -259,6 +231,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """
 
     _works_on_devices = True
+    _reads_columns = True  # whether text in a frame is read as numbers and dates
     l1_: float
     converged_path_: np.ndarray
     corrected_score_: float
@@ -269,14 +242,14 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "l2s": [StrOptions({"auto"}), "array-like"],
         "l1s": [StrOptions({"auto"}), "array-like"],
         "loss": [StrOptions(set(LOSSES))],
-        **CHOSEN_PENALTY,
+        **base.CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
         "selection": [StrOptions(set(SELECTION_RULES))],
         "calibration": [StrOptions(set(METHODS)), None],
         "features": [StrOptions(SPELLED_NAMES), list, tuple, dict, HasMethods("fit", "transform")],
-        "tol": PENALTY_CONSTRAINTS["tol"],
+        "tol": base.PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -328,7 +301,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return self._out_of_fold_there.on_host()
 
     def _validate_params(self) -> None:
-        super()._validate_params()
+        check_own_parameters(self)
         PenaltyFamily(self.penalty, self.gamma).check(
             np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
         )
@@ -336,14 +309,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     @property
     def _loss(self) -> LossChoice:  # type: ignore[override]
         """The loss; with the squared one, `max_fpr` concerns the choice alone."""
-        return LossChoice(self.loss, self.max_fpr).where_it_applies()
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        has_map = not (isinstance(self.features, str) and self.features == "linear")
-        tags.input_tags.allow_nan = has_map
-        tags.array_api_support = tags.array_api_support and not has_map
-        return tags
+        loss = LossChoice(self.loss, self.max_fpr)
+        return loss if loss.has_part else LossChoice(self.loss)  # else max_fpr concerns the choice of a model alone
 
     @checks_parameters(skip_nested=False)
     def fit(self, X, y, sample_weight=None, groups=None) -> AUCClassifierCV:
@@ -357,84 +324,63 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in training and in the AUC on validation parts. Folds are drawn without them.
         groups : array-like of shape (n_samples,), optional
-            Handed to a splitter that keeps groups together (`sklearn.model_selection.GroupKFold`). Whole groups are
-            drawn for `corrected_score_`, and vary as such in `corrected_interval_`.
+            Rows that belong together, such as visits of one patient. A number of folds holds out whole groups; a
+            splitter is handed them (`sklearn.model_selection.GroupKFold`). `corrected_score_` and its interval are
+            those of rows of new groups.
 
         Returns
         -------
         self
         """
-        search = self._search
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
-        classes = self._two_classes(rows)
+        classes = self._labels(rows)
+        folds: FoldedRows | DeviceFolds | None = None
         if plain and groups is None and array_api.device_namespace(rows.X) is not None:
-            there = DeviceFolds.of(self.cv, rows, classes, self.random_state)
-            if there is not None:
-                return self._fit_columns(there, search)
-        splits = make_splits(self.cv, rows, classes, groups, self.random_state)
-        folds = FoldedRows(rows, splits, classes, groups)
-        return self._fit_columns(folds, search) if plain else self._fit_maps(folds, search)
+            folds = DeviceFolds.of(self.cv, rows, classes, self.random_state)
+        if folds is None:
+            splits = make_splits(self.cv, rows, classes, groups, self.random_state)
+            folds = FoldedRows(rows, splits, classes, groups)
+        return self._fit_columns(folds) if isinstance(folds, DeviceFolds) or plain else self._fit_maps(folds)
 
-    def _fit_columns(self, folds: FoldedRows | DeviceFolds, search: GridSearch) -> Self:
+    def _fit_columns(self, folds: FoldedRows | DeviceFolds) -> Self:
         """`fit` for the columns as they are."""
-        X, seed, n_folds = folds.rows.X, self._correction_seed(), folds.n_folds
+        X, search = folds.rows.X, self._search({})
         d = X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
-        few = d <= MOST_COLUMNS or 8 * d * n_folds * search.n_points <= KEPT_COEFS_BYTES
+        few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty", bool(self.verbose)) as progress:
-            progress.start(n_folds)
+            progress.start(folds.n_folds)
             keep_coefs = few or isinstance(folds, DeviceFolds)
-            selected = choose_point(folds, search, self._rule({}), seed, keep_coefs, progress.tell)
-        self._store_search(selected, self._read(selected, folds, seed, None, {}), like=X, _table_schema=None)
+            selected = choose_point(folds, search, keep_coefs, progress.tell)
+        self._store_search(selected, self._read(selected, folds, search.seed, None, {}), like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
 
-    def _fit_maps(self, folds: FoldedRows, search: GridSearch) -> Self:
+    def _fit_maps(self, folds: FoldedRows) -> Self:
         """`fit` with feature maps."""
         maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-        rows, seed = folds.rows, self._correction_seed()
-        reading = self._learn_columns(rows.X, maps)
-        if reading is not None:
-            rows = rows._replace(X=reading.read(rows.X)[0])
+        rows, search, reading, shared = folds.rows, self._search(maps), None, SharedColumns()
         if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
+            if self._reads_columns:
+                reading = TableSchema.learn_frame(rows.X)
+                rows = rows._replace(X=reading.read(rows.X)[0])
             rows = rows._replace(X=HeldColumns.of(rows.X))
-        folds, shared = folds._replace(rows=rows), SharedColumns()
+        folds = folds._replace(rows=rows)
         with StepProgress("comparing models", bool(self.verbose), self._in_words) as progress:
             alone = self.selection != "blend"  # who asks for a blend gets one
-            selected = choose_map(maps, folds, search, self._rule(maps), seed, alone, progress, shared)
+            selected = choose_map(maps, folds, search, alone, progress, shared)
         features = selected.fit.features
-        if reading is not None and not reading.is_plain and isinstance(features, FeatureMap):
+        if reading is not None and (reading.readings or reading.identifiers) and isinstance(features, FeatureMap):
             features._read_columns = reading.source
         return self._store_search(
-            selected, self._read(selected, folds, seed, reading, shared), like=rows.X, _table_schema=reading
+            selected, self._read(selected, folds, search.seed, reading, shared), like=rows.X, _table_schema=reading
         )
-
-    def _rule(self, maps: Mapping[str, Any]) -> SelectionRule:
-        """How the point, and the map, are chosen."""
-        if self.selection not in ("auto", "blend"):
-            return self.selection
-        foreign = [name for name, features in maps.items() if not isinstance(features, FeatureMap)]
-        if self.selection == "blend" and foreign:
-            raise ValueError(
-                f"A blend is stored as one map of this package, which cannot hold {foreign[0]}: use "
-                "selection='best', or maps of vrspam.features."
-            )
-        return "best" if len(maps) < 2 or foreign else "blend"
 
     @staticmethod
     def _in_words(what: str) -> str:
         """What `verbose` says of a model that was compared."""
         return what
-
-    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> TableSchema | None:
-        """How the columns of a frame are read; None for arrays, and where a transformer of the user takes them."""
-        known = is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values())
-        return TableSchema.learn_frame(X) if known else None
-
-    def _correction_seed(self) -> int:
-        """The seed of the correction: the same in each fit if random_state is None."""
-        return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
 
     @checks_parameters(skip_nested=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
@@ -443,10 +389,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         The blocks are read twice: for the moments of each fold, then for the scores of the validation rows at all
         points of the grid. Which fold a row is in follows from its content (`vrspam.HashFolds`), so `cv` must be a
         number of folds or a `HashFolds`; the result is that of `fit` with this splitter. Of long streams the AUC is
-        taken on the `validation_rows` rows of each class with the smallest hashes, a random sample: its standard
-        error is at most 0.5 / √(rows of the rarer class in a fold), and the same rows rank all points of the grid.
-        Moments and coefficients always use all rows. `held_out_` keeps the scores of the validation rows at the
-        chosen point (positive, scores, fold, weights): for intervals, and for calibration.
+        taken on a random sample of each class; moments and coefficients always use all rows.
 
         Parameters
         ----------
@@ -477,7 +420,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if not (isinstance(self.features, str) and self.features == "linear"):
             raise ValueError("fit_stream has no feature maps: use features='linear'.")
         folds = self._check_blocks(validation_rows)
-        blocks = RowBlocks(self, chunks, progress)
+        blocks = base.RowBlocks(self, chunks, progress)
         if blocks.one_shot:
             raise ValueError(
                 "Cross-validation reads the stream twice: give chunks that can be gone through again (a list, "
@@ -490,7 +433,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _check_blocks(self, validation_rows: int) -> HashFolds:
         """The folds of rows that come in blocks; parameters that need all rows at once are refused."""
-        refuse_without_rows(self, "Cross-validation of blocks")
+        base.refuse_without_rows(self, "Cross-validation of blocks")
         if validation_rows < 1:
             raise ValueError(f"validation_rows must be at least 1, got {validation_rows}.")
         make_scoring(self.scoring, self.max_fpr)  # before anything is read
@@ -498,16 +441,27 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None, correct: bool = True) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-        selected = choose_point_of_blocks(source, self._search, self._rule({}), self._correction_seed(), correct)
+        selected = choose_point_of_blocks(source, self._search({}), correct)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         return self._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
 
-    @property
-    def _search(self) -> GridSearch:
-        scoring = make_scoring(self.scoring, self.max_fpr)
-        family = PenaltyFamily(self.penalty, self.gamma)
-        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, family, scoring, self._loss)
+    def _search(self, maps: Mapping[str, Any]) -> GridSearch:
+        """The grid, how it is solved, and how the point, and the map, are chosen."""
+        rule = self.selection
+        if rule in ("auto", "blend"):
+            foreign = [name for name, features in maps.items() if not isinstance(features, FeatureMap)]
+            if rule == "blend" and foreign:
+                raise ValueError(
+                    f"A blend is stored as one map of this package, which cannot hold {foreign[0]}: use "
+                    "selection='best', or maps of vrspam.features."
+                )
+            rule = "best" if len(maps) < 2 or foreign else "blend"
+        # The seed of the correction is the same in each fit if random_state is None.
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
+        scoring, family = make_scoring(self.scoring, self.max_fpr), PenaltyFamily(self.penalty, self.gamma)
+        solving = (self.tol, self.max_iter, self.n_jobs, family, scoring, self._loss)
+        return GridSearch(self.l2s, self.l1s, *solving, rule=rule, seed=seed)
 
     def _read(
         self,
@@ -518,19 +472,19 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         shared: SharedColumns,
     ) -> Shapes | str | Callable[[], Shapes | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
-        fit, (X, _, weights), names = selected.fit, folds.rows, self._read_names(reading)
-        coefs = np.empty((0, 0)) if fit.models is None else fit.models.coefs
+        fit, (X, _, weights) = selected.fit, folds.rows
+        is_read = reading is not None and (reading.readings or reading.identifiers)
+        names = reading.names if reading is not None and is_read else column_names(self)
+        w = fit.solution.w
+        coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
         if isinstance(folds, DeviceFolds):
-            scorer = FitWithFolds(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)
-            return read_later(scorer, X, folds.positive, weights, names, seed)
+            return read_later(coefs, fit.moments, 1.0 / folds.n_folds, X, folds.positive, weights, names, seed)
         left_out = []
         for split in folds.splits:
             left_out.append(np.ones(X.shape[0], dtype=bool))
             left_out[-1][split.train] = False
-        share = 1.0 - float(np.mean([split.train.size for split in folds.splits])) / X.shape[0]
-        scorer = FitWithFolds(fit.features, fit.solution.w, coefs, share, left_out, fit.moments)
         weights = None if weights is None else array_api.on_host(weights)
-        return read_score(scorer, X, folds.positive, weights, names, seed, shared)
+        return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
         self,
@@ -576,7 +530,11 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             _centre=moments.means.mean(axis=0),
             **more,
         )
-        self._store_calibration(calibration)
+        if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
+            self._kept_parts = self.coef_, fit.features.parts(self.coef_[0])
+        half = None if calibration is None else calibration.half
+        self.calibration_, self.baseline_ = calibration, 0.0 if half is None else -half
+        self.intercept_ = self.intercept_ + self.baseline_
         self._warn_of_choice(selected)
         return self
 
@@ -589,7 +547,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 "out, or choose by the partial AUC (scoring='auto')."
             )
         if selected.fit.solution.w.any():
-            selected.comparison.chosen.choice.warn()
+            for edge in selected.comparison.chosen.choice.edges:
+                warn(edge)
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from vrspam import metrics
-from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for
-from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
-from vrspam.estimators.base import (
-    CHOSEN_PENALTY,
-    PENALTY_CONSTRAINTS,
-    AUCClassifierBase,
-    BlockProducts,
-    RowBlocks,
-    refuse_without_rows,
-    warn_of_raw_columns,
-)
+from vrspam.estimators import base
+from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
 from vrspam.moments import ClassMoments, one_vs_rest_moments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, SolverName, choose_solver
@@ -45,34 +37,29 @@ class AUCClassifier(AUCClassifierBase):
 
     and stops when the certificate `gap_`, an upper bound on F(coef_) - min F, is at most tol·F(0). With
     `loss="squared_hinge"` the pairs' terms are max(0, 1 - w·(x_i - x_j))²: a pair that is ranked right by more than
-    the margin costs nothing, so that rows far out do not pull the others. With
-    ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁: it gives zeros without shrinking large
-    coefficients, F may have several local minima, and `stationarity_` takes the place of the certificate.
+    the margin costs nothing. With ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁, F may
+    have several local minima, and `stationarity_` takes the place of the certificate.
 
     Parameters
     ----------
     l2 : float or "auto", default="auto"
-        Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative), which follows class
-        imbalance and the scale of all features together. It holds a column of small numbers back more than one of
-        large numbers, so standardise columns of different scales first (`StandardScaler`, or
-        `AUCClassifierCV(features="standardized")`): dense ones whose standard deviations differ by more than a factor
-        of 100 give a warning. 0 is allowed: with l1 = 0 the solution of least norm is
-        returned, and `gap_` is NaN because the bound needs strong convexity.
+        Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative), which follows class imbalance and
+        the scale of all features together: standardise columns of different scales first (`StandardScaler`, or
+        `AUCClassifierCV(features="standardized")`). 0 is allowed: with l1 = 0 the solution of least norm is returned,
+        and `gap_` is NaN because the bound needs strong convexity.
     l1 : float, default=0.0
         Weight of the absolute norm, or strength of MCP and SCAD; positive values give zeros in `coef_`.
     loss : {"squared", "squared_hinge"}, default="squared"
         What a pair costs. The squared loss needs only means and covariances of the classes; the squared hinge needs
-        the rows themselves, in memory, and is about as quick by Newton's method on sorted scores. docs/losses.md says
-        which one ranks better where.
+        the rows themselves, in memory. docs/losses.md says which one ranks better where.
     penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
         "mcp" (Zhang 2010) and "scad" (Fan & Li 2001) replace l1 |w_j| by P(h_j w_j)/h_j, where P is the textbook
         penalty of strength l1 and h_j the second derivative of the loss along column j: "mcp" is
-        l1 |w_j| - h_j w_j²/(2 gamma) up to |w_j| = gamma·l1/h_j, and constant beyond. They need l1 > 0, and start
-        from the elastic net's solution. docs/penalties.md says when they help.
+        l1 |w_j| - h_j w_j²/(2 gamma) up to |w_j| = gamma·l1/h_j, and constant beyond: it gives zeros without shrinking
+        large coefficients. They need l1 > 0, and start from the elastic net's solution (docs/penalties.md).
     gamma : float, optional
         How far the penalty reaches; as it grows, MCP and SCAD become l1 ‖w‖₁. By default 3.0 for "mcp", where it must
-        be more than 1, and 3.7 for "scad", where it must be more than 2. It means the same for every scale of the
-        features and every class imbalance.
+        be more than 1, and 3.7 for "scad", where it must be more than 2.
     max_fpr : float in (0, 1], default=None
         The part of the ROC curve that matters: the mean over pairs is taken over all positives and the highest-scored
         negatives, of total weight max_fpr times that of all negatives (the last one counts in part). For
@@ -94,13 +81,11 @@ class AUCClassifier(AUCClassifierBase):
     classes_ : ndarray of shape (2,)
         The labels; the larger one is ranked above.
     gap_ : float
-        Certificate: F(coef_) is at most this far above the optimum. It makes room for rounding, of float32 and of
-        float64, in the moments, in the products and in the gradient (docs/theory.md, section 3). NaN where l2 = 0, and
-        for "mcp" and "scad".
+        Certificate: F(coef_) is at most this far above the optimum, rounding included (docs/theory.md, section 3). NaN
+        where l2 = 0, and for "mcp" and "scad".
     stationarity_ : float
         For "mcp" and "scad" only: ½ Σ_j h_j (w_j - v_j)², where v_j minimises F along column j while all other
-        coefficients stay. It is in units of F and is 0 at local minima (and other stationary points); it does not say
-        how far F(coef_) is above the least F.
+        coefficients stay. It is in units of F and is 0 at local minima (and other stationary points).
     objective_ : float
         F(coef_), to a relative error of 1e-6 or better. From moments alone (`partial_fit`, `fit_stream`,
         `fit_moments`) to 2 √(gap_ · F(0)) where that is more: where subtraction has lost digits, and for nearly
@@ -122,9 +107,7 @@ class AUCClassifier(AUCClassifierBase):
 
     Notes
     -----
-    Without l1 the direction is that of class-balanced ridge regression and of a regularised Fisher
-    discriminant. When d×d fits in memory nothing beats it in speed: stochastic methods are of interest for
-    streams, for very large d, and for the study of the paper.
+    Without l1 the direction is that of class-balanced ridge regression and of a regularised Fisher discriminant.
 
     References
     ----------
@@ -151,9 +134,9 @@ class AUCClassifier(AUCClassifierBase):
     moments_: ClassMoments
     _works_on_devices = True
     _parameter_constraints: dict = {
-        **PENALTY_CONSTRAINTS,
+        **base.PENALTY_CONSTRAINTS,
         "loss": [StrOptions(set(LOSSES))],
-        **CHOSEN_PENALTY,
+        **base.CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -183,7 +166,7 @@ class AUCClassifier(AUCClassifierBase):
         self.random_state = random_state
 
     def _validate_params(self) -> None:
-        super()._validate_params()
+        check_own_parameters(self)
         PenaltyFamily(self.penalty, self.gamma).check(self.l1)
         self._loss.check()
 
@@ -207,7 +190,7 @@ class AUCClassifier(AUCClassifierBase):
         self
         """
         rows = self._validate_rows(X, y, sample_weight)
-        classes = self._two_classes(rows)
+        classes = self._labels(rows)
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
         fit = self._solver.from_rows(rows, classes, solver)
         self._store_exact(fit, rows.X)
@@ -233,7 +216,7 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
-        refuse_without_rows(self, "partial_fit")
+        base.refuse_without_rows(self, "partial_fit")
         first = not hasattr(self, "moments_")
         if first and hasattr(self, "coef_"):
             raise ValueError(
@@ -290,13 +273,13 @@ class AUCClassifier(AUCClassifierBase):
         >>> np.allclose(AUCClassifier().fit_stream(blocks).coef_, AUCClassifier().fit(X, y).coef_)
         True
         """
-        refuse_without_rows(self, "fit_stream")
-        blocks = RowBlocks(self, chunks, progress)
+        base.refuse_without_rows(self, "fit_stream")
+        blocks = base.RowBlocks(self, chunks, progress)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
         if moments.has_scatter:
             fit = self._solver.from_moments(moments)
         else:
-            fit = self._solver.from_operator(BlockProducts(blocks, moments), moments)
+            fit = self._solver.from_operator(base.BlockProducts(blocks, moments), moments)
         self._store_exact(fit)._store_columns(moments.means.shape[1])
         if not blocks.sparse:
             warn_of_raw_columns(self, moments, fit.l2)
@@ -316,7 +299,7 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
-        refuse_without_rows(self, "fit_moments")
+        base.refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, ClassMoments):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
         fit = self._solver.from_moments(moments.copy())
@@ -339,15 +322,6 @@ class AUCClassifier(AUCClassifierBase):
 
 
 MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, each class is gathered by itself
-
-
-class ClassFit(NamedTuple):
-    """What is kept of the fit of one class; its d×d matrices are not."""
-
-    solution: Solution
-    l2: float
-    intercept: float
-    is_coarse: bool  # from products in float32
 
 
 class OneVsRestAUC(AUCClassifierBase):
@@ -395,12 +369,9 @@ class OneVsRestAUC(AUCClassifierBase):
 
     Notes
     -----
-    Each scorer ranks rows for its own class. What they have in common is the unit: all are fitted to put their class
-    one margin above the rest. `predict` compares them on that scale and takes the largest score, each score being 0
-    half-way between its class and the rest, so that rare classes are predicted as readily as frequent ones. Where
-    frequent classes should be preferred, or probabilities are needed, calibrate the scores on held-out rows:
-    ``CalibratedClassifierCV(OneVsRestAUC(), ensemble=False)`` has `predict_proba` with rows that add up to 1. There is
-    no `predict_proba` without it.
+    All scorers are fitted to put their class one margin above the rest. `predict` compares them on that scale, so that
+    rare classes are predicted as readily as frequent ones. Where frequent classes should be preferred, or probabilities
+    are needed, calibrate the scores on held-out rows: ``CalibratedClassifierCV(OneVsRestAUC(), ensemble=False)``.
 
     Other losses, penalties and feature maps have no such short cut:
     ``sklearn.multiclass.OneVsRestClassifier(AUCClassifier(loss="squared_hinge"))``.
@@ -426,7 +397,7 @@ class OneVsRestAUC(AUCClassifierBase):
     1.000 1.000
     """
 
-    _parameter_constraints: dict = {**PENALTY_CONSTRAINTS, "max_iter": [Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints: dict = base.PENALTY_CONSTRAINTS | {"max_iter": [Interval(Integral, 1, None, closed="left")]}
 
     def __init__(self, l2="auto", l1=0.0, *, tol=1e-8, max_iter=1000):
         self.l2 = l2
@@ -455,16 +426,34 @@ class OneVsRestAUC(AUCClassifierBase):
         self
         """
         rows = self._validate_rows(X, y, sample_weight)
-        classes = self._classes_with_rows(rows, array_api.labels_of(rows.y))
+        classes = self._labels(rows, several=True)
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        found: list[ClassFit] = []
+        fits: list[Solution] = []
+        l2s, intercepts, coarse = [], [], 0
         for fit in self._fits(rows, classes, solver):
-            if not found and not sparse.issparse(rows.X):
+            if not fits and not sparse.issparse(rows.X):
                 warn_of_raw_columns(self, fit.moments, fit.l2)
-            half_way = fit.moments.means.sum(axis=0) / 2.0
-            intercept = -float(fit.solution.w @ half_way)
-            found.append(ClassFit(fit.solution, fit.l2, intercept, fit.moments.rounding > 0.0))
-        return self._store_all(found, classes, solver)
+            fits.append(fit.solution)  # the d×d matrices of a class are not kept
+            l2s.append(fit.l2)
+            intercepts.append(-float(fit.solution.w @ fit.moments.means.sum(axis=0)) / 2.0)
+            coarse += not fit.solution.converged and fit.moments.rounding > 0.0  # from products in float32
+        coefs = np.stack([solution.w for solution in fits])
+        if not np.isfinite(coefs).all():
+            raise ValueError(
+                "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) or give a "
+                "larger l2."
+            )
+        self.coef_, self.intercept_, self.classes_, self.solver_ = coefs, np.array(intercepts), classes, solver
+        self.l2_, self.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
+        self.gap_ = np.array([solution.gap for solution in fits])
+        self.n_iter_ = np.array([solution.n_iter for solution in fits])
+        missed = [solution for solution in fits if not solution.converged]
+        if missed:  # one warning for all classes
+            worst = max(missed, key=lambda solution: solution.gap)
+            hint = " or rows in float64" if coarse else ""
+            hint += f" (so for {len(missed)} of {len(fits)} classes)"
+            warn(NotConverged(type(self).__name__, worst.n_iter, worst.gap, hint))
+        return self
 
     def _fits(self, rows: Rows, classes: np.ndarray, solver: SolverName) -> Iterator[ExactFit]:
         """One fit after the other, so that the matrices of two classes are never held together."""
@@ -481,31 +470,6 @@ class OneVsRestAUC(AUCClassifierBase):
         for k, moments in enumerate(of_all):
             if classes.size > 2 or k == 1:
                 yield exact.from_rows(Rows(X, codes == k, weights), np.array([False, True]), solver, moments)
-
-    def _store_all(self, fits: list[ClassFit], classes: np.ndarray, solver: SolverName) -> OneVsRestAUC:
-        """Store the solutions of all classes; one warning for those that stopped early."""
-        coefs = np.stack([fit.solution.w for fit in fits])
-        if not np.isfinite(coefs).all():
-            raise ValueError(
-                "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) or give a "
-                "larger l2."
-            )
-        self.coef_, self.intercept_ = coefs, np.array([fit.intercept for fit in fits])
-        of_classes = {
-            "l2_": [fit.l2 for fit in fits],
-            "objective_": [fit.solution.value for fit in fits],
-            "gap_": [fit.solution.gap for fit in fits],
-            "n_iter_": [fit.solution.n_iter for fit in fits],
-        }
-        self.classes_, self.solver_ = classes, solver
-        self.__dict__.update({name: np.array(values) for name, values in of_classes.items()})
-        missed = [fit for fit in fits if not fit.solution.converged]
-        if missed:
-            worst = max(missed, key=lambda fit: fit.solution.gap).solution
-            hint = " or rows in float64" if any(fit.is_coarse for fit in missed) else ""
-            hint += f" (so for {len(missed)} of {len(fits)} classes)"
-            warn(NotConverged(type(self).__name__, worst.n_iter, worst.gap, hint))
-        return self
 
     def score(self, X, y, sample_weight=None) -> float:
         """Mean over the classes of the area under the ROC curve against all others.

@@ -11,22 +11,12 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from vrspam import inspection
 from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
-from vrspam.inspection import (
-    PairEffect,
-    Places,
-    Shape,
-    Shapes,
-    column_groups,
-    distinct,
-    importances,
-    keeps_columns_apart,
-    parts_of_score,
-)
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import check_frame, is_frame
@@ -56,46 +46,23 @@ class ExplainedScores:
     baseline_: float
     features_: Any
     moments_: ClassMoments
-    _read_later: Callable[[], Shapes | str]
+    _read_later: Callable[[], inspection.Shapes | str]
     _centre: np.ndarray
     _table_schema: TableSchema | None
 
     @cached_property
-    def _reading(self) -> Shapes | str:
+    def _reading(self) -> inspection.Shapes | str:
         """The reading of the score, or why there is none; where `fit` has not made it, now."""
         return self._read_later()
 
-    def decision_function(self, X) -> np.ndarray:
-        """Scores of the rows of X: higher means more likely `classes_[1]`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "coef_")
-        if self.features_ is None:
-            inherited: Any = super()
-            return inherited.decision_function(X)
+    def _scores_by_map(self, X) -> np.ndarray:
+        """Scores of rows, where the model has a feature map."""
         rows = self._mapped(X)
+        if not isinstance(self.features_, FeatureMap):
+            return rows @ self.coef_[0] + self.intercept_[0]
         coef, parts = self.__dict__.get("_kept_parts", (None, None))
-        scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
-        return scores + self.intercept_[0]
-
-    def _store_calibration(self, calibration: Calibration | None) -> None:
-        """Keep the calibration, and move the stored intercept to where the probability is ½ (if it ever is).
-
-        The parts of a score of feature maps are made once: rows are scored by them.
-        """
-        if isinstance(self.features_, FeatureMap):
-            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
-        half = None if calibration is None else calibration.half
-        self.calibration_ = calibration
-        self.baseline_ = 0.0 if half is None else -half
-        self.intercept_ = self.intercept_ + self.baseline_
+        parts = parts if coef is self.coef_ else self.features_.parts(self.coef_[0])
+        return parts.scores(rows.X)[:, 0] + self.intercept_[0]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X) -> np.ndarray:
@@ -117,29 +84,6 @@ class ExplainedScores:
         both = np.column_stack([1.0 - positive, positive])
         return both if array_api.device_namespace(scores) is None else array_api.beside(both, scores)
 
-    def predict(self, X) -> np.ndarray:
-        """`classes_[1]` where the score is positive, else `classes_[0]`.
-
-        With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
-        calibration may be on one side of ½ for all scores; then all rows get the same label.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "coef_")
-        if self.calibration_ is None or self.calibration_.half is not None:
-            inherited: Any = super()
-            return inherited.predict(X)
-        positive = self.predict_proba(X)[:, 1]
-        if array_api.device_namespace(positive) is not None:
-            return array_api.choose(self.classes_, positive > 0.5)
-        return self.classes_[(positive > 0.5).astype(np.intp)]
-
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the parts of the score follow from the rest."""
         inherited: Any = super()
@@ -156,26 +100,18 @@ class ExplainedScores:
             if (reading := getattr(self, "_table_schema", None)) is not None:
                 X = reading.read_frame(X)
         else:
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
-            )
+            floats = [np.float64, np.float32]
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=floats, ensure_all_finite="allow-nan")
         return MappedArray(X, self.features_)
 
-    def _groups(self) -> dict[str, Places]:
+    def _groups(self) -> dict[str, inspection.Places]:
         check_is_fitted(self, "coef_")
-        names = self._read_names(getattr(self, "_table_schema", None))
-        return column_groups(self.features_, names, self.coef_.shape[1])
+        reading = getattr(self, "_table_schema", None)
+        is_read = reading is not None and (reading.readings or reading.identifiers)
+        names = reading.names if reading is not None and is_read else column_names(self)
+        return inspection.column_groups(self.features_, names, self.coef_.shape[1])
 
-    def _read_names(self, reading: TableSchema | None) -> Any:
-        """The names of the columns that the map, or the solver, takes."""
-        return column_names(self) if reading is None or reading.is_plain else reading.names
-
-    def _read_curves(self, attribute: str) -> Shapes:
+    def _read_curves(self, attribute: str) -> inspection.Shapes:
         """The reading of the score, for an attribute that needs it."""
         check_is_fitted(self, "coef_")
         if isinstance(self._reading, str):
@@ -183,7 +119,7 @@ class ExplainedScores:
         return self._reading
 
     @property
-    def shape_functions_(self) -> dict[str, Shape]:
+    def shape_functions_(self) -> dict[str, inspection.Shape]:
         """What each column adds to the score, as a curve with a band from the folds, in the order of the columns."""
         return {shape.name: shape for shape in self._read_curves("shape_functions_").columns}
 
@@ -198,7 +134,7 @@ class ExplainedScores:
         return self._read_curves("interactions_share_").share
 
     @property
-    def pair_effects_(self) -> tuple[PairEffect, ...]:
+    def pair_effects_(self) -> tuple[inspection.PairEffect, ...]:
         """The pairs of `interactions_` with the mean of the interactions in bins of both columns."""
         return self._read_curves("pair_effects_").pairs
 
@@ -206,13 +142,13 @@ class ExplainedScores:
     def importances_(self) -> dict[str, float]:
         """Standard deviation of each column's part of the score over the rows, both classes weighing the same."""
         groups = self._groups()
-        if isinstance(self._reading, Shapes):
+        if isinstance(self._reading, inspection.Shapes):
             return self._reading.importances()
         if not hasattr(self, "moments_") or not self.moments_.has_scatter:
             raise AttributeError(
                 "importances_ needs the matrices of moments_, which blends and fits by products with X do not keep."
             )
-        return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
+        return inspection.importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -223,7 +159,8 @@ class ExplainedScores:
         squares; a column without features has 0.
         """
         check_is_fitted(self, "coef_")
-        if isinstance(self._reading, str) and keeps_columns_apart(self.features_):  # the rows were not in memory
+        apart = getattr(self.features_, "keeps_columns_apart", self.features_ is None)
+        if isinstance(self._reading, str) and apart:  # the rows were not in memory
             effects: Any = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
@@ -245,14 +182,12 @@ class ExplainedScores:
         -------
         dict of str to float
             The part of a column is its curve (`shape_functions_`) at the row's value; 0 is half-way between the class
-            means. The part "interactions" is what no sum of curves can say; it is there unless the score is such a sum
-            by construction (columns, `LinearFeatures`, `AdditiveFeatures`). Without curves (dates in a table for a
-            transformer of another package, say) the parts are features. With calibration the part "baseline" is the
-            score half-way between the class means (`baseline_`).
+            means. The part "interactions" is what no sum of curves can say, unless the score is such a sum. Without
+            curves the parts are features. With calibration the part "baseline" is `baseline_`.
         """
         parts = self._explain_centred(x)
         if self.baseline_ != 0.0:
-            parts[distinct([*parts, "baseline"])[-1]] = self.baseline_
+            parts[inspection.distinct([*parts, "baseline"])[-1]] = self.baseline_
         return parts
 
     def _explain_centred(self, x) -> dict[str, float]:
@@ -269,8 +204,9 @@ class ExplainedScores:
             row = X.toarray() if sparse.issparse(X) else X
         else:
             mapped = self._mapped(X)
-            if not keeps_columns_apart(self.features_) and isinstance(self._reading, Shapes):
+            apart = getattr(self.features_, "keeps_columns_apart", False)
+            if not apart and isinstance(self._reading, inspection.Shapes):
                 scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]
-        return parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)
+        return inspection.parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)

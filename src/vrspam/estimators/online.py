@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from vrspam.solvers.online import (
     OPAUC,
     SOLAM,
     SPAM,
-    OnlineMethod,
     ShuffledEpochs,
     diverged,
     kernel_rows,
@@ -28,21 +28,16 @@ from vrspam.solvers.online import (
 )
 
 
-class Known(NamedTuple):
-    """What `fit` works with: a method that knows the class statistics, and F of the data set."""
+@dataclass
+class Stream:
+    """A method and the labels it has met, sorted; a single label is class 0 until the other one is known."""
 
     method: Any
-    objective: Objective
-    moments: ClassMoments
-    l2: float
+    labels: np.ndarray
 
 
 class StreamClassifierBase(AUCClassifierBase):
-    """Base class of the online estimators.
-
-    A subclass makes its method, tells it the statistics of a data set, and lets it visit rows. Nothing here
-    depends on where a batch of a stream ends: each row joins the statistics, then takes its step.
-    """
+    """Base class of the online estimators: a subclass makes its method, and lets it visit rows."""
 
     _parameter_constraints: dict = {
         "l2": PENALTY_CONSTRAINTS["l2"],
@@ -51,7 +46,8 @@ class StreamClassifierBase(AUCClassifierBase):
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "random_state": ["random_state"],
     }
-    _stream: _Stream
+    _stream: Stream
+    _sparsify = False  # whether `fit` must restore exact zeros
     step_size: float | str
     max_iter: int
     tol: float | None
@@ -60,14 +56,14 @@ class StreamClassifierBase(AUCClassifierBase):
     def _new_method(self, n_features: int) -> Any:
         """A method that has not seen any rows."""
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
-        """A method that knows the statistics of the rows: here the class means alone."""
+    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[Any, Objective, ClassMoments, float]:
+        """A method that knows the statistics of the rows (here the class means alone), F, these statistics, and l2."""
         d, l1 = rows.X.shape[1], float(getattr(self, "l1", 0.0))
         moments = ClassMoments(d, classes=classes, scatter=False).add_checked(rows.X, rows.y)
         l2 = resolve_l2(self.l2, moments)
         method = self._new_method(d)
         method.know(moments, largest_square(rows.X))
-        return Known(method, Objective.from_rows(rows.X, rows.y == classes[1], None, moments, l2, l1), moments, l2)
+        return method, Objective.from_rows(rows.X, rows.y == classes[1], None, moments, l2, l1), moments, l2
 
     @abstractmethod
     def _advance(self, method: Any, X, order: np.ndarray, side: np.ndarray, l2: float | None, learn: bool) -> None:
@@ -76,11 +72,6 @@ class StreamClassifierBase(AUCClassifierBase):
     @abstractmethod
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
         """A step size that would not diverge on rows of that size."""
-
-    @property
-    def _sparsify(self) -> bool:
-        """Whether `fit` must restore exact zeros."""
-        return False
 
     def _check_parameters(self, method: Any) -> None:
         """Refuse parameters that contradict each other, or the stream so far."""
@@ -108,7 +99,7 @@ class StreamClassifierBase(AUCClassifierBase):
         self
         """
         rows = self._validate_rows(X, y, None, order="C")
-        classes = self._two_classes(rows)
+        classes = self._labels(rows)
         method, objective, moments, l2 = self._known(rows, classes)
         self._check_parameters(method)
         X, side = kernel_rows(rows.X), (rows.y == classes[1]).astype(np.int64)
@@ -137,7 +128,7 @@ class StreamClassifierBase(AUCClassifierBase):
             l2,
             warn_if_not_converged=self.tol is not None,
             n_steps_=method.n_steps,
-            _stream=_Stream(method, classes),
+            _stream=Stream(method, classes),
             **self._extras(method),
         )
 
@@ -145,10 +136,9 @@ class StreamClassifierBase(AUCClassifierBase):
     def partial_fit(self, X, y, classes=None):
         """Take one step for each row, in the order given, with p and the class means of the rows so far.
 
-        However a stream is cut into calls, the result has the same bits. Rows that come before both classes
-        have been seen are counted and take no step; until then there is no model. After `fit` it continues
-        from there. The order matters as in any online method: a stream that is sorted by class, or that repeats
-        a pattern, ends with a worse model than one in random order.
+        However a stream is cut into calls, the result has the same bits. Rows that come before both classes have been
+        seen are counted and take no step; until then there is no model. After `fit` it continues from there. A stream
+        that is sorted by class ends with a worse model than one in random order.
 
         Parameters
         ----------
@@ -164,8 +154,17 @@ class StreamClassifierBase(AUCClassifierBase):
         first = not hasattr(self, "_stream")
         try:
             rows = self._validate_rows(X, y, None, reset=first, order="C")
-            stream = _Stream(self._new_method(rows.X.shape[1])) if first else self._stream
-            labels = stream.labels_with(rows.y, classes)
+            stream = Stream(self._new_method(rows.X.shape[1]), np.empty(0)) if first else self._stream
+            labels = stream.labels
+            if classes is not None:
+                given = np.unique(np.asarray(classes))
+                if given.size != 2:
+                    raise ValueError(f"classes must hold exactly two different labels, got {given.tolist()}.")
+                labels = union_of_labels(labels, given)
+            labels = union_of_labels(labels, np.unique(rows.y))
+            if labels.size > 2:
+                found = labels.tolist()[:5]
+                raise ValueError(f"Only binary classification is supported, but there are labels {found}.")
             self._check_parameters(stream.method)
         except Exception:
             if first:  # nothing of a refused first batch stays behind
@@ -182,7 +181,7 @@ class StreamClassifierBase(AUCClassifierBase):
             self._store_stream(stream, rows)
         return self
 
-    def _store_stream(self, stream: _Stream, rows: Rows) -> None:
+    def _store_stream(self, stream: Stream, rows: Rows) -> None:
         method = stream.method
         l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
@@ -192,27 +191,6 @@ class StreamClassifierBase(AUCClassifierBase):
             raise diverged(self.step_size, self._safe_step(largest_square(rows.X), l2, p))
         solution = Solution(w, *self._certificate(method, l2), n_iter=1, converged=True)
         self._store(solution, stream.labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
-
-
-class _Stream:
-    """A method and the labels it has met, sorted; a single label is class 0 until the other one is known."""
-
-    def __init__(self, method: OnlineMethod, labels: np.ndarray | None = None):
-        self.method = method
-        self.labels = np.empty(0) if labels is None else labels
-
-    def labels_with(self, y: np.ndarray, classes) -> np.ndarray:
-        """The labels after a batch; an error, and no change, if they are too many."""
-        labels = self.labels
-        if classes is not None:
-            given = np.unique(np.asarray(classes))
-            if given.size != 2:
-                raise ValueError(f"classes must hold exactly two different labels, got {given.tolist()}.")
-            labels = union_of_labels(labels, given)
-        labels = union_of_labels(labels, np.unique(y))
-        if labels.size > 2:
-            raise ValueError(f"Only binary classification is supported, but there are labels {labels.tolist()[:5]}.")
-        return labels
 
 
 class SPAMClassifier(StreamClassifierBase):
@@ -235,8 +213,7 @@ class SPAMClassifier(StreamClassifierBase):
         Weight of the absolute norm; positive values give zeros in `coef_`.
     step_size : float or "auto", default="auto"
         c in η_t = c/√t. "auto" is 1 / (mean Lipschitz constant of g), in a stream that of the rows so far, and no
-        step is longer than 1 / (Lipschitz constant of its row), which keeps unscaled data in bounds. A number is used
-        as is.
+        step is longer than 1 / (Lipschitz constant of its row). A number is used as is.
     schedule : {"sqrt", "theory"}, default="sqrt"
         "theory" is the analysed step 1 / (C̃ (t+1)), C̃ = l2 / (1 + l2²/(128 M⁴))², M = max ‖x‖, times step_size if
         that is a number, and never longer than the automatic c/√t if not. It needs l2 > 0.
@@ -246,8 +223,7 @@ class SPAMClassifier(StreamClassifierBase):
     max_iter : int, default=20
         Epochs of `fit`.
     tol : float or None, default=None
-        Stop `fit` when the certificate is at most tol·F(0), and warn if it never is. None runs all epochs: the
-        certificate of a method that converges like 1/t is loose, so there is no tolerance that suits all data.
+        Stop `fit` when the certificate is at most tol·F(0), and warn if it never is. None runs all epochs.
     random_state : int, RandomState or None, default=None
         Order of the rows in `fit`.
 
@@ -337,7 +313,7 @@ class SPAMClassifier(StreamClassifierBase):
             raise ValueError('schedule="theory" divides by l2: give l2 > 0, or use schedule="sqrt".')
 
     @property
-    def _sparsify(self) -> bool:
+    def _sparsify(self) -> bool:  # type: ignore[override]
         return bool(self.average and self.l1 > 0)
 
     def _advance(self, method: SPAM, X, order, side, l2, learn) -> None:
@@ -364,8 +340,7 @@ class SOLAMClassifier(StreamClassifierBase):
     Parameters
     ----------
     l2 : float or "auto", default="auto"
-        Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative); in a stream, of the rows so
-        far.
+        Weight of the squared norm, as in `SPAMClassifier`.
     step_size : float or "auto", default="auto"
         c in η_t = c/√t. "auto" is 1 / (mean Lipschitz constant), in a stream that of the rows so far; no step is
         longer than 1 / (Lipschitz constant of its row), and a, b and ζ are measured in units of the root mean
@@ -375,32 +350,19 @@ class SOLAMClassifier(StreamClassifierBase):
         if it lies outside; `gap_` is always that of F without the ball.
     max_iter : int, default=50
         Epochs of `fit`.
-    tol : float or None, default=None
-        Stop `fit` when the certificate is at most tol·F(0), and warn if it never is. None runs all epochs.
-    random_state : int, RandomState or None, default=None
-        Order of the rows in `fit`.
+    tol, random_state
+        As in `SPAMClassifier`.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-        Puts the score 0 half-way between the class means.
-    classes_ : ndarray of shape (2,)
     a_, b_, zeta_ : float
         The other variables of the saddle point, averaged like `coef_`.
-    gap_ : float
-        After `fit` an upper bound on F(coef_) - min F; NaN after `partial_fit`, which keeps no rows.
-    objective_ : float
-        F(coef_); NaN after `partial_fit`.
-    l2_, n_iter_, n_steps_, history_, n_features_in_, feature_names_in_
+    coef_, intercept_, classes_, gap_, objective_, l2_, n_iter_, n_steps_, history_, n_features_in_, feature_names_in_
         As in `SPAMClassifier`.
 
     Notes
     -----
-    There is no `sample_weight`: each row is one draw. The saddle function depends on the origin: standardise the
-    features first, because far from it many rows pass before the method ranks better than chance. A step costs
-    O(nonzeros of the row). Once a stream has diverged (possible with a given step size, or on extreme scales), every
-    further call raises an error, and the attributes keep their last values.
+    As for `SPAMClassifier`; a step costs O(nonzeros of the row).
 
     References
     ----------
@@ -457,8 +419,7 @@ class OPAUCClassifier(StreamClassifierBase):
     Parameters
     ----------
     l2 : float or "auto", default="auto"
-        Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative); in a stream, of the rows so
-        far.
+        Weight of the squared norm, as in `SPAMClassifier`.
     step_size : float or "auto", default="auto"
         c in η_t = c/√t. "auto" is 1 / (mean Lipschitz constant), in a stream that of the rows so far, and no step is
         longer than 1 / (Lipschitz constant of its row): it cannot diverge. A number is used as is.
@@ -467,23 +428,17 @@ class OPAUCClassifier(StreamClassifierBase):
         features. From the rank of the data on, the sketch is exact. It cannot change in the middle of a stream.
     max_iter : int, default=5
         Epochs of `fit`.
-    tol : float or None, default=None
-        Stop `fit` when the certificate is at most tol·F(0), and warn if it never is. None runs all epochs.
-    random_state : int, RandomState or None, default=None
-        Order of the rows in `fit`.
+    tol, random_state
+        As in `SPAMClassifier`.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-        Puts the score 0 half-way between the class means.
-    classes_ : ndarray of shape (2,)
     gap_ : float
         Upper bound on F(coef_) - min F. After `partial_fit` without a sketch it is that of all rows so far,
         which the matrices remember; with a sketch it is NaN after `partial_fit`.
     objective_ : float
         F(coef_); NaN after `partial_fit` with a sketch.
-    l2_, n_iter_, n_steps_, history_, n_features_in_, feature_names_in_
+    coef_, intercept_, classes_, l2_, n_iter_, n_steps_, history_, n_features_in_, feature_names_in_
         As in `SPAMClassifier`.
 
     Notes
@@ -533,7 +488,7 @@ class OPAUCClassifier(StreamClassifierBase):
             raise ValueError(f"OPAUC keeps two d × d matrices: {size:,.0f} GB for d = {n_features:,}; give sketch=.")
         return OPAUC(n_features, self.sketch)
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
+    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[OPAUC, Objective, ClassMoments, float]:
         method = self._new_method(rows.X.shape[1])
         full = self.sketch is None
         moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=full).add_checked(rows.X, rows.y)
@@ -541,11 +496,11 @@ class OPAUCClassifier(StreamClassifierBase):
         is_positive = rows.y == classes[1]
         if full:
             method.know(moments)
-            return Known(method, Objective.from_moments(moments, l2), moments, l2)
+            return method, Objective.from_moments(moments, l2), moments, l2
         order = np.arange(rows.X.shape[0])
         rule = step_rule(self.step_size, l2)
         method.advance(kernel_rows(rows.X), order, is_positive.astype(np.int64), rule, learn=True, step=False)
-        return Known(method, Objective.from_rows(rows.X, is_positive, None, moments, l2), moments, l2)
+        return method, Objective.from_rows(rows.X, is_positive, None, moments, l2), moments, l2
 
     def _check_parameters(self, method: OPAUC) -> None:
         if method.sketch != self.sketch:

@@ -7,12 +7,12 @@ from numbers import Integral, Real
 from typing import Any
 
 from vrspam._utils.messages import usual_spelling
-from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters, checks_parameters
 from vrspam._utils.progress import StatusLine
 from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
-from vrspam.solvers.base import run, target_gap
+from vrspam.solvers.base import run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
@@ -50,11 +50,9 @@ class VRSPAMClassifier(AUCClassifierBase):
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
         iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
-        their norm.
-        "accelerated" adds Katyusha momentum to that. With l1 > 0, where momentum gains nothing, "accelerated"
-        runs as "centred", with shorter epochs that start from the best combination of the last anchors (unless there
-        are more columns than rows); on a sparse X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step.
-        `variant_` is the one that ran.
+        their norm. "accelerated" adds Katyusha momentum to that; with l1 > 0 it runs as "centred", with shorter epochs
+        that start from the best combination of the last anchors (unless there are more columns than rows). On a sparse
+        X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step. `variant_` is the one that ran.
     step_size : "auto", "theory" or float, default="auto"
         η. "auto" is a constant over the largest Lipschitz constant of a weighted draw, and it is guarded: an
         epoch that goes wrong is undone and repeated with a smaller step. "theory" is the paper's bound
@@ -170,7 +168,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         self.verbose = verbose
 
     def _validate_params(self) -> None:
-        super()._validate_params()
+        check_own_parameters(self)
         PenaltyFamily(self.penalty, self.gamma).check(self.l1)
 
     def __sklearn_tags__(self):
@@ -194,7 +192,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         self
         """
         data = self._validate_rows(X, y, sample_weight, order="C")
-        classes = self._two_classes(data)
+        classes = self._labels(data)
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
         l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
@@ -209,7 +207,7 @@ class VRSPAMClassifier(AUCClassifierBase):
             record_variance=self.record_variance,
             extrapolates=variant == "centred" and extrapolates(self.variant, objective.penalty, *rows.X.shape),
         )
-        with _EpochLine(variant, target_gap(objective, self.tol)) if self.verbose else nullcontext() as line:
+        with _EpochLine(variant, self.tol * objective.scale) if self.verbose else nullcontext() as line:
             solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=line)
         if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)

@@ -2,12 +2,4 @@
 from .onnx_graphs import register_skl2onnx, to_onnx
 from .plain import NotExportable, Scorer, scorer_of, to_python, to_sql
 
-__all__ = [
-    "NotExportable",
-    "Scorer",
-    "register_skl2onnx",
-    "scorer_of",
-    "to_onnx",
-    "to_python",
-    "to_sql",
-]
+__all__ = ["NotExportable", "Scorer", "register_skl2onnx", "scorer_of", "to_onnx", "to_python", "to_sql"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
+WRITTEN_BY = f"Written by vrspam {vrspam.__version__}."
 PART_WORDS = {
     YEAR: "the position in time, 1970 + days since 1970-01-01 / 365.2425",
     MONTH: "the month, 1 to 12",
@@ -115,7 +116,9 @@ def to_python(model: Any) -> str:
     >>> bool(abs(one - model.decision_function(table)[2]) < 1e-12)
     True
     """
-    scorer = additive_scorer(model, "plain Python")
+    scorer = _additive_scorer(model, "plain Python")
+    if len({column.name for column in scorer.columns}) < len(scorer.columns):
+        raise NotExportable("Two columns of the model have one name: rename one, and train again.")
     lines = [
         f'"""Scores rows: higher means more likely {_docstring(scorer.classes[1])}.',
         "",
@@ -123,7 +126,7 @@ def to_python(model: Any) -> str:
         "each column adds to it. None, NaN and an empty text are missing values; a column that is not in the dict is",
         "an error.",
         "",
-        written_by(),
+        WRITTEN_BY,
         '"""',
         "",
         "import math",
@@ -131,32 +134,18 @@ def to_python(model: Any) -> str:
         f"CONSTANT = {_number(scorer.constant)}",
     ]
     calls = []
-    for number, (column, effect) in enumerate(zip(scorer.columns, scorer.effects, strict=True), start=1):
+    for number, (column, effect) in enumerate(zip(scorer.columns, scorer.effects, strict=True)):
         one = scorer.inputs[column.source]
-        value = f"row[{one.name!r}]"
-        if one.kind == DATE:
-            value = f'_date({value}, "{column.part}")'
-        lines += _words(scorer, number - 1)
-        tables, call = _effect(effect, value, number)
-        lines += tables
+        value = f'_date(row[{one.name!r}], "{column.part}")' if one.kind == DATE else f"row[{one.name!r}]"
+        gone = "adds nothing" if effect is None or effect.missing == 0.0 else f"adds {_number(effect.missing)}"
+        if effect is not None and np.isnan(effect.missing):
+            gone = "has no score: the result is NaN"
+        table, call = _effect(effect, value, number + 1)
+        lines += ["", "", f"# {_words(scorer, number)}", f"# A missing value {gone}.", *table]
         calls.append(f"        {column.name!r}: {call},")
-    if len({column.name for column in scorer.columns}) < len(scorer.columns):
-        raise NotExportable("Two columns of the model have one name: rename one, and train again.")
-    calibration, after = _calibration(scorer)
-    lines += calibration
-    text = "\n".join([*lines, "", HEAD, "", ""])
-    text += "\n".join(
-        [
-            "def parts(row: dict) -> dict:",
-            '    """What each column adds to the score."""',
-            "    return {",
-            *calls,
-            "    }",
-            "",
-            "",
-        ]
-    )
-    text += "\n".join(after) + HELPERS
+    constants, functions = _calibration(scorer)
+    adds = ["def parts(row: dict) -> dict:", '    """What each column adds to the score."""', "    return {"]
+    text = "\n".join([*lines, *constants, "", HEAD, "", *adds, *calls, "    }", "", *functions]) + HELPERS
     return text + (DATES if any(one.kind == DATE for one in scorer.inputs) else "")
 
 
@@ -169,18 +158,13 @@ def _number(value: float) -> str:
     return "math.nan" if np.isnan(value) else repr(float(value))
 
 
-def _words(scorer: Scorer, column: int) -> list[str]:
-    """The comment above a column."""
-    taken, effect = scorer.columns[column], scorer.effects[column]
-    one = scorer.inputs[taken.source]
+def _words(scorer: Scorer, number: int) -> str:
+    """What a column holds."""
+    column = scorer.columns[number]
+    one = scorer.inputs[column.source]
     if one.kind == DATE:
-        what = f"{taken.name!r}: of the date in {one.name!r} {PART_WORDS[str(taken.part)]}."
-    else:
-        what = f"{taken.name!r}: {'text' if one.kind == TEXT else 'a number'}. {one.note}".strip()
-    gone = "adds nothing" if effect is None or effect.missing == 0.0 else f"adds {_number(effect.missing)}"
-    if effect is not None and np.isnan(effect.missing):
-        gone = "has no score: the result is NaN"
-    return ["", "", f"# {what}", f"# A missing value {gone}."]
+        return f"{column.name!r}: of the date in {one.name!r} {PART_WORDS[str(column.part)]}."
+    return f"{column.name!r}: {'text' if one.kind == TEXT else 'a number'}. {one.note}".strip()
 
 
 def _effect(effect: Effect | None, value: str, number: int) -> tuple[list[str], str]:
@@ -188,25 +172,17 @@ def _effect(effect: Effect | None, value: str, number: int) -> tuple[list[str], 
     if effect is None:
         return [], "0.0"
     missing = _number(effect.missing)
-    if not isinstance(effect, Curve):
-        name = f"CATEGORIES_{number}"
+    if isinstance(effect, Table):
+        other, name = _number(effect.other), f"CATEGORIES_{number}"
         heights = [f"    {text!r}: {_number(height)}," for text, height in effect.values.items()]
-        comment = f"# Any other text adds {_number(effect.other)}."
-        return [
-            comment,
-            f"{name} = {{",
-            *heights,
-            "}",
-        ], f"_category({value}, {name}, {_number(effect.other)}, {missing})"
+        lines = [f"# Any other text adds {other}.", f"{name} = {{", *heights, "}"]
+        return lines, f"_category({value}, {name}, {other}, {missing})"
     if effect.is_line:
-        at, height, slope = (_number(part) for part in (effect.nodes[0], effect.values[0], effect.left))
-        return [f"LINE_{number} = ({at}, {height}, {slope})  # at, height, slope"], (
-            f"_line({value}, *LINE_{number}, {missing})"
-        )
-    name = f"POINTS_{number}"
-    return [f"{name} = (  # value, what it adds", *_points(effect.nodes, effect.values), ")"], (
-        f"_curve({value}, {name}, {_number(effect.left)}, {_number(effect.right)}, {missing})"
-    )
+        line = ", ".join(_number(part) for part in (effect.nodes[0], effect.values[0], effect.left))
+        return [f"LINE_{number} = ({line})  # at, height, slope"], f"_line({value}, *LINE_{number}, {missing})"
+    slopes, name = f"{_number(effect.left)}, {_number(effect.right)}", f"POINTS_{number}"
+    lines = [f"{name} = (  # value, what it adds", *_points(effect.nodes, effect.values), ")"]
+    return lines, f"_curve({value}, {name}, {slopes}, {missing})"
 
 
 def _points(nodes: Iterable[float], values: Iterable[float]) -> list[str]:
@@ -217,40 +193,34 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
     """The constants of the calibration, and the functions `probability` and `label`."""
     calibration, (negative, positive) = scorer.calibration, scorer.classes
     constants: list[str] = []
-    functions: list[str] = []
+    body: list[str] = []
     if isinstance(calibration, Sigmoid):
-        constants = ["", "", "# Probabilities: 1 / (1 + exp(-(slope * score + offset)))."]
         offset = calibration.offset - calibration.slope * scorer.baseline
-        constants += [f"SLOPE, OFFSET = {_number(calibration.slope)}, {_number(offset)}"]
+        constants = ["", "", "# Probabilities: 1 / (1 + exp(-(slope * score + offset)))."]
+        constants.append(f"SLOPE, OFFSET = {_number(calibration.slope)}, {_number(offset)}")
         body = [
             "    power = -(SLOPE * score(row) + OFFSET)",
             "    return 1.0 / (1.0 + math.exp(power)) if power < 700.0 else 0.0",
         ]
     elif isinstance(calibration, Isotonic):
+        points = _points(calibration.scores + scorer.baseline, calibration.probabilities)
         constants = ["", "", "# Probabilities of scores: straight lines between these, constant outside."]
-        constants += [
-            "PROBABILITIES = (",
-            *_points(calibration.scores + scorer.baseline, calibration.probabilities),
-            ")",
-        ]
+        constants += ["PROBABILITIES = (", *points, ")"]
         body = ["    return _curve(score(row), PROBABILITIES, 0.0, 0.0, math.nan)"]
     elif calibration is not None:
         raise NotExportable(
             f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic."
         )
-    if calibration is not None:
+    functions: list[str] = []
+    if body:
         words = f'    """The probability that the label of a row is {_docstring(positive)}."""'
-        functions += ["", "def probability(row: dict) -> float:", words, *body, ""]
+        functions = ["", "def probability(row: dict) -> float:", words, *body, ""]
     test = "probability(row) > 0.5" if scorer.threshold is None else f"score(row) > {_number(scorer.threshold)}"
     functions += ["", "def label(row: dict):", '    """The likelier label of a row."""']
-    functions += [f"    return {positive!r} if {test} else {negative!r}", ""]
-    return constants, functions
+    return constants, [*functions, f"    return {positive!r} if {test} else {negative!r}", ""]
 
 
-# What SQL shares.
-
-
-def additive_scorer(model: Any, language: str) -> Scorer:
+def _additive_scorer(model: Any, language: str) -> Scorer:
     """What is exported of a model whose score is a sum over columns; others are refused with the reason."""
     scorer = scorer_of(model)
     if scorer.kernels or scorer.trees:
@@ -265,11 +235,6 @@ def additive_scorer(model: Any, language: str) -> Scorer:
     return scorer
 
 
-def written_by() -> str:
-    """Who wrote the file."""
-    return f"Written by vrspam {vrspam.__version__}."
-
-
 def to_sql(model: Any) -> str:
     """Return the score of a linear or additive model as one expression of standard SQL.
 
@@ -281,9 +246,9 @@ def to_sql(model: Any) -> str:
     Returns
     -------
     str
-        The expression, with comments: ``SELECT id, (<expression>) AS score FROM patients``. NULL is a missing value.
-        Scores equal those of the model to 1e-12 of their spread. Dates have no standard arithmetic in SQL: their parts
-        are columns that the query must give, and comments say what each of them is.
+        The expression, with comments: ``SELECT id, (<expression>) AS score FROM patients``. NULL and NaN are missing
+        values. Scores equal those of the model to 1e-12 of their spread. Dates have no standard arithmetic in SQL:
+        their parts are columns that the query must give, and comments say what each of them is.
 
     Raises
     ------
@@ -304,31 +269,21 @@ def to_sql(model: Any) -> str:
     >>> bool(abs(scores - model.decision_function(table)).max() < 1e-12)
     True
     """
-    scorer = additive_scorer(model, "SQL")
+    scorer = _additive_scorer(model, "SQL")
     comments = [
-        f"The score of a row: higher means more likely {scorer.classes[1]!r}. {written_by()}",
-        "NULL is a missing value, and so is an empty text. Texts are compared letter by letter.",
+        f"The score of a row: higher means more likely {scorer.classes[1]!r}. {WRITTEN_BY}",
+        "NULL is a missing value, and so are NaN, infinity and an empty text. Texts are compared letter by letter.",
         *_after(scorer),
     ]
-    lines = [f"-- {comment}" for comment in comments]
-    terms = [[_sql_number(scorer.constant)]]
-    for number, effect in enumerate(scorer.effects):
-        words, name = _sql_words(scorer, number)
-        terms.append([f"-- {words}", *_sql_effect(effect, name)])
-    # 100 terms are added without parentheses: engines limit how deep an expression may be
-    groups = [terms[start : start + 100] for start in range(0, len(terms), 100)]
-    if len(groups) == 1:
-        return "\n".join([*lines, *_added(terms)]) + "\n"
-    inner = [["(", *_added(group), ")"] for group in groups]
-    return "\n".join([*lines, *_added(inner)]) + "\n"
-
-
-def _added(terms: Sequence[Sequence[str]]) -> list[str]:
-    """Terms of several lines, with a plus sign between."""
-    found = list(terms[0])
-    for term in terms[1:]:
-        found += ["+", *term]
-    return found
+    terms = [_sql_number(scorer.constant)]
+    for number, (column, effect) in enumerate(zip(scorer.columns, scorer.effects, strict=True)):
+        one = scorer.inputs[column.source]
+        name = _quoted(column.name if one.kind == DATE else one.name, '"')
+        terms.append(f"-- {_words(scorer, number)}\n{_sql_effect(effect, name)}")
+    if len(terms) > 100:  # so many are added without parentheses: engines limit how deep an expression may be
+        groups = [terms[start : start + 100] for start in range(0, len(terms), 100)]
+        terms = ["(\n" + "\n+\n".join(group) + "\n)" for group in groups]
+    return "\n".join([*(f"-- {comment}" for comment in comments), "\n+\n".join(terms), ""])
 
 
 def _sql_number(value: float) -> str:
@@ -355,54 +310,44 @@ def _quoted(text: str, sign: str) -> str:
     return f"{sign}{text.replace(sign, 2 * sign)}{sign}"
 
 
-def _sql_words(scorer: Scorer, number: int) -> tuple[str, str]:
-    """What is said of a column, and what it is called in the expression."""
-    column = scorer.columns[number]
-    one = scorer.inputs[column.source]
-    if one.kind == DATE:
-        words = f"{column.name!r}: of the date {one.name!r} {PART_WORDS[str(column.part)]}"
-        return words, _quoted(column.name, '"')
-    said = f"{one.name!r}: {'text' if one.kind == TEXT else 'a number'}. {one.note}"
-    return said.strip(), _quoted(one.name, '"')
-
-
-def _sql_effect(effect: Effect | None, name: str) -> list[str]:
+def _sql_effect(effect: Effect | None, name: str) -> str:
     """What a column adds."""
     if effect is None:
-        return ["0E0"]
-    if isinstance(effect, Table):
-        return _table(effect, name)
-    if effect.is_line:
-        line = f"{_sql_number(effect.values[0])} + {_line(effect.left, name, effect.nodes[0])}"
-        if not effect.values[0]:
-            line = _line(effect.left, name, effect.nodes[0])
+        return "0E0"
+    if isinstance(effect, Curve):
+        if set(effect.nodes.tolist()) <= {0.0, 1.0}:  # the column may be one of BOOLEAN, which has no arithmetic
+            name = f"CAST({name} AS DOUBLE PRECISION)"
+        gone = f"COALESCE({name} - {name}, 1E0) <> 0E0"  # NULL, and NaN and infinity where they are something else
+    if isinstance(effect, Curve) and effect.is_line:
+        line = _sql_line(effect.values[0], effect.left, name, effect.nodes[0])
         if np.isnan(effect.missing):  # NULL stays NULL
-            return [f"({line})"]
-        return [f"CASE WHEN {name} IS NULL THEN {_sql_number(effect.missing)} ELSE {line} END"]
-    return _curve(effect, name)
+            return f"({line})"
+        return f"CASE WHEN {gone} THEN {_sql_number(effect.missing)} ELSE {line} END"
+    if isinstance(effect, Table):
+        booleans = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}  # as engines show them
+        booleans = booleans if set(effect.values) <= set(booleans) else {}
+        if booleans or any(text.replace(".", "").isdigit() for text in effect.values):  # the column may hold no text
+            name = f"CAST({name} AS VARCHAR)"
+        gone = f"{name} IS NULL" + (f" OR {name} = ''" if "" not in effect.values else "")
+        cases = []
+        for text, height in effect.values.items():
+            texts = [_quoted(one, "'") for one in booleans.get(text, (text,))]
+            condition = f"{name} = {texts[0]}" if len(texts) == 1 else f"{name} IN ({', '.join(texts)})"
+            cases.append((condition, _sql_number(height)))
+        last = _sql_number(effect.other)
+    else:  # straight lines, from left to right
+        lines = zip(*(part.tolist() for part in effect.segments), strict=True)
+        *heights, last = [_sql_line(at, slope, name, base) if slope else _sql_number(at) for base, at, slope in lines]
+        cases = [(f"{name} < {_sql_number(upper)}", at) for upper, at in zip(effect.nodes, heights, strict=True)]
+    found = [f"CASE WHEN {gone} THEN {_sql_number(effect.missing)}"]
+    found += [f"  WHEN {condition} THEN {height}" for condition, height in cases]
+    return "\n".join([*found, f"  ELSE {last}", "END"])
 
 
-def _line(slope: float, name: str, base: float) -> str:
-    shifted = f"({name} - {_sql_number(base)})" if base else name
-    return f"{_sql_number(slope)} * {shifted}"
-
-
-def _curve(curve: Curve, name: str) -> list[str]:
-    """Straight lines, from left to right."""
-    found = [f"CASE WHEN {name} IS NULL THEN {_sql_number(curve.missing)}"]
-    nodes = [None, *curve.nodes.tolist()]
-    for upper, base, value, slope in zip([*nodes[1:], None], *curve.segments, strict=True):
-        height = _sql_number(value) if slope == 0.0 else f"{_sql_number(value)} + {_line(slope, name, base)}"
-        found.append(f"  ELSE {height}" if upper is None else f"  WHEN {name} < {_sql_number(upper)} THEN {height}")
-    return [*found, "END"]
-
-
-def _table(table: Table, name: str) -> list[str]:
-    gone = f"{name} IS NULL" if "" in table.values else f"{name} IS NULL OR {name} = ''"
-    found = [f"CASE WHEN {gone} THEN {_sql_number(table.missing)}"]
-    for text, height in table.values.items():
-        found.append(f"  WHEN {name} = {_quoted(text, chr(39))} THEN {_sql_number(height)}")
-    return [*found, f"  ELSE {_sql_number(table.other)}", "END"]
+def _sql_line(value: float, slope: float, name: str, base: float) -> str:
+    """value + slope · (column - base), without values and bases that are 0."""
+    line = f"{_sql_number(slope)} * " + (f"({name} - {_sql_number(base)})" if base else name)
+    return f"{_sql_number(value)} + {line}" if value else line
 
 
 def _after(scorer: Scorer) -> list[str]:

@@ -13,7 +13,7 @@ from scipy.interpolate import BSpline
 
 from vrspam._utils.parameters import Interval
 from vrspam.features.base import FeatureMap
-from vrspam.features.encoders import Curves, Distribution, Indicators
+from vrspam.features.encoders import Curves, Distribution
 
 
 class LinearFeatures(FeatureMap):
@@ -58,6 +58,8 @@ class LinearFeatures(FeatureMap):
            [ 0.,  1.,  1.,  0.]])
     """
 
+    _encoded_by = ()
+
     def __init__(self, *, max_categories=1000, max_rows=50_000, random_state=None):
         self.max_categories = max_categories
         self.max_rows = max_rows
@@ -67,9 +69,6 @@ class LinearFeatures(FeatureMap):
     def kind(self) -> str:
         """What the map is called among the facts about a model."""
         return "standardized"
-
-    def _encoding(self) -> tuple:
-        return ("lines",)
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
@@ -171,6 +170,8 @@ class AdditiveFeatures(FeatureMap):
         "clip": [Interval(Real, 0, None, closed="neither")],
         "max_features": [Interval(Integral, 1, None, closed="left")],
     }
+    _encoded_by = ("n_knots", "decay", "clip", "max_features")
+    _category_scale = None
 
     def __init__(
         self,
@@ -191,16 +192,6 @@ class AdditiveFeatures(FeatureMap):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def _indicators(self, seen: Indicators) -> Indicators:
-        return seen
-
-    def _most_functions(self) -> int:
-        """Smooth functions of each column, beside the column itself."""
-        return self.max_features // max(self._n_curved, 1) - 1
-
-    def _encoding(self) -> tuple:
-        return ("smooth", self.n_knots, self.decay, self.clip, self._most_functions())
-
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
@@ -209,7 +200,7 @@ class AdditiveFeatures(FeatureMap):
         # If there are few values, all of them are nodes, and no others.
         nodes = np.union1d(seen.values, inside) if seen.values.size > 20 else seen.values
         curves, labels = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)], [""]
-        most_functions = self._most_functions()
+        most_functions = self.max_features // max(self._n_curved, 1) - 1  # beside the column itself
         if seen.values.size > 2 and most_functions > 0:
             smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most_functions]
             smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay

@@ -4,44 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from itertools import accumulate, pairwise
 from numbers import Integral
-from operator import add
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vrspam._utils.parameters import Interval, check_own_parameters, checks_parameters, links_to_documentation
+from vrspam._utils.parameters import Interval, check_parameters, checks_parameters, links_to_documentation
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features.encoders import (
-    ColumnPoints,
+    ColumnSummary,
     Curves,
     Distribution,
     Encoder,
     Indicators,
     SeenColumns,
     SharedColumns,
-    add_indicated,
-    column_points,
+    are_alike,
     encoder_from_dict,
-    see_columns,
+    see_categories,
+    see_numbers,
 )
-from vrspam.features.parts import Block, ColumnBlock, Parts, can_pack, encode, read_columns, write_packed
+from vrspam.features.parts import (
+    Block,
+    ColumnBlock,
+    Curve,
+    Effect,
+    KernelPart,
+    Parts,
+    Table,
+    TreePart,
+    encode,
+    part_widths,
+    read_columns,
+)
 from vrspam.moments import CodedRows, Indicated, LastProduct
 from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
 Places = slice | np.ndarray  # of features
-
-
-def _is_coded(encoder: Encoder) -> bool:
-    """Whether the indicators of a column are not written out to be multiplied."""
-    return isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES
 
 
 @links_to_documentation
@@ -61,6 +67,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     random_state: Any
     _n_rows: int  # of fit, those of weight 0 left out
     _read_columns: tuple[Any, ...] | None = None  # of the frame that an estimator made this map's columns of
+    # parameters that the encoders depend on, so that equal maps of the same rows share them; None where they do not
+    _encoded_by: tuple[str, ...] | None = None
+    _category_scale: float | None = 1.0  # of all indicators of categories; None gives each variance 1
     _parameter_constraints: dict = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_rows": [Interval(Integral, 100, None, closed="left")],
@@ -68,7 +77,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     }
 
     def _validate_params(self) -> None:
-        check_own_parameters(self)
+        check_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -77,25 +86,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # What a map defines.
-
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         """Return the functions of a numeric column with this distribution."""
         raise NotImplementedError
 
-    def _indicators(self, seen: Indicators) -> Indicators:
-        """Return the indicators of these categories; they come with the scale that gives each variance 1."""
-        return replace(seen, scale=())
-
-    def _encoding(self) -> tuple | None:
-        """What the encoders depend on beside the columns; None where maps do not share them."""
-        return None
-
     def blocks(self) -> list[Block]:
         """What the features of the fitted map are, in their order: functions of single columns, kernels, trees."""
         return [ColumnBlock(self.encoders_)]
-
-    # What all maps share.
 
     def _unfinished(self, n_rows: int) -> tuple[FeatureMap, LastProduct] | None:
         """A map of cheaper features, and the last product that makes the features of this map of them, if it pays."""
@@ -112,55 +109,52 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     @property
     def members(self) -> Sequence[FeatureMap]:
-        """The maps that it is made of: itself, or those of a stack."""
-        return [self]
+        """The fitted maps that it is made of: itself, or those of a stack."""
+        return getattr(self, "maps_", [self])
 
     def parts(self, coef: np.ndarray) -> Parts:
         """The parts of the score that has these coefficients of the features, or of several scores (features × m)."""
-        parts, start = [], 0
+        effects: list[Effect | None] = [None] * self.n_features_in_
+        kernels, trees, start = [], [], 0
         for block in self.blocks():
-            parts.append(block.parts(coef[start : start + block.width]))
-            start += block.width
-        return reduce(add, parts)
+            for j, width in enumerate(part_widths(block)):
+                own = coef[start : start + width]
+                start += width
+                if isinstance(block, KernelPart):
+                    kernels.append(replace(block, coef=block.coef @ own))
+                elif isinstance(block, TreePart):
+                    trees.append(replace(block, coef=block.coef @ own))
+                else:
+                    own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
+                    new: Any = Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own)
+                    effects[j] = new if effects[j] is None else effects[j] + new
+        return Parts(tuple(effects), tuple(kernels), tuple(trees))
 
     @property
     def keeps_columns_apart(self) -> bool:
-        """Whether each feature is a function of one column, so that a score is a sum of curves."""
-        return all(isinstance(block, ColumnBlock) for block in self.blocks())
-
-    def column_points(self) -> list[ColumnPoints]:
-        """Where the functions of each column are shown, of a map that keeps columns apart."""
-        return [column_points([encoder]) for encoder in self.encoders_]
+        """Whether each feature is a function of one column, and the maps of a stack tell the same values apart."""
+        maps = self.members
+        apart = all(isinstance(block, ColumnBlock) for block in self.blocks())
+        return apart and (len(maps) == 1 or all(map(are_alike, zip(*(part.encoders_ for part in maps), strict=True))))
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
         """Where the features of each column are (empty if none are alone), and where those of several columns are."""
         first, n = self.blocks()[0], self.n_features_out_
         if not isinstance(first, ColumnBlock):
             return [], slice(0, n)
-        stops = list(accumulate((encoder.width for encoder in first.encoders), initial=0))
-        places: list[Places] = [slice(*ends) for ends in pairwise(stops)]
-        return places, None if first.width == n else slice(first.width, n)
+        stops = list(accumulate(part_widths(first), initial=0))
+        return [slice(*ends) for ends in pairwise(stops)], None if stops[-1] == n else slice(stops[-1], n)
 
     def part_means(self, coef: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Means of what each column adds to a score, and at last of what several add together, where they do.
-
-        `means` are those of the features, one line for each of several kinds of rows; the result has as many.
-        """
+        """Means of what each column, and at last several together, add to a score; from `means` of the features."""
         alone, together, start = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1)), 0
         parts = self.parts(coef)
         for block in self.blocks():
-            widths = [encoder.width for encoder in block.encoders] if isinstance(block, ColumnBlock) else [block.width]
-            for j, width in enumerate(widths):
+            for j, width in enumerate(part_widths(block)):
                 of_part = means[:, start : start + width] @ coef[start : start + width]
                 (alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0])[:] += of_part
                 start += width
         return np.hstack([alone] * parts.has_effects + [together] * (not parts.keeps_columns_apart))
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the features are columns times a number, and a 0 or 1 for each category; none for missing values."""
-        alone = len(self.members) == 1 and self.keeps_columns_apart
-        return alone and all(encoder.is_linear for encoder in self.encoders_)
 
     @property
     def numeric_columns(self) -> list[bool]:
@@ -202,10 +196,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     @checks_parameters(skip_nested=True)
     def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
-        """Do what `fit` does, without a word about columns that are rounded or grouped.
-
-        `shared` is handed to all maps that learn from the same X and weights, so that columns are sorted once.
-        """
+        """Do what `fit` does without a warning; maps that learn from the same X and weights have one `shared`."""
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
         weights = None
@@ -220,7 +211,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         settings = (self.max_categories, None if some is None else some.tobytes())
         shared = {} if shared is None else shared
         if settings not in shared:
-            shared[settings] = SeenColumns(see_columns(X, weights, some, self.max_categories), {})
+            columns, found = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X), list[ColumnSummary]()
+            for j, numeric in enumerate(frames.numeric_flags(X)):
+                if numeric:
+                    found.append(see_numbers(columns, j, weights, some))
+                else:
+                    found.append(see_categories(columns, j, weights, self.max_categories))
+            shared[settings] = SeenColumns(found, {})
         seen = shared[settings]
         if some is not None:
             X, weights = frames.rows_of(X, some), None if weights is None else weights[some]
@@ -231,22 +228,27 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self._n_curved = 0  # numeric columns of more than two values
         for column in seen.columns:
             self._n_curved += not isinstance(column, Indicators) and column[0].values.size > 2
-        encoding = self._encoding()
-        made = None if encoding is None else seen.encoders.get(encoding)
-        if made is None:
-            made = []
-            for column in seen.columns:
-                made.append(self._indicators(column) if isinstance(column, Indicators) else self._curves(*column))
-            if encoding is not None:
-                seen.encoders[encoding] = made
-        self.encoders_ = list(made)
+        encoding = (type(self), *(getattr(self, name) for name in self._encoded_by or ()))
+        if self._encoded_by is not None and encoding in seen.encoders:
+            self.encoders_ = list(seen.encoders[encoding])
+            return
+        self.encoders_ = []
+        for column in seen.columns:
+            if not isinstance(column, Indicators):
+                self.encoders_.append(self._curves(*column))
+            elif self._category_scale is None:
+                self.encoders_.append(column)
+            else:
+                scale = () if self._category_scale == 1.0 else (self._category_scale,) * column.width
+                self.encoders_.append(replace(column, scale=scale))
+        seen.encoders[encoding] = list(self.encoders_)
 
     @property
     def grouped_categories_(self) -> list[CategoriesGrouped]:
         """Columns of more than `max_categories` categories: their names, and how many were kept and grouped."""
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         found = []
-        for name, encoder in zip(names, self.encoders_, strict=True):
+        for name, encoder in zip(names, self.members[0].encoders_, strict=True):
             if isinstance(encoder, Indicators) and encoder.grouped:
                 found.append(CategoriesGrouped(str(name), len(encoder.categories) - 1, encoder.grouped))
         return found
@@ -291,9 +293,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         X = self._check(X, reset=False)
         columns = coefs.reshape(len(coefs), -1)
         if columns.shape[1] <= few_coefs:
-            found = self.parts(columns).scores(X, columns.shape[1])
+            found = self.parts(columns).scores(X, columns.shape[1], single=True)
         else:
-            if self._reads_columns_again() and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
+            if len(self.blocks()) > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):  # read again
                 X = frames.HeldColumns.of(X, self.numeric_columns)
             found = self._many_products(X, columns)
         return found.reshape(X.shape[0], *coefs.shape[1:])
@@ -304,12 +306,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return np.concatenate([self._block_products(frames.rows_of(X, rows), coefs) for rows in blocks])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        columns, dtype = read_columns(self.encoders_, X)
-        rows = self._coded(columns, dtype)
-        coefs = coefs.astype(dtype, copy=False)
+        rows = self._coded_rows(X)
+        coefs = coefs.astype(rows.dtype, copy=False)
         out = rows.dense @ (coefs[rows.places] if rows.indicated else coefs)
         for where, codes, values in rows.indicated:
-            add_indicated(codes, values.astype(dtype)[:, np.newaxis] * coefs[where], out)
+            lines = values.astype(rows.dtype)[:, np.newaxis] * coefs[where]
+            known = slice(None) if codes.min(initial=0) >= 0 else np.flatnonzero(codes >= 0)
+            out[known] += lines[codes[known]]
         return out
 
     def _check(self, X, *, reset: bool):
@@ -323,26 +326,18 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         if frames.is_frame(X):
             frames.check_frame(X)
             if not reset and self._read_columns is not None:
-                self._refuse_unread(X)
+                given, taken = list(frames.columns_of(X).names), list(self.feature_names_in_)
+                if given != taken and set(given) & set(self._read_columns) - set(taken):
+                    raise ValueError(
+                        "This map takes the columns that its estimator made of the frame (dates in parts, text as "
+                        f"numbers, no identifiers: {', '.join(map(str, taken))}), not the frame itself: give the "
+                        "frame to the estimator's decision_function, predict_proba or explain_one."
+                    )
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         return validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
-
-    def _reads_columns_again(self) -> bool:
-        """Whether the columns of the same rows are read more than once to compute features."""
-        return False
-
-    def _refuse_unread(self, X) -> None:
-        """Refuse the frame that was given to an estimator, which read it before this map saw it."""
-        given, taken = list(frames.columns_of(X).names), list(self.feature_names_in_)
-        if given != taken and set(given) & set(self._read_columns or ()) - set(taken):
-            raise ValueError(
-                "This map takes the columns that its estimator made of the frame (dates in parts, text as numbers, no "
-                f"identifiers: {', '.join(map(str, taken))}), not the frame itself: give the frame to the estimator's "
-                "decision_function, predict_proba or explain_one."
-            )
 
     @property
     def column_slices_(self) -> list[slice]:
@@ -353,32 +348,29 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     @property
     def n_features_out_(self) -> int:
         """Number of features."""
-        return sum(encoder.width for encoder in self.encoders_)
+        return sum(width for block in self.blocks() for width in part_widths(block))
 
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
         if frames.is_frame(X):
-            return read_columns(self.encoders_, frames.rows_of(X, slice(0, 1)))[1]
+            return read_columns(self.members[0].encoders_, frames.rows_of(X, slice(0, 1)))[1]
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
-    def _encode(self, X) -> np.ndarray:
-        """Return the features of all columns for the rows of X, which is already checked and small."""
-        return encode(self.encoders_, X)
-
     def _coded_slices(self) -> list[slice]:
-        """Features that are the indicators of a column of many categories."""
-        places = zip(self.column_slices_, self.encoders_, strict=True)
-        return [where for where, encoder in places if _is_coded(encoder)]
+        """Features that are the indicators of a column of many categories; none of a stack, whose maps are apart."""
+        first = self.blocks()[0]
+        if len(self.members) > 1 or not isinstance(first, ColumnBlock):
+            return []
+        many = [isinstance(one, Indicators) and one.width >= MANY_CATEGORIES for one in first.encoders]
+        ends = pairwise(accumulate(part_widths(first), initial=0))
+        return [slice(*where) for where, is_coded in zip(ends, many, strict=True) if is_coded]
 
     def _coded_rows(self, X) -> CodedRows:
-        """The features of the rows of X, few rows, without writing out the indicators of many categories."""
-        return self._coded(*read_columns(self.encoders_, self._check(X, reset=False)))
-
-    def _coded(self, columns: list[np.ndarray], dtype: np.dtype) -> CodedRows:
-        """The features of these columns; indicators are rounded to the type of the others."""
+        """The features of checked rows; indicators of many categories, rounded to their type, are not written out."""
+        columns, dtype = read_columns(self.encoders_, X)
         indicated, written = [], []
         for where, encoder, values in zip(self.column_slices_, self.encoders_, columns, strict=True):
-            if isinstance(encoder, Indicators) and _is_coded(encoder):
+            if isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES:
                 scale = np.array(encoder.scale or (1.0,) * encoder.width).astype(dtype)
                 indicated.append(Indicated(where, values, scale.astype(np.float64)))
             else:
@@ -392,12 +384,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _write_block(self, X, out: np.ndarray) -> None:
         """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""
-        if can_pack(self.encoders_, X):
-            write_packed(self.encoders_, X, out)
-        else:
-            columns = read_columns(self.encoders_, X)[0]
-            for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
-                encoder.write(values, out[:, where])
+        encode(self.encoders_, X, out)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is.

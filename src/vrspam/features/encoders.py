@@ -1,17 +1,16 @@
 """How one column is encoded: its distribution, piecewise linear functions of a number, or indicators of categories.
 
-And what maps keep of the columns they are fitted on (`see_columns`), from which they make these encoders.
+And what maps keep of a column they are fitted on (`see_numbers`, `see_categories`), to make these encoders of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.tables import frames
@@ -34,9 +33,6 @@ class Distribution(NamedTuple):
 def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distribution:
     """Summarise the numbers of a column (no NaN), with positive weights of its rows if they are given.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> seen = distribution(np.array([3.0, 1.0, 3.0, 7.0]))
     >>> seen.values.tolist(), seen.ranks.tolist(), seen.shares.tolist()
     ([1.0, 3.0, 7.0], [0.125, 0.5, 0.875], [0.25, 0.5, 0.25])
@@ -48,7 +44,12 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
     else:
         order = np.argsort(column)
         ordered, mass = column[order].astype(np.float64), weights[order] / weights.sum()
-    mean, deviation = _mean_and_deviation(ordered, mass)
+    # A power of two keeps squares of very large and very small numbers within range and changes no digit.
+    exponent = int(np.frexp(max(abs(ordered[0]), abs(ordered[-1])))[1])
+    exponent = exponent if abs(exponent) >= 400 else 0  # squares of numbers below 2^400 are far from overflow
+    scaled = np.ldexp(ordered, -exponent) if exponent else ordered
+    mean = mass @ scaled
+    deviation = float(np.ldexp(np.sqrt(mass @ (scaled - mean) ** 2), exponent))
     first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.0]))
     values, shares = ordered[first], np.add.reduceat(mass, first)
     upto = np.cumsum(shares)
@@ -61,20 +62,7 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
         # half of the rows between two values goes to each
         shares[:-1] += between / 2.0
         shares[1:] += between / 2.0
-    return Distribution(values, ranks, shares, mean, deviation if values.size > 1 else 0.0)
-
-
-def _mean_and_deviation(ordered: np.ndarray, mass: np.ndarray) -> tuple[float, float]:
-    # A power of two keeps squares of very large and very small numbers within range and changes no digit.
-    safe_exponent = 400  # squares of numbers below 2^400 are far from overflow
-    largest = max(abs(ordered[0]), abs(ordered[-1]))
-    exponent = int(np.frexp(largest)[1])
-    if abs(exponent) < safe_exponent:
-        exponent = 0
-    scaled = np.ldexp(ordered, -exponent) if exponent else ordered
-    mean = mass @ scaled
-    deviation = np.sqrt(mass @ (scaled - mean) ** 2)
-    return float(np.ldexp(mean, exponent)), float(np.ldexp(deviation, exponent))
+    return Distribution(values, ranks, shares, float(np.ldexp(mean, exponent)), deviation if values.size > 1 else 0.0)
 
 
 HALF_OF_FLOAT32 = float(np.finfo(np.float32).max) / 2.0
@@ -123,37 +111,19 @@ class Curves:
     missing: bool
     # whether the functions continue as straight lines outside the nodes; otherwise they are constant there
     extend: bool = False
+    # not stored: the nodes in the precisions that were asked for, which curves of the same nodes share, and what else
+    # was computed from the fields
+    lookups: dict[Any, Nodes] = field(default_factory=dict, compare=False, repr=False)
+    made: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the fields, not what is computed from them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**self.__dict__, "lookups": {}, "made": {}}
 
     @property
     def width(self) -> int:
         """Number of features."""
         return self.table.shape[1] + self.missing
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the one feature is a straight line."""
-        straight = self.nodes.size == 1 or (self.extend and self.nodes.size == 2)
-        return straight and self.table.shape[1] == 1 and not self.missing
-
-    @cached_property
-    def made(self) -> dict[Any, Any]:
-        """What was computed from the fields, such as tables in the precisions that were asked for."""
-        return {}
-
-    @cached_property
-    def lookups(self) -> dict[Any, Nodes]:
-        """The nodes in the precisions that were asked for."""
-        return {}
-
-    def with_functions(self, table: np.ndarray, extend: bool) -> Curves:
-        """Other functions at the same nodes, which are prepared once for both; missing values have no feature."""
-        new = Curves(self.nodes, table, ("",) * table.shape[1], False, extend)
-        new.__dict__["lookups"] = self.lookups
-        return new
 
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
@@ -165,9 +135,9 @@ class Curves:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
         q = self.table.shape[1]
-        # Differences of such numbers may overflow in float32.
-        if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
-            values = values.astype(np.float64)
+        # Where other columns are double this one is too; differences of very large numbers may overflow in float32.
+        if out.dtype == np.float64 or max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
+            values = values.astype(np.float64, copy=False)
         if values.dtype not in self.lookups:
             self.lookups[values.dtype] = Nodes.of(self.nodes, values.dtype.type)
         if ("table", out.dtype) not in self.made:  # with its steps from node to node; one node is followed by itself
@@ -182,23 +152,8 @@ class Curves:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain arrays and values."""
-        return {
-            "kind": "curves",
-            "nodes": self.nodes,
-            "table": self.table,
-            "labels": list(self.labels),
-            "missing": self.missing,
-            "extend": self.extend,
-        }
-
-
-def add_indicated(codes: np.ndarray, lines: np.ndarray, out: np.ndarray) -> None:
-    """Add to each row of `out` the line of its code; nothing where it is -1."""
-    if codes.min(initial=0) >= 0:
-        out += lines[codes]
-    else:
-        known = np.flatnonzero(codes >= 0)
-        out[known] += lines[codes[known]]
+        plain = {"kind": "curves", "nodes": self.nodes, "table": self.table, "labels": list(self.labels)}
+        return {**plain, "missing": self.missing, "extend": self.extend}
 
 
 @dataclass(frozen=True)
@@ -221,11 +176,6 @@ class Indicators:
         shown = [f"{column}={value}" for value in self.categories]
         return [*shown, f"{column}_missing"] if self.missing else shown
 
-    @property
-    def is_linear(self) -> bool:
-        """Whether the features are 0 or 1, one for each category."""
-        return not self.scale and not self.missing
-
     @cached_property
     def codes(self) -> dict[str | None, int]:
         """The number of the feature that is 1 for each category."""
@@ -239,11 +189,6 @@ class Indicators:
     def other(self) -> int:
         """The number of the feature that is 1 for any other category; -1 where there is none."""
         return len(self.categories) - 1 if self.grouped else -1
-
-    @property
-    def design(self) -> np.ndarray:
-        """The features of each category, those of a missing value last."""
-        return np.diag(self.scale or (1.0,) * self.width)
 
     def write(self, codes: np.ndarray, out: np.ndarray) -> None:
         """Fill `out` (rows × width) with the indicators of rows with these codes; -1 is none of the categories."""
@@ -262,24 +207,20 @@ Encoder = Curves | Indicators
 
 def same_encoders(one: Sequence[Encoder], other: Sequence[Encoder]) -> bool:
     """Whether columns are encoded alike."""
-    return len(one) == len(other) and all(a is b or _same(a, b) for a, b in zip(one, other, strict=True))
-
-
-def _same(a: Encoder, b: Encoder) -> bool:
-    if not (isinstance(a, Curves) and isinstance(b, Curves)):
-        return a == b if type(a) is type(b) else False
-    alike = (a.missing, a.extend) == (b.missing, b.extend)
-    return alike and np.array_equal(a.nodes, b.nodes) and np.array_equal(a.table, b.table)
-
-
-class ColumnPoints(NamedTuple):
-    """The values of a column at which what it adds is shown, and the features there, of one map or of several."""
-
-    grid: np.ndarray  # increasing numbers, or categories
-    design: np.ndarray  # the features of each of them; where values were missing in fit, those of a missing one last
-    missing: bool
-    extend: bool = False  # whether the features go on as straight lines outside the grid
-    codes: Mapping[str | None, int] | None = None  # the number of each category
+    if len(one) != len(other):
+        return False
+    for a, b in zip(one, other, strict=True):
+        if isinstance(a, Curves) and isinstance(b, Curves):
+            alike = a is b or (
+                (a.missing, a.extend) == (b.missing, b.extend)
+                and np.array_equal(a.nodes, b.nodes)
+                and np.array_equal(a.table, b.table)
+            )
+        else:
+            alike = type(a) is type(b) and a == b
+        if not alike:
+            return False
+    return True
 
 
 def are_alike(members: Sequence[Encoder]) -> bool:
@@ -290,26 +231,6 @@ def are_alike(members: Sequence[Encoder]) -> bool:
     if isinstance(first, Curves):
         return all(isinstance(member, Curves) for member in members)
     return all(isinstance(member, Indicators) and member.codes == first.codes for member in members)
-
-
-def column_points(members: Sequence[Encoder]) -> ColumnPoints:
-    """The points of encoders that are alike, with their features side by side."""
-    line_points = 11  # at which a straight line is drawn, as a line and not as two points
-    first = members[0]
-    if isinstance(first, Indicators):
-        grid = np.array(first.categories, dtype=object)
-        design = np.hstack([member.design for member in members if isinstance(member, Indicators)])
-        return ColumnPoints(grid, design, first.missing, codes=first.codes)
-    curves = [member for member in members if isinstance(member, Curves)]
-    grid = curves[0].nodes if len(curves) == 1 else np.unique(np.concatenate([one.nodes for one in curves]))
-    extend = all(one.extend for one in curves)
-    if extend and grid.size == 2:
-        grid = np.linspace(grid[0], grid[1], line_points)
-    at = np.append(grid, np.nan) if first.missing else grid
-    parts = [np.empty((at.size, one.width)) for one in curves]
-    for one, part in zip(curves, parts, strict=True):
-        one.write(at, part)
-    return ColumnPoints(grid, np.hstack(parts), first.missing, extend)
 
 
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
@@ -354,13 +275,15 @@ class SeenColumns(NamedTuple):
 SharedColumns = dict[tuple, SeenColumns]
 
 
-def _see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> ColumnSummary:
+def see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> ColumnSummary:
     """The distribution of column j over all rows or, where even `some` rows have many different values, over those."""
     values = frames.numbers(X, j)
     present = ~np.isnan(values)
     missing = not present.all()
     if float(np.fmax.reduce(np.abs(values))) > LARGEST:
-        raise ValueError(f"Column {frames.name_of(X, j)!r} holds numbers beyond {LARGEST:.0e}: remove or replace them.")
+        raise ValueError(
+            f"Column {frames.named_column(X, j)[0]!r} holds numbers beyond {LARGEST:.0e}: remove or replace them."
+        )
     if some is not None:
         chosen = some[present[some]]
         drawn = values[chosen]  # the first of them mostly tell whether many differ
@@ -371,7 +294,7 @@ def _see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None)
     return distribution(values, weights), missing
 
 
-def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
+def see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
     """The categories of a column; scaled by it, the indicator of each has variance 1.
 
     Of more than `most` the most frequent are kept, and the others counted as one; a column that differs in nearly every
@@ -387,7 +310,7 @@ def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicat
             raise WordedError(
                 "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a "
                 "name, convert it if it holds numbers as text, group its rare values, or raise {limit}.",
-                column=frames.name_of(X, j),
+                column=frames.named_column(X, j)[0],
                 most=most,
                 limit=Parameter("max_categories"),
             )
@@ -402,17 +325,3 @@ def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicat
     share = counts / counts.sum()
     variance = share * (1.0 - share)
     return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
-
-
-def see_columns(
-    X: Any, weights: np.ndarray | None, some: np.ndarray | None, max_categories: int
-) -> list[ColumnSummary]:
-    """What is kept of each column of X, with weights of its rows; of a column of many values, from `some` rows."""
-    columns = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
-    seen: list[ColumnSummary] = []
-    for j, numeric in enumerate(frames.numeric_flags(X)):
-        if numeric:
-            seen.append(_see_numbers(columns, j, weights, some))
-        else:
-            seen.append(_see_categories(columns, j, weights, max_categories))
-    return seen

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,12 +12,22 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 
-from vrspam._utils.blas import RightFactor, TwoSteps, blas_threads
+from vrspam._utils.blas import TwoSteps, blas_threads
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
-from vrspam.features.encoders import Curves, Distribution, Indicators, SeenColumns
-from vrspam.features.parts import CACHED_ENTRIES, Block, ColumnBlock, KernelPart, TreePart, exponents, squares
+from vrspam.features.encoders import Curves, Distribution, SeenColumns
+from vrspam.features.parts import (
+    CACHED_ENTRIES,
+    Block,
+    ColumnBlock,
+    KernelPart,
+    encode,
+    exponents,
+    finite,
+    kernel_from_dict,
+    squares,
+)
 from vrspam.moments import CodedRows, LastProduct
 from vrspam.tables import frames
 
@@ -29,19 +39,6 @@ AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
 # landmarks beside 360 curves rank better than 1,000 beside 210, in less time.
 FEW_CURVES, LANDMARKS_PER_CURVE, LEAST_BESIDE = 240, 2.5, 700
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
-
-
-def _full_rank_factor(kernel: np.ndarray) -> np.ndarray | None:
-    """The upper Cholesky factor U of K = UᵀU; None where an eigenvalue is at most 1e-6 of the largest."""
-    try:
-        factor = linalg.cholesky(kernel, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    # The least eigenvalue is at most the least pivot, and the largest at least the mean of the sums of the rows.
-    if factor.diagonal().min() ** 2 <= LEAST_EIGENVALUE * kernel.sum() / len(kernel):
-        return None
-    values = np.linalg.eigvalsh(kernel)  # without vectors, in a third of the time
-    return factor if values[0] > LEAST_EIGENVALUE * values[-1] else None
 
 
 class LandmarkFeatures(FeatureMap):
@@ -71,12 +68,8 @@ class LandmarkFeatures(FeatureMap):
             curves = sum(encoder.table.shape[1] - 1 for encoder in beside if isinstance(encoder, Curves))
             fewer = int(LANDMARKS_PER_CURVE * max(0, curves - FEW_CURVES))
             most = max(MOST_AUTO_LANDMARKS - fewer, min(LEAST_BESIDE, MOST_AUTO_LANDMARKS))
-            wanted = min(self._grown(AUTO_LANDMARKS, 2), most)
+            wanted = min(int(AUTO_LANDMARKS * max(1.0, self._n_rows / AUTO_ROWS) ** 0.5), most)
         return rng.permutation(n_rows)[:wanted]
-
-    def _grown(self, number: int, root: int) -> int:
-        """A number that grows with a root of the rows that the map is fitted on."""
-        return int(number * max(1.0, self._n_rows / AUTO_ROWS) ** (1.0 / root))
 
     def _without_rows(self, encoded: np.ndarray, groups: Sequence[slice], rng: np.random.RandomState) -> np.ndarray:
         """The landmarks: drawn rows as they are or, for landmarks="columns", each group of columns shuffled alone."""
@@ -88,14 +81,16 @@ class LandmarkFeatures(FeatureMap):
     def _whiten(self, kernel: np.ndarray) -> None:
         """W such that Wᵀ K W = I, without the directions of eigenvalues below 1e-6 of the largest.
 
-        Where there are none of these, W is triangular (Cholesky), which halves the products with it. All such W give
-        the same scores, since they differ by a rotation of the features.
+        Where there are none, W is triangular, which halves the products with it; any such W gives the same scores.
         """
-        with blas_threads(1):  # idle threads of SciPy's library would slow NumPy's down for a while
-            factor = _full_rank_factor(kernel)
-            if factor is not None:
-                self.whitening_ = np.ascontiguousarray(linalg.lapack.dtrtri(factor)[0])
-                return
+        with blas_threads(1), suppress(linalg.LinAlgError):  # idle threads of SciPy's library would slow NumPy's down
+            factor = linalg.cholesky(kernel, check_finite=False)
+            # The least eigenvalue is at most the least pivot, the largest at least the mean of the sums of the rows.
+            if factor.diagonal().min() ** 2 > LEAST_EIGENVALUE * kernel.sum() / len(kernel):
+                values = np.linalg.eigvalsh(kernel)  # without vectors, in a third of the time
+                if values[0] > LEAST_EIGENVALUE * values[-1]:
+                    self.whitening_ = np.ascontiguousarray(linalg.lapack.dtrtri(factor)[0])
+                    return
         values, vectors = np.linalg.eigh(kernel)  # SciPy's would not let other maps learn meanwhile
         keep = values > LEAST_EIGENVALUE * values[-1]
         self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
@@ -107,12 +102,7 @@ class LandmarkFeatures(FeatureMap):
             out[:, :split] *= self.additive_scale_
         self._times_kernel(X, self.whitening_, out[:, split:])
 
-    def _coded_slices(self) -> list[slice]:
-        """Additive features that are the indicators of a column of many categories."""
-        return [] if self.additive_ is None else self.additive_._coded_slices()
-
     def _coded_rows(self, X) -> CodedRows:
-        """The features of the rows of X, few rows, without writing out the indicators of many categories."""
         assert self.additive_ is not None
         found = self.additive_._coded_rows(X)
         scale, split = self.additive_scale_, found.dense.shape[1]
@@ -125,18 +115,6 @@ class LandmarkFeatures(FeatureMap):
             values *= scale  # rounded as where they are written out
             indicated.append(part._replace(values=values.astype(np.float64)))
         return CodedRows(self.n_features_out_, dense, indicated)
-
-    def _reads_columns_again(self) -> bool:
-        return self.additive_ is not None
-
-    def _kernel_part(self) -> KernelPart | TreePart:
-        """The features of the kernel."""
-        raise NotImplementedError
-
-    def blocks(self) -> list[Block]:
-        """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
-        own: list[Block] = [self._kernel_part()]
-        return own if self.additive_ is None else [ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
 
     def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
         # (K W) c = K (W c): W c is computed once for all blocks
@@ -158,11 +136,6 @@ class LandmarkFeatures(FeatureMap):
         """Rows of the training table that the fitted map holds, and a model file with it."""
         return 0 if self.landmarks == "columns" else len(self.landmarks_)
 
-    @property
-    def n_features_out_(self) -> int:
-        """Number of features."""
-        return self.whitening_.shape[1] + (0 if self.additive_ is None else self.additive_.n_features_out_)
-
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         kernel = [f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])]
         return kernel if self.additive_ is None else [*self.additive_._feature_names(columns), *kernel]
@@ -170,21 +143,6 @@ class LandmarkFeatures(FeatureMap):
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         return {**super().to_dict(), "landmarks": self.landmarks_, "whitening": self.whitening_}
-
-    def _restore(self, plain: Mapping[str, Any]) -> None:
-        super()._restore(plain)
-        self.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
-        if not np.isfinite(self.whitening_).all():
-            raise ValueError("the whitening of a map must be finite")
-
-    def _check_landmarks(self, width: int) -> None:
-        """Refuse stored landmarks that do not have `width` columns, or do not fit the whitening."""
-        if self.landmarks_.ndim != 2 or self.landmarks_.shape[1] != width or self.whitening_.ndim != 2:
-            raise ValueError(f"landmarks of shape {self.landmarks_.shape} do not fit {width} columns")
-        if len(self.landmarks_) != len(self.whitening_):
-            raise ValueError(
-                f"{len(self.whitening_)} rows of the whitening do not fit {len(self.landmarks_)} landmarks"
-            )
 
 
 FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others
@@ -266,6 +224,8 @@ class KernelFeatures(LandmarkFeatures):
     0.9...
     """
 
+    _encoded_by = ()
+    _category_scale = 0.5**0.5
     _begun: TwoSteps | None = None  # where the second step of the whitening is left to the moments (`_unfinished`)
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
@@ -297,12 +257,6 @@ class KernelFeatures(LandmarkFeatures):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def _indicators(self, seen: Indicators) -> Indicators:
-        return replace(seen, scale=(0.5**0.5,) * seen.width)
-
-    def _encoding(self) -> tuple:
-        return ("ranks",)
-
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
 
@@ -312,17 +266,13 @@ class KernelFeatures(LandmarkFeatures):
         if self.additive:
             most = self.max_additive
             if isinstance(most, str):
-                most = min(self._grown(AUTO_ADDITIVE, 3), MOST_AUTO_ADDITIVE)
-            self.additive_ = AdditiveFeatures(
-                max_features=most,
-                max_categories=self.max_categories,
-                max_rows=self.max_rows,
-                random_state=0,
-            )
+                most = min(int(AUTO_ADDITIVE * max(1.0, self._n_rows / AUTO_ROWS) ** (1.0 / 3.0)), MOST_AUTO_ADDITIVE)
+            limits = {"max_categories": self.max_categories, "max_rows": self.max_rows}
+            self.additive_ = AdditiveFeatures(max_features=most, **limits, random_state=0)
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
-        encoded = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
+        encoded = encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
         self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
         size = squares(self.landmarks_)
         distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
@@ -334,8 +284,10 @@ class KernelFeatures(LandmarkFeatures):
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
-    def _kernel_part(self) -> KernelPart:
-        return KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)
+    def blocks(self) -> list[Block]:
+        """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
+        own: list[Block] = [KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)]
+        return own if self.additive_ is None else [ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
 
     def is_finer(self, other: FeatureMap) -> bool:
         """Whether the maps differ in their bandwidths alone, and this one has the smaller one."""
@@ -346,17 +298,21 @@ class KernelFeatures(LandmarkFeatures):
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         left, right = exponents(self.encoders_, self.landmarks_, self.gamma_, X)
+        multiply = None
         if self._begun is not None:
             multiply = self._begun.begin
         elif coefs is self.whitening_ and self._has_two_steps():  # it is large and triangular
             multiply = TwoSteps(coefs, FIRST_LANDMARKS, left.dtype).multiply
-        else:
-            multiply = RightFactor(coefs, left.dtype).multiply
+        coefs = coefs.astype(left.dtype, copy=False)
         if out is None:
             out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
         for rows in frames.blocks(len(left), right.shape[1], CACHED_ENTRIES):
             kernel = left[rows] @ right
-            multiply(np.exp(kernel, out=kernel), out[rows])
+            np.exp(kernel, out=kernel)
+            if multiply is None:
+                np.matmul(kernel, coefs, out=out[rows])
+            else:
+                multiply(kernel, out[rows])
         return out
 
     def _has_two_steps(self) -> bool:
@@ -364,17 +320,13 @@ class KernelFeatures(LandmarkFeatures):
         return m == width > 4 * FIRST_LANDMARKS and not np.tril(self.whitening_, -1).any()
 
     def _unfinished(self, n_rows: int) -> tuple[Self, LastProduct] | None:
-        """A map of cheaper features, and the last product that makes the features of this map of them.
-
-        Moments of very many rows are gathered before the second step of the whitening, which then multiplies the
-        moments instead of every row. None where it would not pay.
-        """
+        """A map without the second step of the whitening, which then multiplies the moments, if that pays."""
         m = len(self.landmarks_)
         if n_rows < ROWS_PER_LANDMARK * m or not self._has_two_steps():
             return None
         new = copy(self)
         new._begun = TwoSteps(self.whitening_, FIRST_LANDMARKS)
-        return new, LastProduct(self.n_features_out_ - m + FIRST_LANDMARKS, new._begun.last.matrix)
+        return new, LastProduct(self.n_features_out_ - m + FIRST_LANDMARKS, new._begun.last)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
@@ -386,15 +338,10 @@ class KernelFeatures(LandmarkFeatures):
         }
 
     def _restore(self, plain: Mapping[str, Any]) -> None:
-        super()._restore(plain)
-        self.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
-        self.gamma_ = float(plain["gamma"])
+        part = kernel_from_dict({**plain, "coef": plain["whitening"]}, self.encoders_, 2)
+        self.landmarks_, self.gamma_, self.whitening_ = part.landmarks, part.gamma, part.coef
         self.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
-        self.additive_scale_ = float(plain["additive_scale"])
-        self._check_landmarks(sum(encoder.width for encoder in self.encoders_))
-        numbers = (self.landmarks_, self.gamma_, self.additive_scale_)
-        if not all(np.isfinite(part).all() for part in numbers) or self.gamma_ < 0.0:
-            raise ValueError("landmarks and scales must be finite, and gamma not negative")
+        self.additive_scale_ = finite(plain["additive_scale"])
         if self.additive_ is not None and self.additive_.n_features_in_ != self.n_features_in_:
             raise ValueError(f"curves of {self.additive_.n_features_in_} columns in a map of {self.n_features_in_}")
 

@@ -91,7 +91,7 @@ class MappedArray:
         self.written_width = self.shape[1] - sum(where.stop - where.start for where in self.exclusive)
 
     def _coded_rows(self, rows: slice | np.ndarray) -> CodedRows:
-        return self.features._coded_rows(rows_of(self.X, rows))
+        return self.features._coded_rows(self.features._check(rows_of(self.X, rows), reset=False))
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         if isinstance(self.features, FeatureMap):
@@ -129,11 +129,7 @@ class MappedArray:
 
 
 def hold_features(X: Any, most_bytes: int = HELD_BYTES) -> Any:
-    """The features of all rows as an array if they take at most so many bytes; anything else as it is.
-
-    For losses that read the rows many times, and for few rows. Larger features are made again, block by block, at each
-    reading.
-    """
+    """The features of all rows as an array if they take at most so many bytes; anything else as it is."""
     if not isinstance(X, MappedArray) or X.shape[0] * X.shape[1] * X.dtype.itemsize > most_bytes:
         return X
     held = np.empty(X.shape, dtype=X.dtype)

@@ -1,14 +1,14 @@
 """The parts of a score: curves and tables of single columns, kernels and trees of several. Rows are scored here.
 
 The features of a map come in blocks (`FeatureMap.blocks`): functions of single columns, a kernel, trees. Coefficients
-make each block a part of a score, and `Parts` scores rows by them, for estimators, model files and clusters alike.
-Curves, tables and coefficients may be those of several scores: they have one more axis then.
+make each block a part of a score (`FeatureMap.parts`), and `Parts` scores rows by them, for estimators, model files and
+clusters alike. Curves, tables and coefficients may be those of several scores: they have one more axis then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from operator import is_
 from typing import Any, NamedTuple
@@ -20,6 +20,10 @@ from vrspam.features.encoders import Curves, Encoder, Indicators, same_encoders
 from vrspam.tables import frames
 
 MOST_ROWS = 160  # of a block, for which compiled code over all columns is quicker than column after column
+CACHED_ENTRIES = 1 << 16
+CACHED_COUNTS = 1 << 18
+MOST_DEPTH = 12
+TREE_ARRAYS = ("columns", "thresholds", "multipliers", "absent_left")
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -79,28 +83,8 @@ class PackedCurves(NamedTuple):
         return new
 
 
-def write_packed(encoders: Sequence[Encoder], X: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` with the features of all columns."""
-    from vrspam import kernels
-
-    kernels.write_many_curves(X, *PackedCurves.of(encoders), out)
-
-
-def packed_places(encoders: Sequence[Encoder], X: np.ndarray) -> np.ndarray:
-    """The place of each value among the nodes of its column; -1 for missing ones."""
-    from vrspam import kernels
-
-    packed = PackedCurves.of(encoders)
-    return kernels.places_of_many(X, packed.nodes, packed.starts, packed.bins, packed.per_bin)
-
-
 def _starts(sizes: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-CACHED_ENTRIES = 1 << 16
-CACHED_COUNTS = 1 << 18
-TREE_ARRAYS = ("columns", "thresholds", "multipliers", "absent_left")
 
 
 # How encoders read rows, which are checked and few.
@@ -119,15 +103,18 @@ def read_columns(encoders: Sequence[Encoder], X: Any) -> tuple[list[np.ndarray],
     return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
 
 
-def encode(encoders: Sequence[Encoder], X: Any) -> np.ndarray:
-    """The features of all columns, side by side."""
-    width = sum(encoder.width for encoder in encoders)
-    if can_pack(encoders, X):
-        out = np.empty((X.shape[0], width))
-        write_packed(encoders, X, out)
+def encode(encoders: Sequence[Encoder], X: Any, out: np.ndarray | None = None) -> np.ndarray:
+    """The features of all columns, side by side, written to `out` where it is given."""
+    from vrspam import kernels  # compiled code is loaded only when it is needed
+
+    packed = can_pack(encoders, X)
+    columns, dtype = ([], _FLOAT64) if packed else read_columns(encoders, X)
+    if out is None:
+        out = np.empty((X.shape[0], sum(encoder.width for encoder in encoders)), dtype=dtype)
+    if packed:
+        kernels.write_many_curves(X, *PackedCurves.of(encoders), out)
         return out
-    columns, dtype = read_columns(encoders, X)
-    out, start = np.empty((X.shape[0], width), dtype=dtype), 0
+    start = 0
     for encoder, values in zip(encoders, columns, strict=True):
         encoder.write(values, out[:, start : start + encoder.width])
         start += encoder.width
@@ -137,7 +124,10 @@ def encode(encoders: Sequence[Encoder], X: Any) -> np.ndarray:
 def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype]:
     """The place of each value among the nodes of its column, or the number of its category; -1 for none."""
     if can_pack(encoders, X):
-        return packed_places(encoders, X), X.dtype
+        from vrspam import kernels
+
+        packed = PackedCurves.of(encoders)
+        return kernels.places_of_many(X, packed.nodes, packed.starts, packed.bins, packed.per_bin), X.dtype
     values, dtype = read_columns(encoders, X)
     codes = np.empty((X.shape[0], len(encoders)), dtype=np.int32)
     for j, (encoder, column) in enumerate(zip(encoders, values, strict=True)):
@@ -147,6 +137,13 @@ def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype
         else:
             codes[:, j] = column
     return codes, dtype
+
+
+def leaves_of(trees: Mapping[str, np.ndarray], codes: np.ndarray) -> np.ndarray:
+    """The leaf of each row, whose columns are at these places, in each tree."""
+    from vrspam import kernels
+
+    return kernels.tree_leaves(codes, *(trees[name] for name in TREE_ARRAYS))
 
 
 def exponents(encoders: Sequence[Encoder], landmarks: np.ndarray, gamma: float, X: Any) -> tuple[np.ndarray, ...]:
@@ -171,7 +168,8 @@ class Stored:
     """What is computed from the fields is not stored with them, nor sent to a cluster."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        names = [one.name for one in fields(self)]  # type: ignore[arg-type]
+        return {name: {} if name == "lookups" else getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +181,7 @@ class Curve(Stored):
     left: Any = 0.0  # its slope before the first node
     right: Any = 0.0  # its slope after the last node
     missing: Any = 0.0  # its value where the number is missing; NaN where such a row has no score
+    lookups: dict[Any, Any] = field(default_factory=dict, repr=False)  # as those of `Curves`, whose nodes may be these
 
     @classmethod
     def of(cls, encoder: Curves, coef: np.ndarray) -> Curve:
@@ -192,30 +191,47 @@ class Curve(Stored):
         if encoder.extend and encoder.nodes.size > 1:
             left = (values[1] - values[0]) / (encoder.nodes[1] - encoder.nodes[0])
             right = (values[-1] - values[-2]) / (encoder.nodes[-1] - encoder.nodes[-2])
-        new = cls(encoder.nodes, values, left, right, coef[q] if encoder.missing and len(coef) > q else 0.0)
-        new.__dict__.update(_at_nodes=encoder, _goes_on=encoder.extend and encoder.nodes.size > 1, _bends_outside=False)
-        return new
+        missing = coef[q] if encoder.missing and len(coef) > q else 0.0
+        return cls(encoder.nodes, values, left, right, missing, encoder.lookups)
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
+    def __call__(self, x: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
         """The function at all x, NaN for missing ones."""
-        if self.nodes.size == 1 and self.left == self.right:
-            found = self.values[0] + self.left * (x - self.nodes[0])
-        else:
-            segment = np.searchsorted(self.nodes, x, side="right")
-            base, value, slope = self.segments
-            found = value[segment] + slope[segment] * (x - base[segment])
-        return np.where(np.isnan(x), self.missing, found)
+        encoder, bends_outside = self._compiled
+        found = np.empty((x.size, encoder.table.shape[1]), dtype)
+        encoder.write(x, found)
+        if bends_outside:
+            below, above = np.minimum(x - self.nodes[0], 0.0), np.maximum(x - self.nodes[-1], 0.0)
+            more = below[:, np.newaxis] * np.atleast_1d(self.left) + above[:, np.newaxis] * np.atleast_1d(self.right)
+            found += more.astype(dtype)
+        if bends_outside or not (type(self.missing) is float and self.missing == 0.0):
+            found[np.isnan(x)] = self.missing
+        return found.reshape(x.size, *self.values.shape[1:])
+
+    @cached_property
+    def _compiled(self) -> tuple[Curves, bool]:
+        """The same as an encoder, which compiled code evaluates, and whether it lacks the slopes outside the nodes."""
+        nodes, values, goes_on = self.nodes, self.values, False
+        sloped = bool(np.any(self.left) or np.any(self.right))
+        if sloped and nodes.size > 1:
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                first = (values[1] - values[0]) / (nodes[1] - nodes[0])
+                last = (values[-1] - values[-2]) / (nodes[-1] - nodes[-2])
+            goes_on = all(np.allclose(*ends, rtol=1e-12, atol=0.0) for ends in ((first, self.left), (last, self.right)))
+        table = values.reshape(nodes.size, -1)
+        return Curves(nodes, table, (), False, goes_on, self.lookups), sloped and not goes_on
 
     @property
     def segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One straight line for each number of nodes that are not above x: value + slope · (x - base)."""
         first = np.maximum(np.arange(self.nodes.size + 1) - 1, 0)
-        steps, rises = np.diff(self.nodes), np.diff(self.values)
+        rises = np.diff(self.values, axis=0)
+        steps = np.diff(self.nodes).reshape(-1, *(1,) * (rises.ndim - 1))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             slopes = np.where(steps > 0.0, rises / steps, 0.0)
         # between two nodes that are nearly the same number a slope may be beyond all floats
         slopes = np.clip(slopes, np.finfo(np.float64).min, np.finfo(np.float64).max)
-        return self.nodes[first], self.values[first], np.concatenate([[self.left], slopes, [self.right]])
+        left, right = (np.broadcast_to(slope, self.values[:1].shape) for slope in (self.left, self.right))
+        return self.nodes[first], self.values[first], np.concatenate([left, slopes, right])
 
     @property
     def is_line(self) -> bool:
@@ -227,59 +243,13 @@ class Curve(Stored):
     def __add__(self, other: Curve) -> Curve:
         ends = self.left + other.left, self.right + other.right, self.missing + other.missing
         if self.nodes is other.nodes or np.array_equal(self.nodes, other.nodes):
-            new = Curve(self.nodes, self.values + other.values, *ends)
-            new.__dict__["_at_nodes"] = self._at_nodes
-            if self._goes_on == other._goes_on and not (self._bends_outside or other._bends_outside):
-                new.__dict__.update(_goes_on=self._goes_on, _bends_outside=False)
-            return new
+            return Curve(self.nodes, self.values + other.values, *ends, self.lookups)
         nodes = np.union1d(self.nodes, other.nodes)
-        return Curve(nodes, self._at(nodes) + other._at(nodes), *ends)
-
-    def _at(self, x: np.ndarray) -> np.ndarray:
-        """The function at all x, none of them missing, also of several scores."""
-        found = np.empty((x.size, self._functions.width))
-        self._write(x, found)
-        return found.reshape(x.size, *self.values.shape[1:])
-
-    @cached_property
-    def _functions(self) -> Curves:
-        """The same as an encoder, which compiled code evaluates; beyond the nodes constant unless lines go on."""
-        return self._at_nodes.with_functions(self.values.reshape(self.nodes.size, -1), self._goes_on)
-
-    @cached_property
-    def _at_nodes(self) -> Curves:
-        """An encoder with the same nodes, whose preparations are shared."""
-        return Curves(self.nodes, np.empty((self.nodes.size, 0)), (), False)
-
-    @cached_property
-    def _goes_on(self) -> bool:
-        """Whether the function goes on with the slopes that it has between the first and the last nodes."""
-        if self.nodes.size == 1 or not (np.any(self.left) or np.any(self.right)):
-            return False
-        ends = (self.values[1] - self.values[0]) / (self.nodes[1] - self.nodes[0])
-        last = (self.values[-1] - self.values[-2]) / (self.nodes[-1] - self.nodes[-2])
-        return bool(np.all(ends == self.left) and np.all(last == self.right))
-
-    @cached_property
-    def _bends_outside(self) -> bool:
-        """Whether slopes outside of the nodes are to be added to what the encoder gives."""
-        return not self._goes_on and bool(np.any(self.left) or np.any(self.right))
-
-    def _write(self, x: np.ndarray, out: np.ndarray) -> None:
-        self._functions.write(x, out)
-        if self._bends_outside:
-            below, above = np.minimum(x - self.nodes[0], 0.0), np.maximum(x - self.nodes[-1], 0.0)
-            more = below[:, np.newaxis] * np.atleast_1d(self.left) + above[:, np.newaxis] * np.atleast_1d(self.right)
-            out += more.astype(out.dtype)
+        return Curve(nodes, self(nodes) + other(nodes), *ends)
 
     def add_to(self, out: np.ndarray, X: Any, index: int) -> None:
         """Add the function of column `index` of X to `out` (rows × scores)."""
-        x = frames.numbers(X, index)
-        part = np.empty(out.shape, out.dtype)
-        self._write(x, part)
-        if self._bends_outside or not (type(self.missing) is float and self.missing == 0.0):
-            part[np.isnan(x)] = self.missing
-        out += part
+        out += self(frames.numbers(X, index), out.dtype).reshape(out.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,24 +300,11 @@ class KernelPart(Stored):
     encoders: Sequence[Encoder]
     landmarks: np.ndarray
     gamma: float
-    coef: np.ndarray
-
-    @property
-    def width(self) -> int:
-        """Number of features, where `coef` makes features."""
-        return self.coef.shape[1]
-
-    def parts(self, coef: np.ndarray) -> Parts:
-        """The score that is linear in these features."""
-        return Parts((None,) * len(self.encoders), kernels=(replace(self, coef=self.coef @ coef),))
+    coef: np.ndarray  # of the landmarks; one column for each score, or for each feature of a map
 
 
 def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
-    """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ.
-
-    Maps of "auto" have the same landmarks and differ by their bandwidths. So a sum of their scores takes little longer
-    than the score of one of them.
-    """
+    """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ."""
     from vrspam import kernels  # compiled code is loaded only when it is needed
 
     weights: dict[float, Any] = {}
@@ -386,15 +343,6 @@ class TreePart(Stored):
     coef: np.ndarray  # (m,): for a share of all trees that is 1
     codes: np.ndarray | None = None  # (m, columns): the landmarks as trees take them
 
-    @property
-    def width(self) -> int:
-        """Number of features, where `coef` makes features."""
-        return self.coef.shape[1]
-
-    def parts(self, coef: np.ndarray) -> Parts:
-        """The score that is linear in these features."""
-        return Parts((None,) * len(self.encoders), trees=(replace(self, coef=self.coef @ coef),))
-
     @cached_property
     def sums(self) -> np.ndarray:
         """What each leaf adds: trees × leaves."""
@@ -403,7 +351,8 @@ class TreePart(Stored):
         n_trees, n_nodes = self.trees["columns"].shape
         leaves = self.leaves
         if leaves is None:
-            leaves = kernels.tree_leaves(self.codes, *(self.trees[name] for name in TREE_ARRAYS))
+            assert self.codes is not None
+            leaves = leaves_of(self.trees, self.codes)
         coef = np.ascontiguousarray(self.coef.reshape(len(self.coef), -1) / n_trees, dtype=np.float64)
         return kernels.leaf_sums(leaves, coef, n_nodes + 1).reshape(n_trees, n_nodes + 1, *self.coef.shape[1:])
 
@@ -447,23 +396,15 @@ class ColumnBlock(NamedTuple):
     encoders: Sequence[Encoder]
     scale: float = 1.0
 
-    @property
-    def width(self) -> int:
-        """Number of features."""
-        return sum(encoder.width for encoder in self.encoders)
-
-    def parts(self, coef: np.ndarray) -> Parts:
-        """The score that is linear in these features."""
-        effects, start = [], 0
-        for encoder in self.encoders:
-            own = coef[start : start + encoder.width]
-            own = own if self.scale == 1.0 else self.scale * own
-            effects.append(Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own))
-            start += encoder.width
-        return Parts(tuple(effects))
-
 
 Block = ColumnBlock | KernelPart | TreePart
+
+
+def part_widths(block: Block) -> list[int]:
+    """The number of features of each column, or of all columns together."""
+    if isinstance(block, ColumnBlock):
+        return [encoder.width for encoder in block.encoders]
+    return [block.coef.shape[1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -473,11 +414,6 @@ class Parts(Stored):
     effects: tuple[Effect | None, ...]  # what each column adds on its own
     kernels: tuple[KernelPart, ...] = ()  # what columns add together
     trees: tuple[TreePart, ...] = ()  # what columns add together
-
-    def __add__(self, other: Parts) -> Parts:
-        both: Any = zip(self.effects, other.effects, strict=True)
-        effects = tuple(b if a is None else a if b is None else a + b for a, b in both)
-        return Parts(effects, self.kernels + other.kernels, self.trees + other.trees)
 
     @property
     def keeps_columns_apart(self) -> bool:
@@ -520,35 +456,37 @@ class Parts(Stored):
                 groups.append([part])
         return groups
 
-    def scores(self, X: Any, n_scores: int = 1) -> np.ndarray:
-        """The scores of the rows of X, which are checked: an array of rows × scores, float32 if all numbers are."""
-        read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
-        if read_again and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
-            kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
-            X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
-        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
-        widths = [sum(one.width for one in part.encoders) for part in together]
-        found = []
-        for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
-            found.append(self._block_scores(frames.rows_of(X, rows), n_scores))
-        return np.concatenate(found)
+    def scores(self, X: Any, n_scores: int = 1, single: bool = False) -> np.ndarray:
+        """The scores of the rows of X, which are checked: an array of rows × scores.
 
-    def _block_scores(self, X: Any, n_scores: int) -> np.ndarray:
+        They are float32 if X is an array of float32 or, with `single`, a frame all of whose numbers are. Other frames
+        are scored in double, as exported models score them.
+        """
+        types = set() if frames.is_frame(X) else {X.dtype}
         if frames.is_frame(X):
             first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
-            kinds = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
-        else:
-            kinds = {X.dtype}
-        dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
-        out = np.zeros((X.shape[0], n_scores), dtype=dtype)
-        for group in self._kernel_groups:
-            add_kernels(group, X, out)
-        for part in self.trees:
-            part.add_to(out, X)
-        columns = X.toarray() if sparse.issparse(X) else frames.columns_of(X)
-        for index, effect in enumerate(self.effects):
-            if effect is not None:
-                effect.add_to(out, columns, index)
+            types = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
+            widened = not single and np.dtype(np.float32) in types
+            read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
+            if (widened or read_again) and not isinstance(X, frames.HeldColumns):
+                kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
+                X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
+            if widened:
+                columns = [one.astype(np.float64) if isinstance(one, np.ndarray) else one for one in X.columns]
+                X, types = frames.HeldColumns(X.names, columns, X.shape[0]), {_FLOAT64}
+        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
+        widths = [sum(one.width for one in part.encoders) for part in together]
+        out = np.zeros((X.shape[0], n_scores), dtype=np.float32 if types == {np.dtype(np.float32)} else np.float64)
+        for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
+            some = frames.rows_of(X, rows)
+            for group in self._kernel_groups:
+                add_kernels(group, some, out[rows])
+            for part in self.trees:
+                part.add_to(out[rows], some)
+            columns = some.toarray() if sparse.issparse(some) else frames.columns_of(some)
+            for index, effect in enumerate(self.effects):
+                if effect is not None:
+                    effect.add_to(out[rows], columns, index)
         return out
 
     def columns_apart(self, X: Any) -> np.ndarray:
@@ -559,3 +497,90 @@ class Parts(Stored):
             if effect is not None:
                 effect.add_to(found[:, index : index + 1], columns, index)
         return found
+
+
+# Stored parts, or what is wrong with them.
+
+
+def kernel_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axes: int = 1) -> KernelPart:
+    """The kernel whose fields a file holds; its coefficients have one axis, or two where they make features."""
+    landmarks, coef, gamma = floats(plain["landmarks"]), floats(plain["coef"]), finite(plain["gamma"])
+    width = sum(encoder.width for encoder in encoders)
+    if landmarks.ndim != 2 or landmarks.shape[1] != width or not coef.size:
+        raise ValueError(f"landmarks of shape {landmarks.shape} do not fit {width} columns")
+    if coef.ndim != n_axes or len(coef) != len(landmarks):
+        raise ValueError(f"coefficients of shape {coef.shape} do not fit {len(landmarks)} landmarks")
+    if any(isinstance(encoder, Curves) and encoder.table.shape[1] != 1 for encoder in encoders):
+        raise ValueError("a kernel needs one function of each column")
+    if gamma < 0.0:
+        raise ValueError("gamma must not be negative")
+    return KernelPart(encoders, landmarks, gamma, coef)
+
+
+def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axes: int = 1) -> TreePart:
+    """The trees whose fields a file holds, as compiled code takes them."""
+    from vrspam import kernels
+
+    trees = {name: _whole_numbers(plain["trees"][name], name) for name in TREE_ARRAYS}
+    n_trees, nodes = trees["columns"].shape
+    depth = (nodes + 1).bit_length() - 1
+    if nodes + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH:
+        raise ValueError(f"trees of {nodes} nodes are not whole")
+    if {part.shape for part in trees.values()} != {(n_trees, nodes)}:
+        raise ValueError("the parts of the trees have different sizes")
+    trees["absent_left"] = trees["absent_left"].astype(bool)
+    name = "codes" if "codes" in plain else "leaves"
+    landmarks, coef = _whole_numbers(plain[name], name), floats(plain["coef"])
+    if landmarks.shape[1] != (n_trees if name == "leaves" else len(encoders)):
+        raise ValueError(f"landmarks of shape {landmarks.shape} do not fit the trees")
+    if coef.ndim != n_axes or len(coef) != len(landmarks):
+        raise ValueError(f"coefficients of shape {coef.shape} do not fit {len(landmarks)} landmarks")
+    # compiled code would look up others outside of their array
+    stops = {"column": len(encoders), "multiplier": kernels.CATEGORY_PRIME, "leaf": nodes + 1}
+    leaves = landmarks if name == "leaves" else np.zeros((1, 1), dtype=np.int32)
+    for (what, stop), numbers in zip(stops.items(), (trees["columns"], trees["multipliers"], leaves), strict=True):
+        if numbers.min() < 0 or numbers.max() >= stop:
+            raise ValueError(f"a {what} of the trees is not among the {stop} there are")
+    if name == "leaves":
+        return TreePart(encoders, trees, leaves.astype(np.int16), coef)
+    most = [one.nodes.size if isinstance(one, Curves) else one.width - 1 for one in encoders]
+    if landmarks.min() < -1 or (landmarks > most).any():
+        raise ValueError("a landmark of trees is not among the values of its column")
+    return TreePart(encoders, trees, None, coef, landmarks)
+
+
+def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> np.ndarray:
+    """For each of some nodes whether it sends each code of a column of `width` categories to the right."""
+    from vrspam.kernels import CATEGORY_PRIME
+
+    codes, factors = np.arange(width), multipliers.astype(np.int64)[:, np.newaxis]
+    return np.where(factors == 0, codes, (codes + 1) * factors % CATEGORY_PRIME) > thresholds[:, np.newaxis]
+
+
+def _whole_numbers(values: Any, name: str) -> np.ndarray:
+    """A matrix of whole numbers, of booleans among others, as it was stored."""
+    found = np.asarray(values)
+    if found.ndim != 2 or found.size == 0 or found.dtype.kind not in "iub":
+        raise ValueError(f"{name} of trees must be a matrix of whole numbers")
+    if found.dtype.kind != "b" and np.abs(found).max() > 2**31 - 1:
+        raise ValueError(f"{name} of trees are too large")
+    return found.astype(np.int32)
+
+
+def floats(values: Any) -> np.ndarray:
+    """An array of finite numbers from what a file holds."""
+    array = np.array(values)
+    if array.dtype.kind not in "fiu":
+        raise TypeError("an array holds something else than numbers")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("an array holds numbers that are not finite")
+    return array
+
+
+def finite(value: Any) -> float:
+    """A finite number from what a file holds."""
+    number = float(value)
+    if isinstance(value, bool | str) or not np.isfinite(number):
+        raise ValueError("a part of the score holds numbers that are not finite")
+    return number

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features.base import FeatureMap, Places
-from vrspam.features.encoders import ColumnPoints, Encoder, SharedColumns, are_alike, column_points
+from vrspam.features.encoders import SharedColumns
 from vrspam.features.parts import Block
 
 
@@ -70,6 +69,7 @@ class StackedFeatures(FeatureMap):
 
     def _take(self, maps: Sequence[FeatureMap]) -> None:
         self.maps_ = list(maps)
+        self.encoders_ = [encoder for part in maps for encoder in part.encoders_]
         self.n_features_in_ = maps[0].n_features_in_
         if hasattr(maps[0], "feature_names_in_"):
             self.feature_names_in_ = maps[0].feature_names_in_
@@ -78,26 +78,9 @@ class StackedFeatures(FeatureMap):
         """Return a map, not fitted, that holds no row of the training table."""
         return StackedFeatures([part.holding_no_rows() for part in self.maps])
 
-    @property
-    def members(self) -> Sequence[FeatureMap]:
-        """The fitted maps."""
-        return self.maps_
-
     def blocks(self) -> list[Block]:
         """What the features of the fitted map are: those of each map."""
         return [block for part in self.maps_ for block in part.blocks()]
-
-    def _encoders_by_column(self) -> list[tuple[Encoder, ...]]:
-        return list(zip(*(part.encoders_ for part in self.maps_), strict=True))
-
-    @property
-    def keeps_columns_apart(self) -> bool:
-        """Whether each feature is a function of one column, and the maps tell the same values apart."""
-        return super().keeps_columns_apart and all(map(are_alike, self._encoders_by_column()))
-
-    def column_points(self) -> list[ColumnPoints]:
-        """Where the functions of each column are shown, of a map that keeps columns apart."""
-        return list(map(column_points, self._encoders_by_column()))
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
         """Where the features of each column are, in all maps, if these keep columns apart."""
@@ -126,11 +109,6 @@ class StackedFeatures(FeatureMap):
         self._take(found)
 
     @property
-    def max_categories(self) -> int:  # type: ignore[override]
-        """That of the first map."""
-        return self.maps[0].max_categories
-
-    @property
     def n_rows_held_(self) -> int:
         """Rows of the training table that the fitted maps hold; maps with the same landmarks hold the same rows."""
         held: dict[Any, int] = {}
@@ -140,36 +118,10 @@ class StackedFeatures(FeatureMap):
         return sum(held.values())
 
     @property
-    def grouped_categories_(self) -> list[CategoriesGrouped]:
-        """Columns of more than `max_categories` categories: their names, and how many were kept and grouped."""
-        return self.maps_[0].grouped_categories_
-
-    @property
-    def encoders_(self) -> list[Encoder]:  # type: ignore[override]
-        """The encoders of each column in all maps, one map after the other."""
-        return [encoder for part in self.maps_ for encoder in part.encoders_]
-
-    @property
     def map_slices_(self) -> list[slice]:
         """Where the features of each map are."""
         stops = np.cumsum([part.n_features_out_ for part in self.maps_]).tolist()
         return [slice(stop - part.n_features_out_, stop) for stop, part in zip(stops, self.maps_, strict=True)]
-
-    @property
-    def n_features_out_(self) -> int:
-        """Number of features."""
-        return self.map_slices_[-1].stop
-
-    def _reads_columns_again(self) -> bool:
-        return True
-
-    def _coded_slices(self) -> list[slice]:
-        """None: the maps were multiplied alone."""
-        return []
-
-    def dtype_of(self, X) -> np.dtype:
-        """The type of the features of X, without computing any: float32 if all numbers of X are."""
-        return self.maps_[0].dtype_of(X)
 
     def _write_block(self, X, out: np.ndarray) -> None:
         for part, where in zip(self.maps_, self.map_slices_, strict=True):

@@ -8,15 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.blas import RightFactor
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
 from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
-from vrspam.features.parts import CACHED_COUNTS, TREE_ARRAYS, TreePart, places_of
+from vrspam.features.parts import (
+    CACHED_COUNTS,
+    MOST_DEPTH,
+    TREE_ARRAYS,
+    Block,
+    TreePart,
+    leaves_of,
+    places_of,
+    trees_from_dict,
+)
 from vrspam.tables import frames
 
-MOST_DEPTH = 12
 MOST_TREES = 10_000
 SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
 
@@ -100,6 +107,7 @@ class TreeFeatures(LandmarkFeatures):
         "landmarks": [StrOptions({"rows", "columns"})],
     }
     kernel_name = "trees"
+    _encoded_by = ()
     _landmark_codes: np.ndarray | None = None  # not of maps that were stored: their leaves are
 
     def __init__(
@@ -121,9 +129,6 @@ class TreeFeatures(LandmarkFeatures):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def _encoding(self) -> tuple:
-        return ("splits",)
-
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
 
@@ -139,24 +144,15 @@ class TreeFeatures(LandmarkFeatures):
         order = rng.uniform(size=(self.n_trees, columns)).argsort(axis=1)
         is_category = np.array([not isinstance(encoder, Curves) for encoder in self.encoders_])
         found = kernels.grow_trees(
-            self._codes(frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
+            places_of(self.encoders_, frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
             rng.uniform(size=(self.n_trees, nodes, 3)), rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, nodes)),
         )  # fmt: skip
         self.trees_ = dict(zip(TREE_ARRAYS, found, strict=True))
         chosen = self._draw(n, rng)
-        codes = self._codes(frames.rows_of(X, chosen))[0]
+        codes = places_of(self.encoders_, frames.rows_of(X, chosen))[0]
         self._landmark_codes = self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng)
-        self.landmarks_ = self._leaves(self._landmark_codes)
+        self.landmarks_ = leaves_of(self.trees_, self._landmark_codes)
         self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
-
-    def _codes(self, X) -> tuple[np.ndarray, np.dtype]:
-        """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
-        return places_of(self.encoders_, X)
-
-    def _leaves(self, codes: np.ndarray) -> np.ndarray:
-        from vrspam import kernels
-
-        return kernels.tree_leaves(codes, *(self.trees_[part] for part in TREE_ARRAYS))
 
     def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """In how many trees rows with these leaves share them with each landmark."""
@@ -166,67 +162,25 @@ class TreeFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        codes, dtype = self._codes(X)
+        codes, dtype = places_of(self.encoders_, X)
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
-        factor = RightFactor(coefs, dtype)
+        coefs = coefs.astype(dtype, copy=False)
         for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
-            factor.multiply(self._counts(self._leaves(codes[rows]), dtype), out[rows])
+            np.matmul(self._counts(leaves_of(self.trees_, codes[rows]), dtype), coefs, out=out[rows])
         return out
 
-    def _kernel_part(self) -> TreePart:
-        return TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)
+    def blocks(self) -> list[Block]:
+        """What the features of the fitted map are: those of the kernel of its trees."""
+        return [TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         return {**super().to_dict(), "trees": dict(self.trees_)}
 
     def _restore(self, plain: Mapping[str, Any]) -> None:
-        super()._restore(plain)
-        self.trees_ = checked_trees(plain["trees"], len(self.encoders_))
-        self.landmarks_ = _whole_numbers(plain["landmarks"], "landmarks").astype(np.int16)
-        trees, nodes = self.trees_["columns"].shape
-        self._check_landmarks(trees)
-        _check_range(self.landmarks_, nodes + 1, "leaf")
-
-
-def checked_trees(plain: Mapping[str, Any], n_columns: int) -> dict[str, np.ndarray]:
-    """Stored trees as compiled code takes them, or what is wrong with them."""
-    from vrspam import kernels
-
-    trees = {part: _whole_numbers(plain[part], part) for part in TREE_ARRAYS}
-    n_trees, nodes = trees["columns"].shape
-    depth = (nodes + 1).bit_length() - 1
-    if nodes + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH or n_trees < 1:
-        raise ValueError(f"trees of {nodes} nodes are not whole")
-    if {part.shape for part in trees.values()} != {(n_trees, nodes)}:
-        raise ValueError("the parts of the trees have different sizes")
-    trees["absent_left"] = trees["absent_left"].astype(bool)
-    _check_range(trees["columns"], n_columns, "column")
-    _check_range(trees["multipliers"], kernels.CATEGORY_PRIME, "multiplier")
-    return trees
-
-
-def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> np.ndarray:
-    """For each of some nodes whether it sends each code of a column of `width` categories to the right."""
-    from vrspam.kernels import CATEGORY_PRIME
-
-    codes, factors = np.arange(width), multipliers.astype(np.int64)[:, np.newaxis]
-    return np.where(factors == 0, codes, (codes + 1) * factors % CATEGORY_PRIME) > thresholds[:, np.newaxis]
-
-
-def _whole_numbers(values: Any, name: str) -> np.ndarray:
-    """A matrix of whole numbers, of booleans among others, as it was stored."""
-    found = np.asarray(values)
-    if found.ndim != 2 or found.size == 0 or found.dtype.kind not in "iub":
-        raise ValueError(f"{name} of trees must be a matrix of whole numbers")
-    if found.dtype.kind != "b" and np.abs(found).max() > 2**31 - 1:
-        raise ValueError(f"{name} of trees are too large")
-    return found.astype(np.int32)
-
-
-def _check_range(numbers: np.ndarray, stop: int, name: str) -> None:
-    """Refuse numbers that compiled code would look up outside of their array."""
-    if numbers.min() < 0 or numbers.max() >= stop:
-        raise ValueError(f"a {name} of the trees is not among the {stop} there are")
+        stored = {"trees": plain["trees"], "leaves": plain["landmarks"], "coef": plain["whitening"]}
+        part = trees_from_dict(stored, self.encoders_, 2)
+        assert part.leaves is not None
+        self.trees_, self.landmarks_, self.whitening_ = dict(part.trees), part.leaves, part.coef

@@ -3,7 +3,7 @@
 # ruff: noqa: F401 (names that are not in `__all__` are for the other rooms of this package)
 
 from vrspam.inspection.interactions import Axis, PairEffect
-from vrspam.inspection.reading import MOST_COLUMNS, FitWithFolds, read_later, read_score
+from vrspam.inspection.reading import MOST_COLUMNS, read_later, read_score
 from vrspam.inspection.shapes import (
     INTERACTIONS,
     Places,
@@ -12,7 +12,6 @@ from vrspam.inspection.shapes import (
     column_groups,
     distinct,
     importances,
-    keeps_columns_apart,
     parts_of_score,
     shapes_of,
 )

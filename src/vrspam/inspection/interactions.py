@@ -22,16 +22,7 @@ class ReadRows(NamedTuple):
     positive: np.ndarray
     weights: np.ndarray  # they add up to ½ in each class
     places: np.ndarray  # which of the training rows these are
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return self.places.size
-
-    @property
-    def effective(self) -> float:
-        """The number of rows of equal weight in which a mean is as exact as in these."""
-        return 1.0 / float(self.weights @ self.weights)
+    effective: float  # the number of rows of equal weight in which a mean is as exact as in these
 
 
 def balanced_weights(positive: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -44,10 +35,7 @@ def balanced_weights(positive: np.ndarray, weights: np.ndarray | None) -> np.nda
 def draw_rows(
     X: Any, positive: np.ndarray, weights: np.ndarray | None, seed: int | None, most: int = MOST_ROWS
 ) -> ReadRows:
-    """All rows that count, or `most` of them: half of each class, or all rows of a class that has fewer.
-
-    `positive` and `weights` may lie on a device.
-    """
+    """All rows that count, or at most so many: half of each class, or all of a smaller one; also those on a device."""
     there = array_api.device_namespace(positive)
     xp: Any = there or np
     counted = xp.ones_like(positive) if weights is None else weights > 0.0
@@ -70,7 +58,8 @@ def draw_rows(
     places = index if there is None else array_api.beside(index, positive)
     chosen = array_api.on_host(xp.take(positive, places))
     mass = None if weights is None else array_api.on_host(xp.take(weights, places))
-    return ReadRows(some, chosen, balanced_weights(chosen, mass), index)
+    balanced = balanced_weights(chosen, mass)
+    return ReadRows(some, chosen, balanced, index, 1.0 / float(balanced @ balanced))
 
 
 def mean_at_numbers(
@@ -106,11 +95,6 @@ class ColumnBins(NamedTuple):
     labels: tuple[str, ...]  # what the values of each bin are; a bin of missing values comes last
     # for numbers: bin i holds values above edges[i] up to edges[i + 1] (the first also its lower edge)
     edges: np.ndarray | None
-
-    @property
-    def size(self) -> int:
-        """Number of bins."""
-        return len(self.labels)
 
 
 def bin_numbers(values: np.ndarray, most: int) -> ColumnBins:
@@ -166,16 +150,6 @@ def bin_categories(codes: np.ndarray, names: tuple[str, ...], missing: bool, mos
         place[len(names)] = len(labels)
         labels.append("missing")
     return ColumnBins(place[codes], tuple(labels), None)
-
-
-def bin_column(rows: ReadRows, index: int, categories: tuple[str, ...] | None, missing: bool, most: int) -> ColumnBins:
-    """Column `index` in bins; `categories` are those of a column of text."""
-    if categories is None:
-        return bin_numbers(frames.numbers(rows.X, index), most)
-    codes: dict[str | None, int] = {name: i for i, name in enumerate(categories)}
-    if missing:
-        codes[None] = len(categories)
-    return bin_categories(frames.category_codes(rows.X, index, codes), categories, missing, most)
 
 
 class Axis(NamedTuple):
@@ -240,10 +214,10 @@ class _Cells:
     """The cells of two columns: their weights, and the means of something in them."""
 
     def __init__(self, a: ColumnBins, b: ColumnBins, weights: np.ndarray):
-        self.shape = (a.size, b.size)
-        self.codes = a.codes * b.size + b.codes
+        self.shape = (len(a.labels), len(b.labels))
+        self.codes = a.codes * self.shape[1] + b.codes
         self.row_weights = weights
-        self.weights = np.bincount(self.codes, weights, a.size * b.size).reshape(self.shape)
+        self.weights = np.bincount(self.codes, weights, self.shape[0] * self.shape[1]).reshape(self.shape)
         seen = self.weights > 0.0
         self.freedom = max(int(seen.sum() - seen.any(axis=1).sum() - seen.any(axis=0).sum()) + 1, 0)
         self.count = int(seen.sum())
@@ -277,10 +251,10 @@ class _Cells:
 def strongest_pairs(
     columns: Sequence[ColumnBins], rest: np.ndarray, weights: np.ndarray
 ) -> list[tuple[int, int, float]]:
-    """Pairs of columns and the variance that each explains of `rest`, one after the other.
+    """Pairs of columns and the variance that each explains of `rest`, the strongest first.
 
-    The strongest pair is taken, its function of both columns removed from `rest`, and so on: a column that only moves
-    together with one of a pair is not named for what that pair already says.
+    Its function of both columns is removed before the next is sought: a column that only moves together with one of a
+    pair is not named for what that pair already says.
     """
     least_of_interactions = 0.05  # part of the variance of all interactions that is worth a name
     noise = 5.0  # standard errors that a pair must exceed
@@ -326,10 +300,10 @@ def shuffle_effects(
     d = X.shape[1]
     if d > 300:
         return np.zeros(d)
-    rng = np.random.default_rng(seed)
-    each = min(rows.size, max(16, min(10_000, 4 * rows.size) // d))  # about 10,000 rows are scored
-    chosen = rng.choice(rows.size, each, p=rows.weights)
-    before = score(frames.rows_of(X, chosen))
+    rng, n_rows = np.random.default_rng(seed), rows.weights.size
+    each = min(n_rows, max(16, min(10_000, 4 * n_rows) // d))  # about 10,000 rows are scored
+    chosen = rng.choice(n_rows, each, p=rows.weights)
+    before = score(frames.rows_of(X, chosen)).astype(np.float64, copy=False)
     other = rng.permutation(chosen)
     effects = np.empty(d)
     at_once = max(1, frames.BLOCK_ENTRIES // (each * d))
@@ -338,7 +312,7 @@ def shuffle_effects(
         index = np.tile(chosen[:, np.newaxis], (len(some), d))
         for number, j in enumerate(some):
             index[number * each : (number + 1) * each, j] = other
-        after = score(frames.mixed_rows(X, index)).reshape(len(some), each)
+        after = score(frames.rows_of(X, index)).astype(np.float64, copy=False).reshape(len(some), each)
         for number, j in enumerate(some):
             own = part(j)
             effects[j] = 0.5 * np.mean((after[number] - before - own[other] + own[chosen]) ** 2)

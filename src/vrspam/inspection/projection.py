@@ -14,6 +14,7 @@ function of variance below `NEARLY_TIED` are left out, unless one explains more 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy import linalg
@@ -22,24 +23,6 @@ from vrspam.features import AdditiveFeatures
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.inspection.interactions import ReadRows
 from vrspam.tables import frames
-
-
-def explained_by_others(
-    covariances: np.ndarray, slices: Sequence[slice], variances: np.ndarray, effective: float
-) -> np.ndarray:
-    """How much of a quantity of column j a function of column k explains: R²[k, j], corrected for its freedom.
-
-    `covariances` (functions × columns) are those of uncorrelated functions of variance 1 of each column with the
-    quantities, whose `variances` are given; `effective` is the number of rows.
-    """
-    explained = np.zeros((len(slices), variances.size))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for k, where in enumerate(slices):
-            share = (covariances[where] ** 2).sum(axis=0) / variances
-            free = effective - (where.stop - where.start) - 1.0
-            explained[k] = 1.0 - (1.0 - share) * (effective - 1.0) / free if free > 0.0 else 0.0
-    np.fill_diagonal(explained, 0.0)
-    return np.nan_to_num(explained, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def columns_together(explained: np.ndarray, importances: np.ndarray, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -64,16 +47,12 @@ def functions_of(places: Sequence[slice | np.ndarray]) -> tuple[np.ndarray, list
 
 
 def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray, effective: float) -> np.ndarray:
-    """How much of the curve of column j, or of its first function, a function of column k explains at most.
+    """R²[k, j]: how much of the curve of column j, or of its first function, a function of column k explains.
 
-    The first function of a column of numbers is the column itself. `coef` are the coefficients of the functions in the
-    curves, and `effective` is the number of rows.
+    R² is corrected for the freedom of the function. The first function of a column of numbers is the column itself.
+    `coef` are the coefficients of the functions in the curves, and `effective` is the number of rows.
     """
-    white, found, start = [], [], 0
-    for where in slices:
-        white.append(whitening(covariance[where, where]))
-        found.append(slice(start, start + white[-1].shape[1]))
-        start = found[-1].stop
+    white = [whitening(covariance[where, where]) for where in slices]
     most = np.zeros((len(slices), len(slices)))
     for first in (False, True):
         products, variances = [], []
@@ -82,8 +61,14 @@ def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray,
             products.append(covariance[:, where] @ probe)
             variances.append(float(probe @ products[-1][where]))
         columns = np.stack(products, axis=1)
-        with_quantity = np.concatenate([w.T @ columns[where] for w, where in zip(white, slices, strict=True)])
-        most = np.maximum(most, explained_by_others(with_quantity, found, np.array(variances), effective))
+        for k, (w, where) in enumerate(zip(white, slices, strict=True)):
+            free = effective - w.shape[1] - 1.0
+            if free > 0.0:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    share = ((w.T @ columns[where]) ** 2).sum(axis=0) / variances
+                    explained = 1.0 - (1.0 - share) * (effective - 1.0) / free
+                most[k] = np.maximum(most[k], np.nan_to_num(explained, nan=0.0, posinf=0.0, neginf=0.0))
+    np.fill_diagonal(most, 0.0)
     return most
 
 
@@ -140,8 +125,8 @@ class Projection:
 
     Attributes
     ----------
-    slices : list of slice
-        Where the functions of each column are.
+    slices, white_slices : list of slice
+        Where the functions of each column are, and the whitened ones.
     centre : ndarray of shape (D,)
         Their means.
     difference : ndarray of shape (D,)
@@ -151,21 +136,38 @@ class Projection:
     def __init__(self, basis: AdditiveFeatures, rows: ReadRows):
         self.basis, self.rows = basis, rows
         self.slices = basis.column_slices_
-        n_functions = basis.n_features_out_
-        self._kept = basis.features_of(rows.X) if rows.size * n_functions <= KEPT_ENTRIES else None
+        n_rows, n_functions = rows.weights.size, basis.n_features_out_
+        self._kept = basis.features_of(rows.X) if n_rows * n_functions <= KEPT_ENTRIES else None
         # With fewer rows than functions, inner products of rows take the place of those of functions.
-        self._by_rows = rows.size <= n_functions
+        self._by_rows = n_rows <= n_functions
         by_class = np.stack([rows.weights * ~rows.positive, rows.weights * rows.positive], axis=1)
         means = self._times_transposed(by_class)
         self.centre, self.difference = means.sum(axis=1), 2.0 * (means[:, 1] - means[:, 0])
+        root = np.sqrt(rows.weights)[:, np.newaxis]
+        weighted = ((design - self.centre) * root[block] for block, design in self._blocks())
         if self._by_rows:
-            self._factor_by_rows()
+            self._weighted = np.concatenate(list(weighted))
+            columns = [self._weighted[:, where] for where in self.slices]
+            self.whitening = [whitening(own.T @ own) for own in columns]
+            white = self._whitened(self._weighted.T)  # whitened functions × rows
+            values, vectors = np.linalg.eigh(white.T @ white)
         else:
-            self._factor_by_functions()
+            self._gram = np.zeros((n_functions, n_functions))
+            for some in weighted:
+                self._gram += some.T @ some
+            self.whitening = [whitening(self._gram[where, where]) for where in self.slices]
+            white = self._whitened(self._whitened(self._gram).T)  # blocks on the diagonal are identities
+            values, vectors = np.linalg.eigh(white)
+        kept = values > TIED
+        self._values, self._vectors = values[kept], vectors[:, kept]
+        if self._by_rows:
+            self._vectors = white @ (self._vectors / np.sqrt(self._values))
+        stops = np.cumsum([w.shape[1] for w in self.whitening]).tolist()
+        self.white_slices = [slice(*ends) for ends in pairwise([0, *stops])]
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """The design in blocks of rows."""
-        for block in frames.blocks(self.rows.size, self.basis.n_features_out_):
+        for block in frames.blocks(self.rows.weights.size, self.basis.n_features_out_):
             if self._kept is not None:
                 yield block, self._kept[block].astype(np.float64, copy=False)
             else:
@@ -178,37 +180,9 @@ class Projection:
             total += design.T @ right[block]
         return total
 
-    def _factor_by_functions(self) -> None:
-        gram = np.zeros((self.basis.n_features_out_,) * 2)
-        for block, design in self._blocks():
-            weighted = (design - self.centre) * np.sqrt(self.rows.weights[block])[:, np.newaxis]
-            gram += weighted.T @ weighted
-        self.whitening = [whitening(gram[where, where]) for where in self.slices]
-        white = self._whitened(self._whitened(gram).T)  # blocks on the diagonal are identities
-        values, vectors = np.linalg.eigh(white)
-        kept = values > TIED
-        self._gram, self._values, self._vectors = gram, values[kept], vectors[:, kept]
-
-    def _factor_by_rows(self) -> None:
-        root = np.sqrt(self.rows.weights)[:, np.newaxis]
-        design = np.concatenate([part for _, part in self._blocks()])
-        weighted = (design - self.centre) * root
-        self.whitening = [whitening(weighted[:, where].T @ weighted[:, where]) for where in self.slices]
-        white = self._whitened(weighted.T)  # whitened functions × rows
-        values, vectors = np.linalg.eigh(white.T @ white)
-        kept = values > TIED
-        self._weighted, self._values = weighted, values[kept]
-        self._vectors = white @ (vectors[:, kept] / np.sqrt(values[kept]))
-
     def _whitened(self, right: np.ndarray) -> np.ndarray:
         """Wᵀ right, column by column."""
         return np.concatenate([w.T @ right[where] for w, where in zip(self.whitening, self.slices, strict=True)])
-
-    @property
-    def white_slices(self) -> list[slice]:
-        """Where the whitened functions of each column are."""
-        stops = np.cumsum([w.shape[1] for w in self.whitening])
-        return [slice(int(stop) - w.shape[1], int(stop)) for stop, w in zip(stops, self.whitening, strict=True)]
 
     def settle_ties(self, scores: np.ndarray) -> None:
         """Leave out directions in which columns nearly agree and these scores (centred) hardly vary."""
@@ -240,7 +214,7 @@ class Projection:
 
     def fitted(self, coefs: np.ndarray) -> np.ndarray:
         """The sums of the curves with these coefficients (of the functions themselves) at the rows: n × m."""
-        out = np.empty((self.rows.size, coefs.shape[1]))
+        out = np.empty((self.rows.weights.size, coefs.shape[1]))
         for block, design in self._blocks():
             out[block] = design @ coefs
         return out - self.centre @ coefs

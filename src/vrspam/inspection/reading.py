@@ -8,7 +8,6 @@ interactions are the rest, in which no function of one column is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,12 +16,14 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam.features import AdditiveFeatures, FeatureMap
-from vrspam.features.encoders import ColumnPoints, Curves, SharedColumns, column_points
+from vrspam.features.encoders import Curves, Encoder, Indicators, SharedColumns
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
+from vrspam.features.parts import Curve, Effect
 from vrspam.inspection.interactions import (
     MOST_ROWS,
     ReadRows,
-    bin_column,
+    bin_categories,
+    bin_numbers,
     draw_rows,
     mean_at_numbers,
     pair_effect,
@@ -30,15 +31,7 @@ from vrspam.inspection.interactions import (
     strongest_pairs,
 )
 from vrspam.inspection.projection import Projection, closeness, columns_together, functions_of, with_line
-from vrspam.inspection.shapes import (
-    Shape,
-    Shapes,
-    column_groups,
-    distinct,
-    importances,
-    keeps_columns_apart,
-    make_shape,
-)
+from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, importances, make_shape
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
 
@@ -49,28 +42,11 @@ LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs do not change 
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
 
 
-@dataclass(frozen=True)
-class FitWithFolds:
-    """What is read: coefficients of features, of the fit on all rows and of those on the folds."""
-
-    features: Any
-    coef: np.ndarray  # (D,)
-    fold_coefs: np.ndarray  # (K, D)
-    left_out: float  # mean share of the rows that a fold leaves out
-    left_out_rows: list[np.ndarray]  # for each fold the rows that it leaves out
-    # of the features, where these keep columns apart; without scatter matrices where they are more than the
-    # rows
-    moments: ClassMoments | None
-
-    def scores(self, X: Any, coefs: np.ndarray) -> np.ndarray:
-        """Features times `coefs`."""
-        if isinstance(self.features, FeatureMap):
-            return np.asarray(self.features.products(X, coefs), dtype=np.float64)
-        return np.asarray(MappedArray(X, self.features) @ coefs, dtype=np.float64)
-
-
 def read_score(
-    scorer: FitWithFolds,
+    features: Any,
+    coefs: np.ndarray,
+    moments: ClassMoments | None,
+    left_out: Sequence[np.ndarray],
     X: Any,
     positive: np.ndarray,
     weights: np.ndarray | None,
@@ -80,30 +56,35 @@ def read_score(
 ) -> Shapes | str:
     """Return the reading of a score over the rows that it was fitted on, or say why there is none.
 
-    `shared` is what maps that were fitted on the same rows have seen of the columns.
+    `coefs` (features × 1 + folds) are those of the fit on all rows, then of the folds, and `left_out` are the rows that
+    each fold leaves out. `moments` are those of features that keep columns apart, without scatter matrices where they
+    are more than the rows. `shared` is what maps that were fitted on the same rows have seen of the columns.
     """
     columns = distinct(names)
-    if scorer.features is None:
+    if features is None:
         if len(columns) > MOST_COLUMNS:
             return _too_many_columns(len(columns))
-        if scorer.moments is None or not scorer.moments.has_scatter:
+        if moments is None or not moments.has_scatter:
             return "a fit by products with X keeps no moments of the columns; coef_ says what each adds"
-    if keeps_columns_apart(scorer.features):
+    share = float(np.mean([left.mean() for left in left_out]))
+    if getattr(features, "keeps_columns_apart", features is None):
+        assert moments is not None
         rows = draw_rows(X, positive, weights, seed, SUM_ROWS)
         # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
-        if scorer.features is None:
-            return _read_lines(scorer, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
-        return _read_sum(scorer, scorer.features.column_points(), rows, columns)
+        if features is None:
+            return _read_lines(coefs, moments, share, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
+        members = list(zip(*(part.encoders_ for part in features.members), strict=True))
+        return _read_sum(features, coefs, moments, share, members, features.parts(coefs).effects, rows, columns)
     if len(columns) > MAX_FEATURES:
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
-    own = scorer.features if isinstance(scorer.features, FeatureMap) else None
+    own = features if isinstance(features, FeatureMap) else None
     # with the seed of the map columns are seen in the same rows, and so only once
     given = None if own is None else own.members[0].random_state
     try:
         basis = AdditiveFeatures(
             max_features=max(1, min(1_000, int(rows.effective) // ROWS_PER_FUNCTION)),
-            max_categories=1000 if own is None else own.max_categories,
+            max_categories=1000 if own is None else own.members[0].max_categories,
             random_state=given if isinstance(given, int) else seed,
         )
         basis.learn(X, weights, shared)  # what there is to say about the columns was said when the score was fitted
@@ -115,30 +96,36 @@ def read_score(
         basis.encoders_ = [with_line(encoder) for encoder in basis.encoders_]
     if basis.n_features_out_ > MAX_FEATURES:
         return f"curves of all columns would take {basis.n_features_out_:,} functions, of at most {MAX_FEATURES:,}"
-    return _read_projection(scorer, rows, columns, basis, seed)
+    return _read_projection(features, coefs, left_out, rows, columns, basis, seed)
 
 
 def read_later(
-    scorer: FitWithFolds, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
+    coefs: np.ndarray,
+    moments: ClassMoments,
+    share: float,
+    X: Any,
+    positive: Any,
+    weights: Any,
+    names: Sequence[Any],
+    seed: int | None,
 ) -> Callable[[], Shapes | str]:
-    """What gives the reading of the columns as they are: rows on a device are looked at now, and curves drawn later.
-
-    The curves of 1,000 columns take longer than a fit of a million rows there.
-    """
+    """What reads the columns as they are later: rows on a device are looked at now. Folds leave out a mean `share`."""
     columns = distinct(names)
     if len(columns) > MOST_COLUMNS:
         return partial(_too_many_columns, len(columns))
     rows, ends = draw_rows(X, positive, weights, seed, SUM_ROWS), _ends(X)
-    return partial(_read_lines, scorer, ends, rows, columns)
+    return partial(_read_lines, coefs, moments, share, ends, rows, columns)
 
 
-def _read_lines(scorer: FitWithFolds, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> Shapes:
-    points = []
-    for low, high in ends:  # straight lines over the range of each column, as the columns are
+def _read_lines(
+    coefs: np.ndarray, moments: ClassMoments, share: float, ends: np.ndarray, rows: ReadRows, columns: list[str]
+) -> Shapes:
+    members, effects = [], []
+    for j, (low, high) in enumerate(ends):  # straight lines over the range of each column, as the columns are
         nodes = np.array([low, high]) if high > low else np.array([low])
-        line = Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1)
-        points.append(column_points([line]))
-    return _read_sum(scorer, points, rows, columns)
+        members.append((Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1),))
+        effects.append(Curve.of(members[-1][0], coefs[j : j + 1]))
+    return _read_sum(None, coefs, moments, share, members, effects, rows, columns)
 
 
 def _too_many_columns(count: int) -> str:
@@ -148,47 +135,44 @@ def _too_many_columns(count: int) -> str:
     )
 
 
-def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRows, names: list[str]) -> Shapes:
-    """The curves of a score that is a sum of them."""
-    moments = scorer.moments
-    assert moments is not None
-    groups = column_groups(scorer.features, names, scorer.coef.size)
-    slices = list(groups.values())
-    features = None
-    if not moments.has_scatter:
-        features = np.asarray(scorer.features.features_of(rows.X), dtype=np.float64)
-        features = features - rows.weights @ features
-    if features is None:
-        spread = importances(groups, scorer.coef, moments)
+def _read_sum(
+    features: Any,
+    coefs: np.ndarray,
+    moments: ClassMoments,
+    left_out: float,
+    members: Sequence[Sequence[Encoder]],
+    effects: Sequence[Effect | None],
+    rows: ReadRows,
+    names: list[str],
+) -> Shapes:
+    """The curves of a score that is a sum of them; `members` are the encoders of each column, in one map or several."""
+    coef, centre, delta = coefs[:, 0], moments.means.mean(axis=0), moments.delta
+    groups = column_groups(features, names, coef.size)
+    slices, design = list(groups.values()), np.empty((0, 0))
+    if moments.has_scatter:
+        spread = importances(groups, coef, moments)
     else:  # more features than rows: their moments have no scatter matrices
-        parts = {name: features[:, where] @ scorer.coef[where] for name, where in groups.items()}
+        design = np.asarray(features.features_of(rows.X), dtype=np.float64)
+        design = design - rows.weights @ design
+        parts = {name: design[:, where] @ coef[where] for name, where in groups.items()}
         spread = {name: float(np.sqrt(rows.weights @ part**2)) for name, part in parts.items()}
-    coefs = np.vstack([scorer.coef, scorer.fold_coefs]).T
-    centre, delta = moments.means.mean(axis=0), moments.delta
-    shapes = [
-        make_shape(
-            name,
-            own,
-            centre[where],
-            coefs[where],
-            scorer.left_out,
-            spread[name],
-            float(scorer.coef[where] @ delta[where]),
-        )
-        for own, (name, where) in zip(points, groups.items(), strict=True)
-    ]
+    shapes = []
+    for own, effect, (name, where) in zip(members, effects, groups.items(), strict=True):
+        means, difference = centre[where] @ coefs[where], float(coef[where] @ delta[where])
+        shapes.append(make_shape(name, own, effect, means, left_out, spread[name], difference))
     sizes = np.array(list(spread.values()))
-    compared = _largest(sizes, MOST_COMPARED)
+    compared = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COMPARED]).tolist()
     functions, places = functions_of([slices[j] for j in compared])
-    if features is None:
+    if moments.has_scatter:
         covariance = moments.within[np.ix_(functions, functions)] / 2.0
         covariance += np.outer(delta[functions], delta[functions]) / 4.0
     else:
-        covariance = features[:, functions].T @ (rows.weights[:, np.newaxis] * features[:, functions])
+        covariance = design[:, functions].T @ (rows.weights[:, np.newaxis] * design[:, functions])
     effective = 4.0 / float((1.0 / moments.rows).sum())
-    explained = closeness(covariance, places, scorer.coef[functions], effective)
-    scores = rows.X @ scorer.coef if scorer.features is None else scorer.scores(rows.X, scorer.coef)
-    shapes = _compare(shapes, compared, points, rows, scores - centre @ scorer.coef, explained)
+    explained = closeness(covariance, places, coef[functions], effective)
+    scores = rows.X @ coef if features is None else np.asarray(features.products(rows.X, coef), dtype=np.float64)
+    encoders = [own[0] for own in members]
+    shapes = _compare(shapes, compared, encoders, rows, scores - centre @ coef, explained)
     return Shapes(tuple(shapes), effects=sizes)
 
 
@@ -205,42 +189,39 @@ def _ends(X: Any) -> np.ndarray:
 
 
 def _read_projection(
-    scorer: FitWithFolds, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
+    features: Any,
+    coefs: np.ndarray,
+    left_out: Sequence[np.ndarray],
+    rows: ReadRows,
+    names: list[str],
+    basis: AdditiveFeatures,
+    seed: int | None,
 ) -> Shapes:
     """The best additive reading of any score, and what it leaves."""
-    coefs = np.vstack([scorer.coef, scorer.fold_coefs]).T
-    scores = scorer.scores(rows.X, coefs)
+    scores = np.asarray(MappedArray(rows.X, features) @ coefs, dtype=np.float64)
     scores -= rows.weights @ scores
     projection = Projection(basis, rows)
     projection.settle_ties(scores[:, 0])
     white = projection.solve(rows.weights[:, np.newaxis] * scores)
     found = projection.unwhitened(white)
     rest = scores[:, 0] - projection.fitted(found[:, :1])[:, 0]
-    white[:, 1:] = _without_left_out(projection, scorer, scores[:, 1:], white[:, 1:])
+    white[:, 1:] = _without_left_out(projection, left_out, scores[:, 1:], white[:, 1:])
     found = projection.unwhitened(white)
     variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
-    points = [column_points([encoder]) for encoder in basis.encoders_]
-    shapes = [
-        make_shape(
-            name,
-            own,
-            projection.centre[where],
-            found[where],
-            scorer.left_out,
-            float(np.sqrt(variance)),
-            float(projection.difference[where] @ found[where, 0]),
-        )
-        for name, own, where, variance in zip(names, points, projection.slices, variances, strict=True)
-    ]
-    compared = _largest(variances, MOST_COMPARED)
+    share, shapes = float(np.mean([left.mean() for left in left_out])), []
+    columns = zip(names, basis.encoders_, basis.parts(found).effects, projection.slices, strict=True)
+    for (name, encoder, effect, where), size in zip(columns, np.sqrt(variances).tolist(), strict=True):
+        means, difference = projection.centre[where] @ found[where], projection.difference[where] @ found[where, 0]
+        shapes.append(make_shape(name, [encoder], effect, means, share, size, float(difference)))
+    compared = np.sort(np.argsort(-variances, kind="stable")[:MOST_COMPARED]).tolist()
     functions, places = functions_of([projection.slices[j] for j in compared])
     explained = closeness(projection.covariance(functions), places, found[functions, 0], rows.effective)
-    shapes = _compare(shapes, compared, points, rows, scores[:, 0], explained)
-    return _with_interactions(scorer, rows, shapes, scores[:, 0], rest, seed)
+    shapes = _compare(shapes, compared, basis.encoders_, rows, scores[:, 0], explained)
+    return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], rows, shapes, scores[:, 0], rest, seed)
 
 
 def _without_left_out(
-    projection: Projection, scorer: FitWithFolds, scores: np.ndarray, white: np.ndarray
+    projection: Projection, left_out: Sequence[np.ndarray], scores: np.ndarray, white: np.ndarray
 ) -> np.ndarray:
     """The projection of the score of each fold over the rows that it does not leave out.
 
@@ -248,7 +229,7 @@ def _without_left_out(
     rows solves for those of a fold too, in a few steps of iterative refinement that start at all rows.
     """
     weights = projection.rows.weights[:, np.newaxis]
-    inside = ~np.stack([left[projection.rows.places] for left in scorer.left_out_rows], axis=1) * weights
+    inside = ~np.stack([left[projection.rows.places] for left in left_out], axis=1) * weights
     share = inside.sum(axis=0)
     share = np.where(share > 0.0, share, 1.0)
     for _ in range(3):
@@ -259,7 +240,7 @@ def _without_left_out(
 
 
 def _with_interactions(
-    scorer: FitWithFolds,
+    score: Callable[[Any], np.ndarray],
     rows: ReadRows,
     shapes: list[Shape],
     scores: np.ndarray,
@@ -270,16 +251,19 @@ def _with_interactions(
     curves = np.array([shape.importance for shape in shapes])
     if left <= 1e-12 * total:  # rounding
         return Shapes(tuple(shapes), float(np.sqrt(left)), effects=curves)
-    taking_part = shuffle_effects(
-        rows, lambda j: shapes[j].parts(rows.X, j), lambda X: scorer.scores(X, scorer.coef), seed
-    )
+    taking_part = shuffle_effects(rows, lambda j: shapes[j].parts(rows.X, j), score, seed)
     effects = np.sqrt(curves**2 + taking_part)
-    screened = _largest(taking_part if taking_part.any() else effects, 15)  # columns among which pairs are sought
+    strength = taking_part if taking_part.any() else effects
+    screened = np.sort(np.argsort(-strength, kind="stable")[:15]).tolist()  # columns among which pairs are sought
     most = int(np.clip(np.sqrt(rows.effective / 30.0), 3, 10))  # a cell of two columns holds about 30 rows
     bins = []
     for j in screened:
-        categories = None if shapes[j].numeric else tuple(shapes[j].grid)
-        bins.append(bin_column(rows, j, categories, shapes[j].missing is not None, most))
+        if shapes[j].numeric:
+            bins.append(bin_numbers(frames.numbers(rows.X, j), most))
+        else:
+            known = Indicators(tuple(shapes[j].grid), shapes[j].missing is not None)
+            codes = frames.category_codes(rows.X, j, known.codes)
+            bins.append(bin_categories(codes, known.categories, known.missing, most))
     pairs = []
     for a, b, variance in strongest_pairs(bins, rest, rows.weights):
         if variance < LEAST_SHARE * total:
@@ -290,40 +274,29 @@ def _with_interactions(
     return Shapes(tuple(shapes), float(np.sqrt(left)), share, tuple(pairs), effects=effects)
 
 
-def _largest(sizes: np.ndarray, most: int) -> list[int]:
-    """The numbers of the columns of the largest sizes, in the order of the columns."""
-    return sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
-
-
 def _compare(
     shapes: list[Shape],
     compared: list[int],
-    points: Sequence[ColumnPoints],
+    encoders: Sequence[Encoder],
     rows: ReadRows,
     scores: np.ndarray,
     explained: np.ndarray,
 ) -> list[Shape]:
     """The same curves, some with the mean score of the rows at each value and the columns that move together."""
-    some = [shapes[j] for j in compared]
+    some, shapes = [shapes[j] for j in compared], list(shapes)
     sizes = np.array([shape.importance for shape in some])
     near = columns_together(explained, sizes, [shape.name for shape in some])
-    shapes = list(shapes)
     for j, others in zip(compared, near, strict=True):
-        means, absent = _mean_scores(shapes[j], points[j], rows, j, scores)
+        encoder, grid = encoders[j], shapes[j].grid
+        if isinstance(encoder, Curves):
+            means, absent = mean_at_numbers(frames.numbers(rows.X, j), scores, rows.weights, grid)
+        else:
+            codes = frames.category_codes(rows.X, j, encoder.codes)
+            known = codes >= 0
+            weight = np.bincount(codes[known], rows.weights[known], encoder.width)
+            sums = np.bincount(codes[known], (rows.weights * scores)[known], encoder.width)
+            means = np.divide(sums, weight, out=np.full(encoder.width, np.nan), where=weight > 0.0)
+            absent = float(means[-1]) if encoder.missing and weight[-1] > 0.0 else None
+            means = means[: grid.size]
         shapes[j] = shapes[j]._replace(mean_score=means, missing_mean_score=absent, together=others)
     return shapes
-
-
-def _mean_scores(
-    shape: Shape, points: ColumnPoints, rows: ReadRows, index: int, scores: np.ndarray
-) -> tuple[np.ndarray, float | None]:
-    """Mean score of the rows at each point of a curve, and of those whose value is missing."""
-    if points.codes is None:
-        return mean_at_numbers(frames.numbers(rows.X, index), scores, rows.weights, shape.grid)
-    codes, width = frames.category_codes(rows.X, index, points.codes), len(points.design)
-    known = codes >= 0
-    weight = np.bincount(codes[known], rows.weights[known], width)
-    sums = np.bincount(codes[known], (rows.weights * scores)[known], width)
-    means = np.divide(sums, weight, out=np.full(weight.size, np.nan), where=weight > 0.0)
-    absent = float(means[-1]) if points.missing and weight[-1] > 0.0 else None
-    return means[: shape.grid.size], absent

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from vrspam.features import FeatureMap
 from vrspam.features.base import Places
-from vrspam.features.encoders import ColumnPoints, Indicators
+from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
@@ -95,55 +94,39 @@ class Shape(NamedTuple):
         return np.where(np.isnan(values), absent, parts)
 
 
-@cache
-def _quantile(folds: int) -> float:
-    return float(student.ppf(0.975, folds - 1))  # NaN for one
-
-
 def make_shape(
-    name: str,
-    points: ColumnPoints,
-    centre: np.ndarray,
-    coefs: np.ndarray,
-    left_out: float,
-    importance: float,
-    difference: float,
+    name: str, members: Sequence[Encoder], effect: Any, means: np.ndarray, share: float, size: float, difference: float
 ) -> Shape:
-    """The curve of one column; `coefs` (width × 1 + folds) are those of all rows, then of each fold.
+    """The curve of one column, of several maps perhaps; `effect` has the scores of all rows, then of each fold.
 
-    `points` are where it is shown, and `centre` the means of its features. Each of K folds leaves out a share v of the
-    rows, so that the delete-a-group jackknife gives the standard error at every point, se² = (1 - v)/v · mean of the
-    squared differences from their mean; the band is ± t(K - 1) · se, NaN for a single fold.
+    `means` are those of what it adds to them. Each of K folds leaves out a `share` v of the rows, so that the
+    delete-a-group jackknife gives the standard error at every point, se² = (1 - v)/v · mean of the squared differences
+    from their mean; the band is ± t(K - 1) · se, NaN for a single fold.
     """
-    values = (points.design - centre) @ coefs
+    first, extend = members[0], all(isinstance(one, Curves) and one.extend for one in members)
+    if isinstance(first, Indicators):
+        grid: np.ndarray = np.array(first.categories, dtype=object)
+        values = np.array([effect.values.get(one, effect.other) for one in first.categories]).reshape(-1, means.size)
+    else:
+        grid, values = effect.nodes, effect.values
+        if extend and grid.size == 2:  # drawn as a line, and not as two points
+            grid = np.linspace(grid[0], grid[1], 11)
+            values = effect(grid)
+    values = (np.vstack([values, effect.missing]) if first.missing else values) - means
     value, each = values[:, 0], values[:, 1:]
-    half = np.sqrt((1.0 - left_out) / left_out) * _quantile(each.shape[1]) * each.std(axis=1)
+    quantile = stdtrit(each.shape[1] - 1.0, 0.975)  # of Student's t; NaN for a single fold
+    half = np.sqrt((1.0 - share) / share) * quantile * each.std(axis=1)
     absent = None
-    if points.missing:
+    if first.missing:
         absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
         value, half = value[:-1], half[:-1]
-    return Shape(
-        name,
-        points.grid,
-        value,
-        value - half,
-        value + half,
-        absent,
-        importance,
-        difference=difference,
-        unknown=-float(centre @ coefs[:, 0]),
-        extend=points.extend,
-    )
+    shape = Shape(name, grid, value, value - half, value + half, absent, size, difference)
+    return shape._replace(unknown=-float(means[0]), extend=extend)
 
 
 # The parts of a score that its features show: by column where the map keeps columns apart, by feature otherwise.
 
 INTERACTIONS = "interactions"
-
-
-def keeps_columns_apart(features: Any) -> bool:
-    """Whether each feature is a function of one column, so that a score is a sum of curves; None: the columns."""
-    return features is None or (isinstance(features, FeatureMap) and features.keeps_columns_apart)
 
 
 def distinct(names: Iterable[Any]) -> list[str]:
@@ -159,15 +142,6 @@ def distinct(names: Iterable[Any]) -> list[str]:
             number, free = number + 1, f"{name} ({number})"
         found[free] = None
     return list(found)
-
-
-def rest_name(columns: Sequence[str]) -> str:
-    """What the part of a score is called that is no sum of curves of these columns.
-
-    >>> rest_name(["age", "dose"]), rest_name(["age", "interactions"]), rest_name(["age"])
-    ('interactions', 'interactions (2)', 'finer than the curve')
-    """
-    return distinct([*columns, INTERACTIONS if len(columns) > 1 else "finer than the curve"])[-1]
 
 
 def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, Places]:
@@ -228,7 +202,8 @@ class Shapes:
     @property
     def rest_name(self) -> str:
         """What the part is called that is no sum of curves."""
-        return rest_name([shape.name for shape in self.columns])
+        rest = INTERACTIONS if len(self.columns) > 1 else "finer than the curve"
+        return distinct([*(shape.name for shape in self.columns), rest])[-1]
 
     def importances(self) -> dict[str, float]:
         """Spread of what each column, and interactions, add to the score."""
@@ -242,13 +217,19 @@ class Shapes:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values and lists."""
-        return {
-            "columns": [_plain_shape(shape) for shape in self.columns],
-            "interactions": self.interactions,
-            "share": self.share,
-            "pairs": [_plain_pair(pair) for pair in self.pairs],
-            "whole": self.whole,
-        }
+        columns, pairs = [], []
+        for shape in self.columns:
+            plain = {**shape._asdict(), **{key: getattr(shape, key).tolist() for key in ("grid", *_LISTS)}}
+            means = None if shape.mean_score is None else _with_gaps(shape.mean_score)
+            columns.append({**plain, "mean_score": means, "together": list(shape.together)})
+        for pair in self.pairs:
+            axes = [
+                {"name": a.name, "labels": list(a.labels), "edges": None if a.edges is None else a.edges.tolist()}
+                for a in pair.columns
+            ]
+            pairs.append({"columns": axes, "share": pair.share, "values": [_with_gaps(row) for row in pair.values]})
+        facts = {"interactions": self.interactions, "share": self.share, "whole": self.whole}
+        return {"columns": columns, "pairs": pairs, **facts}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
@@ -281,12 +262,6 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _plain_shape(shape: Shape) -> dict[str, Any]:
-    plain = {**shape._asdict(), **{key: getattr(shape, key).tolist() for key in ("grid", *_LISTS)}}
-    means = None if shape.mean_score is None else _with_gaps(shape.mean_score)
-    return {**plain, "mean_score": means, "together": list(shape.together)}
-
-
 def _with_gaps(values: np.ndarray) -> list[Any]:
     """Numbers as lists, None instead of NaN."""
     return [None if np.isnan(value) else value for value in values.tolist()]
@@ -304,15 +279,8 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
     mean_score = np.full(grid.shape, np.nan) if means is None else np.array(means, dtype=np.float64)  # None is NaN
     if grid.ndim != 1 or grid.size == 0 or {grid.shape} != {value.shape, low.shape, high.shape, mean_score.shape}:
         raise ValueError("a curve has parts of different sizes")
-    shape = Shape(
-        str(plain["name"]),
-        grid,
-        value,
-        low,
-        high,
-        missing,
-        float(plain["importance"]),
-        difference=float(plain.get("difference", 0.0)),
+    name, size, difference = str(plain["name"]), float(plain["importance"]), float(plain.get("difference", 0.0))
+    shape = Shape(name, grid, value, low, high, missing, size, difference)._replace(
         mean_score=None if means is None else mean_score,
         missing_mean_score=None if absent is None else float(absent),
         together=_texts(plain.get("together", [])),
@@ -324,14 +292,6 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError("a curve holds numbers that are not finite")
     return shape
-
-
-def _plain_pair(pair: PairEffect) -> dict[str, Any]:
-    axes = [
-        {"name": a.name, "labels": list(a.labels), "edges": None if a.edges is None else a.edges.tolist()}
-        for a in pair.columns
-    ]
-    return {"columns": axes, "share": pair.share, "values": [_with_gaps(row) for row in pair.values]}
 
 
 def _pair(plain: Mapping[str, Any]) -> PairEffect:
@@ -361,15 +321,12 @@ def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
         return None
     found = fitted.shape_functions_
     names = dict(zip(found, columns, strict=True))
-    shapes = tuple(
-        shape._replace(name=names[name], together=tuple(names[other] for other in shape.together))
-        for name, shape in found.items()
-    )
-    pairs = tuple(
-        pair._replace(columns=tuple(axis._replace(name=names[axis.name]) for axis in pair.columns))
-        for pair in fitted.pair_effects_
-    )
+    shapes, pairs = [], []
+    for name, shape in found.items():
+        shapes.append(shape._replace(name=names[name], together=tuple(names[other] for other in shape.together)))
+    for pair in fitted.pair_effects_:
+        pairs.append(pair._replace(columns=tuple(axis._replace(name=names[axis.name]) for axis in pair.columns)))
     spread = list(fitted.importances_.values())  # of the columns, then of the interactions
     if len(spread) == len(shapes):
-        return Shapes(shapes)
-    return Shapes(shapes, spread[-1], fitted.interactions_share_, pairs)
+        return Shapes(tuple(shapes))
+    return Shapes(tuple(shapes), spread[-1], fitted.interactions_share_, tuple(pairs))

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, AUCInterval, DeLongTest
+from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, AUCInterval, DeLongTest, logit_interval, paired_test
 from vrspam.metrics.roc import (
     both_classes,
     checked_columns,
@@ -215,11 +215,7 @@ def partial_auc_ci(
 
     Notes
     -----
-    Coverage of 95 % intervals of normal scores in 1,000 simulated samples, for AUC 0.6 to 0.99, 5 to 200 positives
-    and 10 to 200 negatives in the part: "plain" 74 to 100 %, "logit" 83 to 99 %, "score" 94 to 99 %. For other scores,
-    with at least 20 positives and 10 negatives in the part, "score" covers 92 % or more, but for scores of the
-    negatives that vary more than those of the positives where only 10 are in the part (88 % at worst).
-    docs/intervals.md has the tables.
+    docs/intervals.md has the coverage of these intervals in simulations.
 
     References
     ----------
@@ -241,7 +237,8 @@ def partial_auc_ci(
         raise ValueError(f'method must be "auto", "logit", "plain" or "score", got {method!r}.')
     positive = both_classes(positive_rows(y_true), at_least=2)
     up, down = _placements(positive, checked_scores(y_score, positive.size, "y_score"), max_fpr)
-    share, error = _snapped(float(up.mean())), _standard_error(up, down)
+    share, error = float(up.mean()), _standard_error(up, down)
+    share = 0.0 if share < EQUAL else 1.0 if share > 1.0 - EQUAL else share
     few = min(up.size, max_fpr * down.size) < ENOUGH_FOR_DELONG
     used: Literal["logit", "plain", "score"]
     if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
@@ -249,11 +246,11 @@ def partial_auc_ci(
     elif method == "plain":
         used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
     else:
-        half = z * error / (share * (1.0 - share))
-        used, (low, high) = "logit", (float(expit(logit(share) - half)), float(expit(logit(share) + half)))
+        interval = logit_interval(share, error, up.size, confidence)
+        used, (low, high) = "logit", (interval.low, interval.high)
     if standardized:
         share, low, high = (float(standardise(value, max_fpr)) for value in (share, low, high))
-        error *= _slope(max_fpr)
+        error *= 0.5 / (1.0 - max_fpr / 2.0)
     return AUCInterval(share, low, high, error, confidence, used)
 
 
@@ -304,33 +301,17 @@ def partial_auc_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.2g}")
     0.768 - 0.567 = 0.201, p = 3.3e-08
     """
-    z_limit = normal_quantile(confidence)
     positive = both_classes(positive_rows(y_true), at_least=2)
     up_a, down_a = _placements(positive, checked_scores(score_a, positive.size, "score_a"), max_fpr)
     up_b, down_b = _placements(positive, checked_scores(score_b, positive.size, "score_b"), max_fpr)
-    scale = _slope(max_fpr) if standardized else 1.0
+    scale = 0.5 / (1.0 - max_fpr / 2.0) if standardized else 1.0
     difference = scale * float((up_a - up_b).mean())
     error = scale * _standard_error(up_a - up_b, down_a - down_b)
-    if error > 0.0:
-        z = difference / error
-        low, high = max(-1.0, difference - z_limit * error), min(1.0, difference + z_limit * error)
-    elif abs(difference) <= EQUAL:
-        difference = z = low = high = 0.0
-    else:
-        z = low = high = float("nan")
+    if error == 0.0 and abs(difference) <= EQUAL:
+        difference = 0.0
     shares = np.array([up_a.mean(), up_b.mean()])
     a, b = standardise(shares, max_fpr) if standardized else shares
-    return DeLongTest(float(a), float(b), difference, error, z, float(2.0 * ndtr(-abs(z))), low, high, confidence)
-
-
-def _snapped(share: float) -> float:
-    """A mean that is 0 or 1 but for rounding is exactly that."""
-    return 0.0 if share < EQUAL else 1.0 if share > 1.0 - EQUAL else share
-
-
-def _slope(max_fpr: float) -> float:
-    """The derivative of McClish's scale."""
-    return 0.5 / (1.0 - max_fpr / 2.0)
+    return paired_test(float(a), float(b), difference, error, confidence)
 
 
 def _placements(positive: NDArray, score: NDArray, max_fpr: float) -> tuple[NDArray, NDArray]:

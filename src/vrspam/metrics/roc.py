@@ -161,9 +161,6 @@ def roc_auc_columns(
 ) -> NDArray[np.float64]:
     """AUC of every column of a matrix of scores: one row per sample, one column per model.
 
-    Each column sorts the larger class and looks the smaller one up in it. For 12,000 rows that took from 0.2 to 0.6
-    of the time of ``scipy.stats.rankdata``, least with few positives and float32 scores.
-
     Parameters
     ----------
     positive : boolean array of n
@@ -300,7 +297,7 @@ def one_vs_rest_auc(
     codes, scores, weight, present = _checked(y_true, y_score, sample_weight, labels)
     if len(present) < 2:
         return float("nan")
-    return float(np.mean([_auc(codes == k, scores[:, k], weight) for k in present]))
+    return float(np.mean([roc_auc_columns(codes == k, scores[:, [k]], weight)[0] for k in present]))
 
 
 def hand_till_auc(
@@ -340,12 +337,8 @@ def hand_till_auc(
     for pair in combinations(present, 2):
         rows = np.flatnonzero(np.isin(codes, pair))
         of_rows = None if weight is None else weight[rows]
-        aucs += [_auc(codes[rows] == k, scores[rows, k], of_rows) for k in pair]
+        aucs += [roc_auc_columns(codes[rows] == k, scores[rows, k, None], of_rows)[0] for k in pair]
     return float(np.mean(aucs))
-
-
-def _auc(positive: NDArray[np.bool_], scores: NDArray, weight: NDArray | None) -> float:
-    return float(roc_auc_columns(positive, scores[:, None], weight)[0])
 
 
 def _checked(

@@ -100,22 +100,18 @@ class Curve:
     thresholds: np.ndarray
     hits: np.ndarray
     alarms: np.ndarray
+    positives: float
+    negatives: float
 
     @classmethod
     def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Curve:
         false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False, sample_weight=weights)
         thresholds[0] = np.nextafter(scores.max(), np.inf)
-        if weights is not None:
-            return cls(thresholds, true * weights[positive].sum(), false * weights[~positive].sum())
-        return cls(thresholds, np.rint(true * positive.sum()), np.rint(false * (~positive).sum()))
-
-    @property
-    def positives(self) -> float:
-        return float(self.hits[-1])
-
-    @property
-    def negatives(self) -> float:
-        return float(self.alarms[-1])
+        if weights is None:
+            hits, alarms = np.rint(true * positive.sum()), np.rint(false * (~positive).sum())
+        else:
+            hits, alarms = true * weights[positive].sum(), false * weights[~positive].sum()
+        return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
 
     def at(self, place: Any) -> Threshold:
         hits, alarms = float(self.hits[place]), float(self.alarms[place])
@@ -129,13 +125,7 @@ class Curve:
 
 
 def lift(positive: np.ndarray, scores: np.ndarray, share: float, weights: np.ndarray | None = None) -> float:
-    """Positives among the top `share` of rows, relative to as many rows drawn at random; ties share their places.
-
-    With weights, rows are counted by them.
-
-    >>> lift(np.array([True, False, False, True]), np.array([4.0, 3.0, 2.0, 1.0]), 0.25)
-    2.0
-    """
+    """Positives among the top `share` of rows, relative to as many rows drawn at random; ties share their places."""
     mass = np.ones(scores.size) if weights is None else weights
     count = share * mass.sum()
     order = np.argsort(-scores, kind="stable")
@@ -150,13 +140,7 @@ def lift(positive: np.ndarray, scores: np.ndarray, share: float, weights: np.nda
 def reliability(
     positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS, weights: np.ndarray | None = None
 ) -> tuple[Bin, ...]:
-    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
-
-    Rows count by their weights.
-
-    >>> reliability(np.array([False, True]), np.array([0.2, 0.6]), bins=2)
-    (Bin(rows=1, predicted=0.2, observed=0.0), Bin(rows=1, predicted=0.6, observed=1.0))
-    """
+    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together."""
     edges = np.unique(np.quantile(probabilities, np.linspace(0, 1, bins + 1)[1:-1], method="higher"))
     group = np.searchsorted(edges, probabilities, side="right")
     found = []
@@ -170,12 +154,7 @@ def reliability(
 
 
 def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's 95 % interval of a share.
-
-    >>> low, high = wilson(np.array([0.5]), np.array([100]))
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.404], [0.596])
-    """
+    """Wilson's 95 % interval of a share."""
     z = 1.959963984540054
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z * np.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2)) / (1 + z**2 / rows)

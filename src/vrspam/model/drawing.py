@@ -134,11 +134,11 @@ def _plan_points(shape: Shape) -> ColumnPlan:
 
 
 def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
-    """The range of what columns add, so that all pictures have the same scale.
-
-    What few rows at the ends of a column have, and wide bands there, may leave it: they would make all curves flat.
-    """
-    inner = [_middle(s.grid) if s.numeric else slice(None) for s in shapes]
+    """The common range of what columns add; few rows and wide bands at the ends of a column may leave it."""
+    inner = []
+    for s in shapes:  # without the outermost hundredth of the rows on each side, where the grid holds many values
+        cut = s.grid.size // 50 if s.numeric and s.grid.size > MANY_VALUES else 0
+        inner.append(slice(cut, s.grid.size - cut))
     values = [s.contribution[part] for s, part in zip(shapes, inner, strict=True)]
     values += [s.mean_score[part] for s, part in zip(shapes, inner, strict=True) if s.mean_score is not None]
     low, high = _ends([*values, *(np.array(s.missing[:1]) for s in shapes if s.missing is not None)])
@@ -148,12 +148,6 @@ def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
     low, high = min(low, max(lowest, low - room)), max(high, min(highest, high + room))
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
-
-
-def _middle(grid: np.ndarray) -> slice:
-    """All values but the outermost hundredth of the rows on each side, where the grid holds many."""
-    cut = grid.size // 50 if grid.size > MANY_VALUES else 0
-    return slice(cut, grid.size - cut)
 
 
 def _ends(parts: Sequence[np.ndarray]) -> tuple[float, float]:
@@ -307,9 +301,7 @@ def _apart(wanted: np.ndarray, scale: Scale) -> Ticks:
 
 
 def bin_ticks(axis: Axis) -> Ticks:
-    """Ticks of a side of a heat map, whose bins are 1 wide: limits between bins; values, categories and "missing" in
-    their middle.
-    """
+    """Ticks of a side of a heat map, whose bins are 1 wide: limits between bins, anything else in their middle."""
     edges, labels = axis.edges, list(axis.labels)
     if edges is None:
         return Ticks(np.arange(len(labels)) + 0.5, labels)

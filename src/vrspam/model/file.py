@@ -21,8 +21,19 @@ import numpy as np
 import vrspam
 from vrspam._utils.atomic import write_text
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict, same_encoders
-from vrspam.features.parts import TREE_ARRAYS, Curve, Effect, KernelPart, Parts, Table, TreePart
-from vrspam.features.trees import checked_trees, split_sides
+from vrspam.features.parts import (
+    TREE_ARRAYS,
+    Curve,
+    Effect,
+    Parts,
+    Table,
+    TreePart,
+    finite,
+    floats,
+    kernel_from_dict,
+    split_sides,
+    trees_from_dict,
+)
 
 FORMAT = "vrspam-model"
 VERSION = 5  # 4: maps instead of the parts of the score, numbers as text; 3: no readings of text and dates; 2: no pairs
@@ -284,8 +295,8 @@ def parts_from_dict(plain: Any) -> Parts:
     encoders = [[encoder_from_dict(encoder) for encoder in own] for own in plain["encoders"]]
     if any(len(own) != len(effects) for own in encoders):
         raise ValueError(f"a score of {len(effects)} columns has parts of another number")
-    kernels = tuple(_kernel_from_dict(part, encoders[_number(part["encoders"])]) for part in plain["kernels"])
-    trees = tuple(_trees_from_dict(part, encoders[_number(part["encoders"])]) for part in plain["trees"])
+    kernels = tuple(kernel_from_dict(part, _own(encoders, part)) for part in plain["kernels"])
+    trees = tuple(trees_from_dict(part, _own(encoders, part)) for part in plain["trees"])
     for j, effect in enumerate(effects):
         kinds = [isinstance(own[j], Curves) for own in encoders]
         kinds += [] if effect is None else [isinstance(effect, Curve)]
@@ -294,77 +305,24 @@ def parts_from_dict(plain: Any) -> Parts:
     return Parts(effects, kernels, trees)
 
 
-def _number(value: Any) -> int:
-    if type(value) is not int or value < 0:
+def _own(encoders: list[list[Encoder]], part: Mapping[str, Any]) -> list[Encoder]:
+    """The encoders of a part, which says their number."""
+    number = part["encoders"]
+    if type(number) is not int or not 0 <= number < len(encoders):
         raise ValueError("a part of the score has no encoders")
-    return value
+    return encoders[number]
 
 
 def _effect_from_dict(plain: Mapping[str, Any]) -> Effect:
-    values, missing = floats(plain["values"]), _finite(plain["missing"])
+    values, missing = floats(plain["values"]), finite(plain["missing"])
     if "categories" in plain:
         names = plain["categories"]
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise TypeError("categories must be different texts")
         if values.shape != (len(names),) or len(set(names)) < len(names):
             raise ValueError("categories must be different texts, with a number each")
-        return Table(dict(zip(names, values.tolist(), strict=True)), missing, _finite(plain["other"]))
+        return Table(dict(zip(names, values.tolist(), strict=True)), missing, finite(plain["other"]))
     nodes = floats(plain["nodes"])
     if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
         raise ValueError("a curve needs a number at each of its increasing nodes")
-    return Curve(nodes, values, _finite(plain["left"]), _finite(plain["right"]), missing)
-
-
-def _kernel_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder]) -> KernelPart:
-    landmarks, coef, gamma = floats(plain["landmarks"]), floats(plain["coef"]), _finite(plain["gamma"])
-    width = sum(encoder.width for encoder in encoders)
-    if landmarks.ndim != 2 or landmarks.shape[1] != width or coef.shape != (len(landmarks),) or not coef.size:
-        raise ValueError(f"landmarks of shape {landmarks.shape} do not fit {width} columns, or their coefficients")
-    if any(isinstance(encoder, Curves) and encoder.table.shape[1] != 1 for encoder in encoders):
-        raise ValueError("a kernel needs one function of each column")
-    if gamma < 0.0:
-        raise ValueError("gamma must not be negative")
-    return KernelPart(encoders, landmarks, gamma, coef)
-
-
-def _trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder]) -> TreePart:
-    trees = checked_trees(plain["trees"], len(encoders))
-    n_trees, n_nodes = trees["columns"].shape
-    codes, leaves, coef = None, None, floats(plain["coef"])
-    if "codes" in plain:
-        codes = np.asarray(plain["codes"])
-        if codes.dtype.kind not in "iu" or codes.ndim != 2 or codes.shape[1] != len(encoders) or not codes.size:
-            raise ValueError("the landmarks of trees do not fit the columns")
-        most = [one.nodes.size if isinstance(one, Curves) else one.width - 1 for one in encoders]
-        if codes.min() < -1 or (codes > most).any():
-            raise ValueError("a landmark of trees is not among the values of its column")
-        codes = codes.astype(np.int32)
-    else:
-        leaves = np.asarray(plain["leaves"])
-        if leaves.dtype.kind not in "iu" or leaves.ndim != 2 or leaves.shape[1] != n_trees or not leaves.size:
-            raise ValueError("the leaves of landmarks do not fit the trees")
-        if leaves.min() < 0 or leaves.max() > n_nodes:
-            raise ValueError(f"a leaf of the trees is not among the {n_nodes + 1} there are")
-        leaves = leaves.astype(np.int16)
-    landmarks = codes if leaves is None else leaves
-    if landmarks is None or coef.shape != (len(landmarks),):
-        raise ValueError(f"the landmarks of trees have coefficients of shape {coef.shape}")
-    return TreePart(encoders, trees, leaves, coef, codes)
-
-
-def floats(values: Any) -> np.ndarray:
-    """An array of finite numbers from what a file holds."""
-    array = np.array(values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError("an array holds something else than numbers")
-    array = array.astype(np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError("an array holds numbers that are not finite")
-    return array
-
-
-def _finite(value: Any) -> float:
-    number = float(value)
-    if isinstance(value, bool | str) or not np.isfinite(number):
-        raise ValueError("a part of the score holds numbers that are not finite")
-    return number
+    return Curve(nodes, values, finite(plain["left"]), finite(plain["right"]), missing)

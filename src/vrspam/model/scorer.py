@@ -1,11 +1,8 @@
-"""A fitted model for any program: named columns, the parts of its score, labels and probabilities.
-
-It is what estimators and model files hand to exporters and to the workers of a cluster.
-"""
+"""What estimators and model files hand to exporters and clusters: columns, parts of the score, labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +17,8 @@ from vrspam.features.parts import Curve, Effect, KernelPart, Parts, TreePart
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments.class_moments import spread
 from vrspam.objective import multiply
-from vrspam.tables.texts import Dates, KindOfText
+from vrspam.tables.schema import TableSchema
+from vrspam.tables.texts import Dates
 
 NUMBER, TEXT, DATE = "number", "text", "date"
 
@@ -201,7 +199,11 @@ def scorer_of_estimator(model: Any) -> Scorer:
             "scikit-learn pipeline before a linear scorer, and convert the pipeline (vrspam.export.register_skl2onnx)."
         )
     parts = linear_parts(coef) if features is None else features.parts(coef)
-    inputs, columns, left_out, matrix = _columns(model, features)
+    names, schema = getattr(model, "feature_names_in_", None), getattr(model, "_table_schema", None)
+    matrix = names is None and schema is None
+    taken: Any = range(model.n_features_in_) if matrix else names if schema is None else schema.names
+    numeric = [True] * model.n_features_in_ if features is None else features.numeric_columns
+    inputs, columns = named_columns(list(map(str, taken)), numeric, schema)
     return Scorer(
         inputs,
         columns,
@@ -214,51 +216,33 @@ def scorer_of_estimator(model: Any) -> Scorer:
         calibration=calibration,
         baseline=float(getattr(model, "baseline_", 0.0)),
         matrix=matrix,
-        left_out=left_out,
+        left_out=() if schema is None else tuple(map(str, schema.identifiers)),
         coef=coef if features is None else None,
         typical=np.array(spread(model.moments_)) if features is None and hasattr(model, "moments_") else None,
     )
 
 
-def _columns(model: Any, features: Any) -> tuple[tuple[Input, ...], tuple[Column, ...], tuple[str, ...], bool]:
-    """The inputs, what becomes of them, the columns that are left out, and whether there is one matrix."""
-    names = getattr(model, "feature_names_in_", None)
-    reading = getattr(model, "_table_schema", None)
-    numeric = [True] * model.n_features_in_ if features is None else features.numeric_columns
-    if reading is not None:
-        names = reading.source
-    if names is None:
-        inputs = tuple(Input(str(j)) for j in range(model.n_features_in_))
-        return inputs, tuple(Column(one.name, j) for j, one in enumerate(inputs)), (), True
-    if reading is None:
-        return *take_columns(list(map(str, names)), {}, numeric), (), False
-    kept = [name for name in reading.source if name not in reading.identifiers]
-    readings = {str(name): how for name, how in reading.readings.items()}
-    return *take_columns(list(map(str, kept)), readings, numeric), tuple(map(str, reading.identifiers)), False
-
-
-def take_columns(
-    names: Sequence[str], readings: Mapping[str, KindOfText], numeric: Sequence[bool]
+def named_columns(
+    names: Sequence[str], numeric: Sequence[bool], schema: TableSchema | None
 ) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
-    """The inputs of these names, in order, and the columns that they become; `numeric` is about the latter."""
-    inputs: list[Input] = []
-    columns: list[Column] = []
-    for place, name in enumerate(names):
-        kind = readings.get(name)
-        if kind is None:
-            inputs.append(Input(name, NUMBER if numeric[len(columns)] else TEXT))
-            columns.append(Column(name, place))
-        else:
-            inputs.append(input_of_reading(name, kind))
-            columns += [Column(new, place, part or None) for new, part in zip(kind.made(name), kind.parts, strict=True)]
-    return tuple(inputs), tuple(columns)
-
-
-def input_of_reading(name: str, kind: KindOfText) -> Input:
-    """The input for a column that training read as dates, or as text that is numbers: the number itself.
+    """The inputs that columns of these names are made of, and the columns; `numeric` says which of them hold numbers.
 
     >>> from vrspam.tables.texts import Numbers
-    >>> input_of_reading("income", Numbers(".", ",", "$")).note
+    >>> inputs, _ = named_columns(["income"], [True], TableSchema(readings={"income": Numbers(".", ",", "$")}))
+    >>> inputs[0].note
     "In training this was text such as '$1,234.5': give the number, 1234.5."
     """
-    return Input(name, DATE) if isinstance(kind, Dates) else Input(name, NUMBER, kind.hint)
+    made = {} if schema is None else schema.made()
+    inputs: dict[Any, Input] = {}
+    places: dict[Any, int] = {}
+    columns: list[Column] = []
+    for name, is_number in zip(names, numeric, strict=True):
+        source, part = made.get(name, (name, ""))
+        if source not in inputs:
+            kind = None if schema is None else schema.readings.get(source)
+            number = Input(str(source), NUMBER if is_number else TEXT, "" if kind is None else kind.hint)
+            places[source], inputs[source] = len(inputs), number
+            if isinstance(kind, Dates):
+                inputs[source] = Input(str(source), DATE)
+        columns.append(Column(name, places[source], part or None))
+    return tuple(inputs.values()), tuple(columns)

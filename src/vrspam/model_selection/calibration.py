@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -14,21 +14,6 @@ from vrspam._utils.messages import Parameter, WordedError
 
 METHODS = ("sigmoid", "isotonic")
 MANY_ROWS, THINNED = 50_000, 16
-
-
-class Calibration(Protocol):
-    """A non-decreasing function from scores to probabilities that a model file can hold."""
-
-    @property
-    def method(self) -> str: ...
-
-    @property
-    def half(self) -> float | None:
-        """The score up to which the probability is at most ½, and above which it is more; None if there is none."""
-
-    def __call__(self, scores: np.ndarray, /) -> np.ndarray: ...
-
-    def to_dict(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -116,11 +101,11 @@ class Isotonic:
         return np.interp(scores, self.scores, self.probabilities)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "scores": self.scores.tolist(),
-            "probabilities": self.probabilities.tolist(),
-        }
+        nodes = {"scores": self.scores.tolist(), "probabilities": self.probabilities.tolist()}
+        return {"method": self.method, **nodes}
+
+
+Calibration = Sigmoid | Isotonic  # functions from scores to probabilities that do not decrease
 
 
 def calibration_from_dict(plain: Mapping[str, Any]) -> Calibration:
@@ -158,8 +143,7 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
     References
     ----------
     J. Platt. Probabilistic outputs for support vector machines. Advances in Large Margin Classifiers, 1999.
-    B. Zadrozny and C. Elkan. Transforming classifier scores into accurate multiclass probability estimates.
-    KDD 2002.
+    B. Zadrozny and C. Elkan. Transforming classifier scores into accurate multiclass probability estimates. KDD 2002.
 
     Examples
     --------
@@ -177,12 +161,14 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
         raise WordedError("{wanted} is not known; give {known}", wanted=wanted, known=" or ".join(METHODS))
     if array_api.device_namespace(scores) is None:
         scores = np.asarray(scores, dtype=np.float64)
-        weights = np.ones(scores.size) if weights is None else _as_counts(weights, positive)
-    else:
-        xp = array_api.device_namespace(scores)
-        weights = xp.ones_like(scores) if weights is None else _as_counts(weights, positive)
+    xp = array_api.device_namespace(scores) or np
+    if weights is None:
+        weights = xp.ones_like(scores)
+    else:  # times a constant, so that those of a class add up to at least the rows they are worth, (Σw)² / Σw²
+        sides = (weights[positive], weights[~positive])
+        weights = weights * max(1.0, *(float(xp.sum(side)) / (float(side @ side) or np.inf) for side in sides))
     if method == "sigmoid":
-        return _fit_sigmoid(scores, positive, weights)
+        return _fit_sigmoid(scores, positive, weights, xp)
     scores, positive, weights = map(array_api.on_host, (scores, positive, weights))
     from sklearn.isotonic import IsotonicRegression  # here, because commands that only score do without
 
@@ -192,85 +178,51 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
     )
 
 
-def _as_counts(weights: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """Weights times a constant, so that those of a class add up to at least the rows they are worth, (Σw)² / Σw²."""
-    factor = 1.0
-    for of_class in (weights[positive], weights[~positive]):
-        squares = float(of_class @ of_class)
-        if squares > 0.0:
-            factor = max(factor, _sum(of_class) / squares)
-    return weights * factor
-
-
-def _sum(values: np.ndarray) -> float:
-    """The sum of values on the host or on a device."""
-    xp = array_api.device_namespace(values)
-    return float(values.sum() if xp is None else xp.sum(values))
-
-
-def _mean(values: np.ndarray, weights: np.ndarray) -> float:
-    """The weighted mean of values on the host or on a device."""
-    if array_api.device_namespace(values) is None:
-        return float(np.average(values, weights=weights))
-    return _sum(values * weights) / _sum(weights)
-
-
-def _fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
+def _fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray, xp: Any) -> Sigmoid:
     """Maximum likelihood with Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) instead of 1 and 0."""
     least_slope = 1e-3  # of a sigmoid, for one standard deviation of the scores
-    xp = array_api.device_namespace(scores) or np
-    positives, negatives = _sum(weights[positive]), _sum(weights[~positive])
-    sides: Any = ((positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
-    if xp is not np:
-        sides = [xp.full_like(scores, side) for side in sides]
-    targets = xp.where(positive, *sides)
-    centre = _mean(scores, weights)
-    spread = float(np.sqrt(_mean((scores - centre) ** 2, weights)))
+    positives, negatives = float(xp.sum(weights[positive])), float(xp.sum(weights[~positive]))
+    sides = ((positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
+    targets = xp.where(positive, *(xp.full_like(scores, side) for side in sides))
+    total = float(xp.sum(weights))
+    centre = float(xp.sum(scores * weights)) / total
+    spread = float(np.sqrt(float(xp.sum((scores - centre) ** 2 * weights)) / total))
     if spread <= 1e-12 * float(xp.max(xp.abs(scores))):  # all scores are tied: every row has the same probability
-        return Sigmoid(1.0, float(logit(_mean(targets, weights))) - centre)
+        return Sigmoid(1.0, float(logit(float(xp.sum(targets * weights)) / total)) - centre)
     standard, ones = (scores - centre) / spread, xp.ones_like(scores)
-    slope, offset = _fit_logistic(xp.stack([standard, ones], axis=1), targets, weights, xp.zeros_like(scores))
+    slope, offset = _fit_logistic(xp.stack([standard, ones], axis=1), targets, weights, xp.zeros_like(scores), xp)
     if slope < least_slope:
         slope = least_slope
-        (offset,) = _fit_logistic(ones[:, None], targets, weights, slope * standard)
+        (offset,) = _fit_logistic(ones[:, None], targets, weights, slope * standard, xp)
     return Sigmoid(float(slope / spread), float(offset - slope * centre / spread))
 
 
-def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed: np.ndarray, xp: Any) -> np.ndarray:
     """The θ of the least Σ w (log(1 + eᶻ) - t z), z = Xθ + fixed, by Newton's method with step halving.
 
-    The last column of X is 1. All but θ may lie on a device.
+    The last column of X is 1. All but θ are arrays of the library `xp`, and may lie on a device.
     """
-    on_device = array_api.device_namespace(targets)
-    xp = on_device or np
 
-    def loss(z: np.ndarray) -> float:
-        zero: Any = 0.0 if on_device is None else xp.zeros_like(z)
-        return float(weights @ (xp.logaddexp(zero, z) - targets * z))
-
-    def scores(theta: np.ndarray) -> np.ndarray:
-        return X @ (theta if on_device is None else array_api.beside(theta, X)) + fixed
+    def scores_and_loss(theta: np.ndarray) -> tuple[np.ndarray, float]:
+        z = X @ (theta if xp is np else array_api.beside(theta, X)) + fixed
+        return z, float(weights @ (xp.logaddexp(xp.zeros_like(z), z) - targets * z))
 
     some = slice(None, None, THINNED)
     if targets.shape[0] > MANY_ROWS and bool(xp.any(weights[some] > 0.0)):  # a few of the rows bring it near
-        theta = _fit_logistic(X[some, :], targets[some], weights[some], fixed[some])
+        theta = _fit_logistic(X[some, :], targets[some], weights[some], fixed[some], xp)
     else:
         theta = np.zeros(X.shape[1])
-        theta[-1] = logit(_mean(targets, weights))
-    z = scores(theta)
-    value = loss(z)
+        theta[-1] = logit(float(xp.sum(targets * weights)) / float(xp.sum(weights)))
+    z, value = scores_and_loss(theta)
     for _ in range(100):
-        p = expit(z) if on_device is None else 1.0 / (1.0 + xp.exp(-z))
+        p = expit(z) if xp is np else 1.0 / (1.0 + xp.exp(-z))
         gradient = array_api.on_host(X.T @ (weights * (p - targets)))
         hessian = array_api.on_host(X.T @ ((weights * p * (1.0 - p))[:, None] * X))
-        step = np.linalg.solve(hessian, gradient)
-        size = 1.0
-        while True:
-            z = scores(theta - size * step)
-            after = loss(z)
-            if after <= value * (1.0 + 1e-13) or size < 1e-10:
-                break
+        step, size = np.linalg.solve(hessian, gradient), 1.0
+        z, after = scores_and_loss(theta - step)
+        while after > value * (1.0 + 1e-13) and size >= 1e-10:
             size /= 2.0
+            z, after = scores_and_loss(theta - size * step)
         theta, value = theta - size * step, after
         if float(gradient @ step) <= 1e-18 * value:  # what a step of Newton's method still gains
             break

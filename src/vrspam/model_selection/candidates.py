@@ -1,11 +1,8 @@
 """Compare candidates, feature maps with a grid each, and take the best, the simplest nearly as good, or a blend.
 
-Each map is fitted without labels and has a grid of its own; the map and the point of its grid are chosen together. On
-many rows all maps first race on a part of them, and only those that may still win go on (`race`).
-
-With few positive rows the candidate with the best cross-validated score is often best by luck. A blend is the weighted
-sum of all candidates that luck alone may separate from the best, each divided by the spread of its held-out scores.
-One candidate that is clearly ahead gets all the weight.
+On many rows all maps first race on a part of them, and only those that may still win go on (`race`). With few positive
+rows the candidate with the best cross-validated score is often best by luck: a blend is the weighted sum of all
+candidates that luck alone may separate from the best, each divided by the spread of its held-out scores.
 """
 
 from __future__ import annotations
@@ -28,28 +25,23 @@ from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
-from vrspam.model_selection.correction import Corrected, Grid, OtherMeasure, correct
+from vrspam.metrics import roc_auc_columns
+from vrspam.model_selection import sources
+from vrspam.model_selection.correction import Clusters, Corrected, Grid, Nested, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
 from vrspam.model_selection.held_out import (
+    MANY_GROUPS,
     HeldOut,
     Sample,
+    group_numbers,
     sample_of,
     scores_of,
     some_of_each_class,
     stable_share,
     stable_share_of_moments,
 )
-from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, simplest
-from vrspam.model_selection.sources import (
-    FoldProblem,
-    FoldSource,
-    RowsInMemory,
-    RowsOnDevice,
-    how_many_at_once,
-    over_folds,
-    rows_for_solver,
-)
+from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, select, simplest
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
@@ -74,6 +66,22 @@ class Candidate:
     held_out: np.ndarray | None = None  # these scores of all rows, fold by fold and without intercepts, if kept
     by_all: np.ndarray | None = None  # scores of the rows of the sample by the models of all folds, if known
     models: FoldModels | None = None  # these models, where their coefficients were kept
+
+    @classmethod
+    def of(
+        cls, name: str, features: Any, n_features: int, n_rows: int, scores: GridScores, rule: SelectionRule
+    ) -> Candidate:
+        """The point that a rule chooses, the models of the folds there, and the spread of the scores that were kept."""
+        measure = "" if scores.scoring is ROC_AUC else scores.scoring.name
+        choice = select(scores.score, scores.grid, rule, measure=measure)
+        found = cls(name, features, n_features, n_rows, scores, choice)
+        if scores.coefs is not None:
+            i, j = choice.index
+            found.models = FoldModels(scores.coefs[:, i, j].copy(), scores.intercepts[i, j])
+        if scores.sample is not None and scores.kept is not None:
+            point = np.ravel_multi_index([[index] for index in choice.index], choice.mean.shape)
+            found.spread = float(scores.sample.spreads(scores.kept[:, point])[0])
+        return found
 
     @property
     def described(self) -> str:
@@ -113,11 +121,7 @@ class Comparison:
         return [(c, weight / c.spread) for c, weight in zip(taken, self.weights.tolist(), strict=True) if weight > 0.0]
 
     def table(self) -> dict[str, list]:
-        """Candidates with their CV score ± standard error, one list for each column of the table.
-
-        The score has a column of its own where it is not the AUC; the standard error is that of the score. The gap is
-        that of the fit on all rows, NaN where there was none; `rows` are those that the score rests on.
-        """
+        """`selection_` of the estimators: candidates with their CV score, one list for each column of the table."""
         found = {c.name: (c, weight) for c, weight in zip(self.candidates, self.weights.tolist(), strict=True)}
         found[self.chosen.name] = (self.chosen, found[self.chosen.name][1])
         found |= {name: (candidate, 0.0) for name, candidate in self.others.items()}
@@ -125,14 +129,14 @@ class Comparison:
         for candidate, weight in [found[name] for name in self.order or found if name in found]:
             point = candidate.choice
             score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
-            auc = score if candidate.scores.by_auc else float(candidate.scores.auc[point.index].mean())
+            auc = float(candidate.scores.auc[point.index].mean())
             gap = float("nan") if candidate.fit is None else float(candidate.fit.solution.gap)
             sizes, taken = (candidate.n_features, *point.values.values()), (weight > 0.0, weight, gap, candidate.n_rows)
             rows.append((candidate.name, *sizes, auc, score, error, *taken))
         names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error"]
         names += ["chosen", "weight", "gap", "rows"]
         table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        if self.chosen.scores.by_auc:
+        if self.chosen.scores.scoring is ROC_AUC:
             del table["score"]
         return table
 
@@ -157,6 +161,10 @@ class Comparison:
             stationarity=max(stationarities, default=None),
         )
         coefs = [factor * model.coefs for factor, model in zip(factors, models, strict=True)]
+        mixed: list[Any] = []
+        for parts in ([member.held_out for member in members], [member.by_all for member in members]):
+            known = [part for part in parts if part is not None]
+            mixed.append(np.tensordot(factors, np.stack(known), axes=1) if len(known) == len(parts) else None)
         return Fitted(
             StackedFeatures.of_fitted([member.features for member in members]),
             solution,
@@ -164,37 +172,43 @@ class Comparison:
             best.l2,
             best.solver,
             FoldModels(np.concatenate(coefs, axis=1), np.array(factors) @ np.stack([m.intercepts for m in models])),
-            _weighted_sum(factors, [member.held_out for member in members]),
-            _weighted_sum(factors, [member.by_all for member in members]),
+            *mixed,
         )
 
     def corrected(
-        self, sample: Sample, rule: SelectionRule, seed: int, held_out: HeldOut, stable: float = 0.0
+        self,
+        sample: Sample,
+        rule: SelectionRule,
+        seed: int,
+        held_out: HeldOut,
+        stable: float = 0.0,
+        nested: Nested | None = None,
+        clusters: Clusters | None = None,
     ) -> Corrected:
-        """The AUC of the chosen point or blend, corrected for the choice among all points of all candidates.
+        """The AUC of what was chosen, whose scores are `held_out`, corrected for the choice (`correct`).
 
-        `held_out` are the scores of all rows that a fold holds out, by what was chosen; `stable` is the share of them
-        that would be the same with other training rows.
+        The last two parameters are those of rows in groups.
         """
         found = [candidate.scores for candidate in self.candidates]
         kept = np.concatenate([scores.kept for scores in found if scores.kept is not None], axis=1)
         other = None
-        if not found[0].by_auc:
+        if found[0].scoring is not ROC_AUC:
             measured, intercepts = (
                 np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        # Also where one candidate has all the weight: mixtures are scored on the rows of the sample alone.
-        blend_auc = held_out.mean_auc() if rule == "blend" else None
+        blend_auc = None
+        if rule == "blend":  # also where one candidate has all the weight: the sample alone scores mixtures
+            aucs = []
+            for number in np.unique(held_out.fold):
+                rows = held_out.fold == number
+                positive, weights = held_out.positive[rows], held_out.weights[rows]
+                both = np.unique(positive[weights > 0.0]).size == 2
+                aucs.append(roc_auc_columns(positive, held_out.scores[rows, np.newaxis], weights)[0] if both else 0.5)
+            blend_auc = float(np.mean(aucs))
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
-        return correct(sample, kept, grid, rule, seed, other, blend_auc, stable)
-
-
-def _weighted_sum(factors: Sequence[float], parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """The weighted sum of the scores of several candidates; None where those of one are not known."""
-    known = [part for part in parts if part is not None]
-    return np.tensordot(np.array(factors), np.stack(known), axes=1) if len(known) == len(parts) else None
+        return correct(sample, kept, grid, rule, seed, other, blend_auc, stable, nested=nested, clusters=clusters)
 
 
 class Selected(NamedTuple):
@@ -207,91 +221,75 @@ class Selected(NamedTuple):
 
 
 def choose_point(
-    folds: FoldedRows | DeviceFolds,
-    search: GridSearch,
-    rule: SelectionRule,
-    seed: int,
-    keep_coefs: bool = True,
-    watch: Watch = lambda what: None,
+    folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, watch: Watch = lambda what: None
 ) -> Selected:
     """Choose the penalties for the columns as they are, wherever the rows lie, and fit them on all rows."""
-    sample = folds.sample(search.n_points, seed)
+    sample = folds.sample(search.n_points, search.seed)
     source = _source(folds, search)
     scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
-    found, solver = only_columns(scores, folds.rows.X.shape[1], rule), source.solver
+    solver, total = source.solver, source.total
     del source  # and with it the moments of the folds
-    found.chosen.fit = search.solver(found.chosen.choice).from_rows(folds.rows, folds.classes, solver, scores.total)
-    return _selected(found, folds, search, rule, seed, sample)
+    columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, search.rule)
+    columns.fit = search.solver(columns.choice).from_rows(folds.rows, folds.classes, solver, total)
+    return _selected(Comparison([columns], columns, np.ones(1)), folds, search, sample)
 
 
-def choose_point_of_blocks(
-    source: FoldSource, search: GridSearch, rule: SelectionRule, seed: int, correct: bool = True
-) -> Selected:
+def choose_point_of_blocks(source: sources.FoldSource, search: GridSearch, correct: bool = True) -> Selected:
     """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-    scores = cross_validate(source, search, keep_coefs=True)
-    found = only_columns(scores, source.total.means.shape[1], rule)
-    found.chosen.fit = search.solver(found.chosen.choice).from_moments(source.total)
+    scores, total = cross_validate(source, search, keep_coefs=True), source.total
+    columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, search.rule)
+    columns.fit = search.solver(columns.choice).from_moments(total)
+    found = Comparison([columns], columns, np.ones(1))
     fit, every = found.fitted(), scores.held_out
     assert every is not None
     assert fit.models is not None
-    held_out = every.at(scores.number(found.chosen.choice), fit.models.intercepts)
+    point = int(np.ravel_multi_index(columns.choice.index, columns.choice.mean.shape))
+    held_out = every.at(point, fit.models.intercepts)
     if not correct:
         return Selected(found, fit, held_out, None)
-    scores.keep(sample := sample_of(every, search.n_points, seed))
+    scores.keep(sample := sample_of(every, search.n_points, search.seed))
     stable = stable_share_of_moments(source.total, sample, fit.models.coefs)
-    return Selected(found, fit, held_out, found.corrected(sample, rule, seed, held_out, stable))
+    return Selected(found, fit, held_out, found.corrected(sample, search.rule, search.seed, held_out, stable))
 
 
 def choose_map(
     maps: dict[str, Any],
     folds: FoldedRows,
     search: GridSearch,
-    rule: SelectionRule,
-    seed: int,
     alone: bool = True,
     progress: StepProgress | None = None,
     shared: SharedColumns | None = None,
 ) -> Selected:
-    """Compare the maps on rows in memory, by a race first where these are many, and fit what was chosen on all rows.
-
-    `alone` is as in `race`; `shared` is handed to all maps (`FeatureMap.learn`).
-    """
+    """Compare the maps on rows in memory, by a race first where these are many, and fit what was chosen on all rows."""
     progress = progress or StepProgress("", enabled=False)
-    sample = folds.sample(len(maps) * search.n_points, seed)
+    sample = folds.sample(len(maps) * search.n_points, search.seed)
     progress.start(len(maps))
     finalists, others = Race(maps, {})
-    if rule != "one-standard-error":  # which looks for simple maps, not for the best
-        finalists, others = race(maps, folds, search, seed, progress.tell, alone)
+    if search.rule != "one-standard-error":  # which looks for simple maps, not for the best
+        finalists, others = race(maps, folds, search, search.seed, progress.tell, alone)
     progress.start(len(finalists))
     learn_maps(list(finalists.values()), folds.rows, search.n_jobs, {} if shared is None else shared)
-    evaluator = MapsInMemory(folds, replace(search, sample=sample), rule)
-    found = compare(finalists, evaluator, rule, progress.tell)
-    return _selected(replace(found, order=tuple(maps), others=others), folds, search, rule, seed, sample)
+    evaluator = MapsInMemory(folds, replace(search, sample=sample))
+    found = compare(finalists, evaluator, search.rule, progress.tell)
+    return _selected(replace(found, order=tuple(maps), others=others), folds, search, sample)
 
 
-def _source(folds: FoldedRows | DeviceFolds, search: GridSearch) -> RowsInMemory | RowsOnDevice:
+def _source(folds: FoldedRows | DeviceFolds, search: GridSearch) -> sources.RowsInMemory | sources.RowsOnDevice:
     """The columns as they are, as a source of folds."""
     if isinstance(folds, DeviceFolds):
-        return RowsOnDevice(folds)
-    return RowsInMemory(*folds[:3], search.n_jobs, search.loss)
+        return sources.RowsOnDevice(folds)
+    return sources.RowsInMemory(*folds[:3], search.n_jobs, search.loss)
 
 
-def _selected(
-    found: Comparison,
-    folds: FoldedRows | DeviceFolds,
-    search: GridSearch,
-    rule: SelectionRule,
-    seed: int,
-    sample: Sample,
-) -> Selected:
+def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSearch, sample: Sample) -> Selected:
     """Score all held-out rows by what was chosen, and correct its AUC for the choice."""
-    fit, rows = found.fitted(), folds.rows
+    fit, rows, unmapped = found.fitted(), folds.rows, folds
     models, point = fit.models, found.chosen.choice.values
     if models is None:  # the coefficients of all points would have taken too much: the folds are solved again
         alone = replace(search, l2s=[point["l2"]], l1s=[point["l1"]])
         again = cross_validate(_source(folds, search), alone, keep_coefs=True)
-        models = again.models_at(again.select("best"))
-        assert models is not None
+        assert again.coefs is not None
+        models = FoldModels(again.coefs[:, 0, 0], again.intercepts[0, 0])
     if isinstance(folds, FoldedRows) and fit.features is not None:
         rows = rows._replace(X=MappedArray(rows.X, fit.features))
         folds = folds._replace(rows=rows)
@@ -299,15 +297,33 @@ def _selected(
     held_out = folds.out_of_fold(*models, *known)
     by_all = scores_of(rows.X, sample.rows, models.coefs) if fit.by_all is None else fit.by_all
     stable = stable_share(by_all, folds.overlap(), sample)
-    return Selected(found, fit, held_out, found.corrected(sample, rule, seed, held_out, stable))
+    nested = clusters = None
+    if isinstance(unmapped, FoldedRows) and unmapped.groups is not None:
+        clusters = Clusters.of(held_out, group_numbers(unmapped.groups, folds.rows.y.size))
+        nested = nested_scores(found, unmapped, search) if clusters.n_groups < MANY_GROUPS else None
+    corrected = found.corrected(sample, search.rule, search.seed, held_out, stable, nested, clusters)
+    return Selected(found, fit, held_out, corrected)
 
 
-def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> Comparison:
-    """The choice of the penalties alone, for the columns as they are; the fit on all rows is left to the caller."""
-    assert scores.total is not None
-    columns = Candidate("linear", None, n_features, int(scores.total.rows.sum()), scores, scores.select(rule))
-    columns.models = scores.models_at(columns.choice)
-    return Comparison([columns], columns, np.ones(1))
+def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> Nested | None:
+    """Solve all candidates again without each two folds; None where these folds do not allow it."""
+    if (without := folds.without_two()) is None:
+        return None
+    pairs, paired = without
+    fold = np.empty(folds.rows.X.shape[0], dtype=np.intp)
+    for number, split in enumerate(folds.splits):
+        fold[split.validation] = number
+    sample = paired.sample(sum(candidate.choice.mean.size for candidate in found.candidates), search.seed)
+    kept, intercepts = [], []
+    for candidate in found.candidates:
+        rows, axes = folds.rows, candidate.scores.grid
+        if candidate.features is not None:
+            rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
+        source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
+        scores = cross_validate(source, replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample))
+        kept.append(scores.kept)
+        intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
+    return Nested(pairs, fold, sample, np.concatenate(kept, axis=1), np.concatenate(intercepts), search.scoring)
 
 
 class Evaluator(Protocol):
@@ -320,26 +336,27 @@ class Evaluator(Protocol):
         """The point of a candidate fitted on all rows; without `source` all that `evaluate` gathered is gone."""
 
 
+@dataclass
 class MapsInMemory:
     """The `Evaluator` of learnt maps on rows in memory."""
 
-    def __init__(self, folds: FoldedRows, search: GridSearch, rule: SelectionRule):
-        self.folds, self.search, self.rule = folds, search, rule
-        self._said: set[str] = set()  # columns whose rare categories are grouped: it is said once, not for each map
+    folds: FoldedRows
+    search: GridSearch
+    _said: set[str] = field(default_factory=set)  # columns whose rare categories are grouped: said once, not per map
 
-    def evaluate(self, name: str, features: Any) -> tuple[Candidate, RowsInMemory]:
+    def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory]:
         """The candidate of a map, and the source of its folds."""
         for grouped in features.grouped_categories_ if isinstance(features, FeatureMap) else ():
             if grouped.column not in self._said:
                 self._said.add(grouped.column)
                 warn(grouped)
-        return evaluate_map(name, features, self.folds, self.search, self.rule)
+        return evaluate_map(name, features, self.folds, self.search)
 
-    def fit(self, candidate: Candidate, source: RowsInMemory | None = None) -> ExactFit:
+    def fit(self, candidate: Candidate, source: sources.RowsInMemory | None = None) -> ExactFit:
         """The point of a candidate fitted on all rows."""
         if source is None:
             X = MappedArray(self.folds.rows.X, candidate.features)
-            rows, solver, total = *rows_for_solver(self.folds.rows._replace(X=X)), None
+            rows, solver, total = *sources.rows_for_solver(self.folds.rows._replace(X=X)), None
         else:
             rows, solver, total = source.rows, source.solver, candidate.scores.total
         if self.search.loss.needs_rows:
@@ -350,22 +367,20 @@ class MapsInMemory:
 
 
 def evaluate_map(
-    name: str, features: Any, folds: FoldedRows, search: GridSearch, rule: SelectionRule
-) -> tuple[Candidate, RowsInMemory]:
+    name: str, features: Any, folds: FoldedRows, search: GridSearch
+) -> tuple[Candidate, sources.RowsInMemory]:
     """Cross-validate the grid of a fitted map; with the source of its folds."""
     X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
-    source = RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
-    sizes = () if search.sample is None else list(map(len, folds.parts))
+    source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
+    sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
     scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
-    found = Candidate(name, features, X.shape[1], folds.rows.y.size, scores, scores.select(rule))
-    found.models = scores.models_at(found.choice)
+    found = Candidate.of(name, features, X.shape[1], folds.rows.y.size, scores, search.rule)
     if scores.held_out is not None:
-        found.held_out = scores.held_out.scores[:, scores.number(found.choice)].copy()
+        point = int(np.ravel_multi_index(found.choice.index, found.choice.mean.shape))
+        found.held_out = scores.held_out.scores[:, point].copy()
         scores.held_out = None  # all points of all maps would take too much memory
-    if search.sample is not None:
-        found.spread = scores.spread_at(found.choice)
-        if isinstance(X, np.ndarray) and found.models is not None:
-            found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
+    if search.sample is not None and isinstance(X, np.ndarray) and found.models is not None:
+        found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
     return found, source
 
 
@@ -374,9 +389,7 @@ def compare(
 ) -> Comparison:
     """Evaluate each map, and fit what is chosen on all rows.
 
-    Maps that give too many features are skipped; if all of them do, that is an error. The rule "one-standard-error"
-    takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
-    and the simplest such point of it.
+    Maps that give too many features are skipped; if all of them do, that is an error.
     """
     candidates: list[Candidate] = []
     too_many: TooManyFeatures | None = None
@@ -415,10 +428,7 @@ def compare(
 
 
 def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: SharedColumns) -> None:
-    """Fit the maps, without labels: the first one sees the columns for all, the others follow side by side.
-
-    `shared` is what maps of the same rows share (`FeatureMap.learn`).
-    """
+    """Fit the maps, without labels: the first one sees the `shared` columns for all, the others follow side by side."""
 
     def learn(features: Any) -> None:
         if isinstance(features, FeatureMap):
@@ -437,7 +447,7 @@ def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: Shar
     if others:
         in_turn = not all(isinstance(features, FeatureMap) for features in others)
         learn_bytes = 1 << 25  # that a map takes at most while it is fitted
-        over_folds(learn, others, FoldProblem(True, False, learn_bytes, in_turn), n_jobs)
+        sources.over_folds(learn, others, sources.FoldProblem(True, False, learn_bytes, in_turn), n_jobs)
 
 
 def weights_of(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray:
@@ -458,7 +468,9 @@ def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
     index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
     values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
     point = replace(chosen.choice, index=index, values=values)
-    chosen = replace(chosen, choice=point, models=chosen.scores.models_at(point), held_out=None, by_all=None)
+    coefs, (i, j) = chosen.scores.coefs, index
+    models = None if coefs is None else FoldModels(coefs[:, i, j].copy(), chosen.scores.intercepts[i, j])
+    chosen = replace(chosen, choice=point, models=models, held_out=None, by_all=None)
     return (np.arange(len(candidates)) == number).astype(np.float64), chosen
 
 
@@ -474,14 +486,9 @@ def race(
 ) -> Race:
     """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
 
-    On the part the maps have few landmarks, so that each takes a fraction of a second. What a part of a few thousand
-    rows cannot tell apart, a blend would hardly tell apart either; and the winners are cross-validated on all rows
-    afterwards. On very many rows one of the winners goes on alone, since a second would take as much time, and a blend
-    of two gains least there: of kernels that differ in their width the narrowest, of others the one that is ahead on a
-    larger part. Without `alone` two maps may go on also of very many rows.
-
-    The folds are the first three of those of all rows, as far as they lie in the part. There is no race by a measure
-    that depends on the share of positives, which the part has more of.
+    On very many rows one of the winners goes on `alone`, since a blend of two gains least there: of kernels that differ
+    in their width the narrowest, of others the one that is ahead on a larger part. There is no race by a measure that
+    depends on the share of positives, which the part has more of.
     """
     n = folds.rows.y.size
     if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or search.scoring is not ROC_AUC:
@@ -495,7 +502,8 @@ def race(
     kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
     very_many = n >= RULES.again_from_rows
     if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
-        kept = {name for name in kept if not any(_is_narrower(maps[other], maps[name]) for other in kept)}
+        ours: dict[str, Any] = {name: maps[name] for name in kept if isinstance(maps[name], FeatureMap)}
+        kept -= {name for name in ours if any(other.is_finer(ours[name]) for other in ours.values())}
     others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
     if very_many and len(kept) > 1:
         finalists = {name: maps[name] for name in maps if name in kept}
@@ -506,11 +514,6 @@ def race(
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `compare` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
-
-
-def _is_narrower(a: Any, b: Any) -> bool:
-    """Whether two kernels differ in their bandwidths alone, and the first one has the smaller one."""
-    return isinstance(a, FeatureMap) and isinstance(b, FeatureMap) and a.is_finer(b)
 
 
 class Heat(NamedTuple):
@@ -528,9 +531,14 @@ class Heat(NamedTuple):
         if any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split):
             return []  # folds of a kind that the part does not show
         try:
-            small = {name: self._small(features) for name, features in maps.items()}
+            small = {name: clone(features) for name, features in maps.items()}
+            for features in small.values():
+                landmarks = features.get_params().get("n_landmarks")
+                if isinstance(landmarks, int | str):
+                    few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
+                    features.set_params(n_landmarks=few)
             learn_maps(list(small.values()), part.rows, search.n_jobs, {})
-            found = self._evaluate(small, part, search, watch)
+            found = self._evaluate(small, part, replace(search, rule="best"), watch)
         except ValueError:
             # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
             # differ there. Where all rows are no better, `choose_map` says so.
@@ -541,7 +549,7 @@ class Heat(NamedTuple):
         """Some rows, half of them of each class, or all of a class that has fewer, and the folds as they lie there."""
         X, y, weights = folds.rows
         counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0.0
-        index = np.flatnonzero(some_of_each_class(counts, folds.positive, self.rows, rng))
+        index = np.sort(some_of_each_class(counts, folds.positive, self.rows, rng))
         place = np.full(y.size, -1)
         place[index] = np.arange(index.size)
         splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]
@@ -551,16 +559,13 @@ class Heat(NamedTuple):
     def _evaluate(
         self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch
     ) -> dict[str, Candidate]:
-        """Cross-validate fitted maps: small ones side by side, others in turn, with their folds side by side.
-
-        Maps with too many features are left out.
-        """
+        """Cross-validate fitted maps, small ones side by side; those with too many features are left out."""
         found: dict[str, Candidate] = {}
         untold, done, lock = deque(maps), set(), Lock()
 
         def evaluate(name: str, search: GridSearch) -> None:
             with suppress(TooManyFeatures):
-                new, _ = evaluate_map(name, maps[name], folds, search, "best")
+                new, _ = evaluate_map(name, maps[name], folds, search)
                 new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
                 found[name] = new
             with lock:  # which ends first differs from run to run: they are told in their own order
@@ -574,24 +579,15 @@ class Heat(NamedTuple):
         small = [name for name in ours if maps[name].n_features_out_ <= SMALL]
         widest = max((maps[name].n_features_out_ for name in small), default=1)
         needed = FEW_BYTES + (16 * len(folds.splits) + 80) * widest**2  # features that are held, moments, and one fold
-        problem = FoldProblem(True, False, needed)
-        if how_many_at_once(len(small), problem, search.n_jobs) == 1:
+        problem = sources.FoldProblem(True, False, needed)
+        if sources.how_many_at_once(len(small), problem, search.n_jobs) == 1:
             small = []
         else:
-            over_folds(partial(evaluate, search=replace(search, n_jobs=1)), small, problem, search.n_jobs)
+            sources.over_folds(partial(evaluate, search=replace(search, n_jobs=1)), small, problem, search.n_jobs)
         for name in maps:
             if name not in small:
                 evaluate(name, search)
         return found
-
-    def _small(self, features: Any) -> Any:
-        """The map, not fitted, with few landmarks."""
-        small = clone(features)
-        landmarks = small.get_params().get("n_landmarks")
-        if isinstance(landmarks, int | str):
-            few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
-            small.set_params(n_landmarks=few)
-        return small
 
 
 class RaceRules(NamedTuple):

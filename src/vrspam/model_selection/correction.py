@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
-from vrspam._utils.warnings import NoCorrection, warn
+from vrspam._utils.warnings import FewGroups, NoCorrection, warn
 from vrspam.metrics import ENOUGH_FOR_DELONG, logit_interval, newcombe_interval, roc_auc_columns
-from vrspam.model_selection.held_out import Sample
+from vrspam.model_selection.held_out import HeldOut, Sample
 from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
+
+LEAST_GROUPS = 6  # for an interval
 
 Rule = Callable[[np.ndarray], np.ndarray]
 """From weights of the rows of a sample, (rows, draws), to weights of the points, (points, draws).
@@ -89,15 +92,18 @@ def correct(
     blend_auc: float | None = None,
     stable: float = 0.0,
     most_draws: int = 400,
+    nested: Nested | None = None,
+    clusters: Clusters | None = None,
 ) -> Corrected:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
     `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC;
     `blend_auc` is the mean AUC of the blend on all held-out rows, where the sample is only some of them. `stable` is as
     in `stable_share`: 0, where it is not known, gives the widest interval. All is NaN, with a warning, if no fold has
-    two rows of each class.
+    two rows of each class. Rows of groups have `clusters`, from which the error comes; where the groups are few, the
+    optimism is that of a choice made anew without each fold (`nested`).
     """
-    if not (sample.kept.min(axis=1) >= 2).any():
+    if clusters is None and not (sample.kept.min(axis=1) >= 2).any():
         warn(NoCorrection())
         return Corrected(*[float("nan")] * 3)
     moves, spread = influences(sample, scores), sample.spreads(scores)
@@ -120,12 +126,22 @@ def correct(
         return grid.auc[points], moves[points]
 
     most_draws = most_draws if other is None else 50  # another measure must be computed anew for each draw
-    optimism, variance_of_choice = optimism_of(rule, measure, sample, seed, mixed, most_draws)
-    auc, moved = measure(rule(np.ones((sample.rows.size, 1))).T)
+    everything = rule(np.ones((sample.rows.size, 1))).T
+    auc, moved = measure(everything)
+    if nested is not None:
+        optimism, variance_of_choice = nested.optimism(sample, scores, grid, selection, spread, everything), 0.0
+    else:
+        optimism, variance_of_choice = optimism_of(rule, measure, sample, seed, mixed, most_draws)
     before = float(auc.mean()) if blend_auc is None else blend_auc
     score = float(np.clip(before - optimism, 0.0, 1.0))
+    if clusters is not None and (clusters.n_groups < LEAST_GROUPS or len(sample.sizes) < 3):
+        warn(FewGroups(clusters.n_groups))
+        return Corrected(score, float("nan"), float("nan"))
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
     error, widened = standard_error(sample, moved[0]), sample.widening(stable)
+    if clusters is not None:
+        error = clusters.error
+        widened *= float(stdtrit(max(clusters.effective - 1.0, 1.0), 0.975) / ndtri(0.975))
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
@@ -133,6 +149,86 @@ def correct(
     else:
         interval = newcombe_interval(score, error, sample.totals, widened=widened)
     return Corrected(score, interval.low, interval.high)
+
+
+class Clusters(NamedTuple):
+    """How much the AUC of all held-out rows varies, if whole groups of rows vary together."""
+
+    error: float
+    n_groups: int
+    effective: float  # the number of groups of equal size that would vary as much: (Σ rows)² / Σ rows²
+
+    @classmethod
+    def of(cls, held_out: HeldOut, unit: np.ndarray) -> Clusters:
+        """From the scores by what was chosen, and the number of the group of each training row.
+
+        Pairs of all rows count, also of different folds: a fold of few groups has hardly any pairs of two groups. With
+        DeLong's placements V, one sum of (V - AUC) / (rows of the class) for each group over both classes; their
+        squares times G/(G-1) add up to the variance.
+        """
+        names = np.unique(unit[held_out.places], return_inverse=True)[1]
+        positive, weights = held_out.positive, held_out.weights
+        placed = placements(positive, held_out.scores[np.newaxis], weights)[0]
+        moves = np.empty(placed.size)
+        for side in (positive, ~positive):
+            share = weights[side] / weights[side].sum()
+            moves[side] = share * (placed[side] - share @ placed[side])
+        sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
+        factor = sums.size / max(sums.size - 1, 1)
+        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, float(sizes.sum() ** 2 / np.sum(sizes**2)))
+
+
+class Nested(NamedTuple):
+    """Scores of held-out rows at all points, by models that were trained without two folds, for a nested choice."""
+
+    pairs: Sequence[tuple[int, int]]  # the folds
+    fold: np.ndarray  # which one holds out each training row
+    sample: Sample  # of rows that each two folds hold out
+    scores: np.ndarray
+    intercepts: np.ndarray  # of shape (points, pairs)
+    scoring: Scoring
+
+    def optimism(
+        self,
+        sample: Sample,
+        scores: np.ndarray,
+        grid: Grid,
+        selection: SelectionRule,
+        spread: np.ndarray,
+        everything: np.ndarray,
+    ) -> float:
+        """How much better on the sample is what was taken on all rows than what is taken for each fold without it.
+
+        For each fold the choice is made on the other folds, by models that were not trained on it either: its AUC there
+        is that of a nested cross-validation.
+        """
+        n_folds, n_points = len(sample.sizes), scores.shape[1]
+        measured = np.full((n_folds, n_points, n_folds), np.nan)  # without a fold, at a point, on another fold
+        for number, (pair, part) in enumerate(zip(self.pairs, self.sample.parts, strict=True)):
+            fold, positive = self.fold[self.sample.rows[part]], self.sample.positive[part]
+            for without, other in (pair, pair[::-1]):
+                rows = fold == other
+                values = self.scores[part][rows]
+                if np.unique(positive[rows]).size == 2:
+                    if self.scoring.needs_values:
+                        values = values + self.intercepts[:, number]
+                    weights = self.sample.weights[part][rows]
+                    measured[without, :, other] = self.scoring.columns(positive[rows], values, weights)
+        leads = []
+        for without, part in enumerate(sample.parts):
+            known = np.isfinite(measured[without]).all(axis=0)
+            if not known.any() or np.unique(sample.positive[part]).size < 2:
+                continue
+            inner = measured[without][:, known, np.newaxis]
+            if selection == "blend":
+                line = grid.blend(inner, spread)[:, 0]
+            else:
+                line = np.zeros(n_points)
+                line[grid.choose(inner, selection)] = 1.0
+            both = scores[part] @ np.stack([everything[0], line], axis=1)
+            found = roc_auc_columns(sample.positive[part], both, sample.weights[part])
+            leads.append(found[0] - found[1])
+        return float(np.mean(leads)) if leads else 0.0
 
 
 class OtherMeasure(NamedTuple):

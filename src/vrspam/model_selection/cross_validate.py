@@ -10,7 +10,7 @@ import numpy as np
 
 from vrspam import metrics
 from vrspam.model_selection.held_out import HeldOut, Sample, as_they_are, in_range
-from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring, SelectionRule, select
+from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring, SelectionRule
 from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
@@ -29,10 +29,7 @@ class FoldModels(NamedTuple):
 
 @dataclass(frozen=True)
 class GridSearch:
-    """The grid, and how it is solved; the parameters are those of `AUCClassifierCV`.
-
-    `sample` names held-out rows whose scores at all points are returned.
-    """
+    """The grid, how it is solved, and how a point is chosen; the parameters are those of `AUCClassifierCV`."""
 
     l2s: Any
     l1s: Any
@@ -42,7 +39,9 @@ class GridSearch:
     penalty: PenaltyFamily = ELASTIC_NET
     scoring: Scoring = ROC_AUC
     loss: LossChoice = SQUARED
-    sample: Sample | None = None
+    rule: SelectionRule = "best"
+    seed: int = 0  # of the correction for the choice
+    sample: Sample | None = None  # held-out rows whose scores at all points are returned
 
     @property
     def n_points(self) -> int:
@@ -73,41 +72,16 @@ class GridScores:
     kept: np.ndarray | None = None  # and these scores, of shape (rows of the sample, points)
     held_out: HeldOut | None = None  # all held-out rows, fold by fold, with their scores at all points, where asked for
 
-    @property
-    def by_auc(self) -> bool:
-        """Whether the AUC chooses."""
-        return self.score is self.auc
-
-    def select(self, rule: SelectionRule) -> Choice:
-        """The point that the measure chooses."""
-        return select(self.score, self.grid, rule, measure="" if self.by_auc else self.scoring.name)
-
-    def number(self, choice: Choice) -> int:
-        """The number of a point among all points."""
-        return int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
-
     def keep(self, sample: Sample) -> None:
         """Keep the scores of a sample that was drawn out of the held-out rows."""
         assert self.held_out is not None
         self.sample, self.kept = sample, self.held_out.scores[sample.rows]
 
-    def spread_at(self, choice: Choice) -> float:
-        """The spread of the scores that were kept, at a point."""
-        assert self.sample is not None
-        assert self.kept is not None
-        point = self.number(choice)
-        return float(self.sample.spreads(self.kept[:, point : point + 1])[0])
-
-    def models_at(self, choice: Choice) -> FoldModels | None:
-        """The models of the folds at a point, where their coefficients were kept; a copy."""
-        i, j = choice.index
-        return None if self.coefs is None else FoldModels(self.coefs[:, i, j].copy(), self.intercepts[i, j])
-
     def measure(self, fold: int, points: np.ndarray, part: HeldOut, exponents: np.ndarray) -> None:
         """Take the rows that a fold holds out, with their scores at some points by coefficients `in_range`."""
         i, j = np.unravel_index(points, self.auc.shape[:2])
         self.auc[i, j, fold] = metrics.roc_auc_columns(part.positive, part.scores, part.weights)
-        if not self.by_auc:
+        if self.scoring is not ROC_AUC:
             values = part.scores
             if self.scoring.needs_values:
                 values = as_they_are(values, exponents) + self.intercepts[i, j, fold]
@@ -127,9 +101,8 @@ def cross_validate(
 ) -> GridScores:
     """Solve the whole grid on the training part of each fold, and measure the ranking of the rows that it holds out.
 
-    The AUC is always taken; the measure of `search.scoring` beside it, where that is another one. `held_out` says how
-    many rows each fold holds out, where the scores of all of them are to be returned, as far as they are few; `watch`
-    is called with the name of each fold that is done.
+    `held_out` says how many rows each fold holds out, where the scores of all of them are to be returned, as far as
+    they are few; `watch` is called with the name of each fold that is done.
     """
     scores = _empty_scores(source, search, held_out)
     l2s, l1s = scores.grid.values()
@@ -193,10 +166,7 @@ def _empty_scores(source: FoldSource, search: GridSearch, held_out: Sequence[int
 
 
 def _score_fold(source: FoldSource, fold: int, coefs: np.ndarray, scores: GridScores) -> None:
-    """Score the rows that a fold holds out, some points of the grid at a time.
-
-    Points without coefficients are left out; but one point is always scored, which tells the labels and weights.
-    """
+    """Score the rows that a fold holds out, some points of the grid at a time; at least one, for labels and weights."""
     used = np.flatnonzero(coefs.any(axis=1))
     used = used if used.size else np.zeros(1, dtype=np.intp)
     step = source.points_at_once(fold) or used.size

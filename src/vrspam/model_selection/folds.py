@@ -1,34 +1,34 @@
-"""Folds: by the content of each row (the same in memory, in a stream and on a cluster), or by a splitter.
-
-Folds of rows on a device stay there where `cv` is a number. They are those of scikit-learn, and of what grows with the
-rows, only the shuffled numbers of the folds are made on the host.
-"""
+"""Folds: by the content of each row (so in memory, in a stream and on a cluster), by a splitter, or on a device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 from numbers import Integral
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, on_host
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import FewerFolds, warn
 from vrspam.model_selection.held_out import (
+    MOST_ROWS,
+    MOST_VALUES,
     HeldOut,
     Sample,
     draw_sample,
-    most_rows,
-    rooms_of_classes,
+    group_numbers,
+    places_in_classes,
     scores_of,
-    shares_in_common,
 )
 from vrspam.moments import ClassMoments
 from vrspam.solvers import choose_solver
@@ -68,17 +68,16 @@ def _bits(values: np.ndarray) -> np.ndarray:
 class HashFolds:
     """Cross-validation folds by a hash of each row's values.
 
-    Which fold a row is in depends on nothing but its features: not on its place, on the blocks it comes in, or
-    on other rows. So a stream, a cluster and a table in memory are split alike, and rows that occur several
-    times are never on both sides of a split. Data with few different rows need another splitter.
+    Which fold a row is in depends on nothing but its features. So a stream, a cluster and a table in memory are split
+    alike, and rows that occur several times are never on both sides of a split. Data with few different rows need
+    another splitter.
 
     Parameters
     ----------
     n_splits : int, default=5
         The number of folds.
     random_state : int, default=0
-        Another number gives other folds. It is a number and nothing else, because a row must be in the same fold
-        wherever it is seen.
+        Another number gives other folds.
 
     Examples
     --------
@@ -267,42 +266,51 @@ class FoldedRows(NamedTuple):
         return len(self.splits)
 
     @property
-    def parts(self) -> list[np.ndarray]:
-        """Numbers of the rows that each fold holds out."""
-        return [split.validation for split in self.splits]
-
-    @property
     def positive(self) -> np.ndarray:
         """Which rows are positive, on the host."""
         return on_host(self.rows.y) == self.classes[1]
 
     def sample(self, n_points: int, seed: int) -> Sample:
         """Draw the rows whose scores are kept."""
-        trained = [split.train.size for split in self.splits]
+        parts, trained = [split.validation for split in self.splits], [split.train.size for split in self.splits]
         weights = None if self.rows.weights is None else on_host(self.rows.weights)
-        return draw_sample(self.parts, trained, self.positive, weights, self.groups, n_points, seed)
+        return draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
+
+    def without_two(self) -> tuple[list[tuple[int, int]], FoldedRows] | None:
+        """The same rows, each two folds held out together, and which two; None where a nested choice is impossible.
+
+        That needs three folds at least, each trained on all rows that it does not hold out, and each row held out once.
+        """
+        parts, n = [split.validation for split in self.splits], self.rows.X.shape[0]
+        whole = sum(map(len, parts)) == n and all(
+            split.train.size + split.validation.size == n for split in self.splits
+        )
+        if len(parts) < 3 or not whole or np.unique(np.concatenate(parts)).size < n:
+            return None
+        pairs = list(combinations(range(len(parts)), 2))
+        splits = []
+        for pair in pairs:
+            held_out = np.sort(np.concatenate([parts[fold] for fold in pair]))
+            train = np.setdiff1d(np.arange(n), held_out, assume_unique=True)
+            if np.unique(self.positive[train]).size < 2:
+                return None
+            splits.append(Split(train, held_out))
+        return pairs, self._replace(splits=splits)
 
     def overlap(self) -> np.ndarray:
-        """Training rows that each two folds have in common, as shares."""
+        """The number of training rows that each two folds have in common."""
         used = np.zeros((len(self.splits), self.rows.X.shape[0]), dtype=np.float32)
         for line, split in zip(used, self.splits, strict=True):
             line[split.train] = 1.0
-        return shares_in_common((used @ used.T).astype(np.float64))
+        return (used @ used.T).astype(np.float64)
 
     def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray, known: np.ndarray | None = None) -> HeldOut:
         """Score each held-out row by the model of its fold, in the order of the rows.
 
-        `coefs`, of shape (folds, features), and `intercepts` are those of the chosen point. `known` are the scores,
-        fold by fold and without intercepts, where they are known already. A row that several folds hold out is there
-        for each of them, and they share its weight.
-
-        >>> rows = Rows(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 0, 1]), None)
-        >>> splits = [Split(np.array([0, 1]), np.array([3, 2])), Split(np.array([2, 3]), np.array([0, 1]))]
-        >>> folds = FoldedRows(rows, splits, np.array([0, 1]))
-        >>> folds.out_of_fold(np.array([[1.0], [10.0]]), np.array([0.5, 0.0])).scores.tolist()
-        [10.0, 20.0, 3.5, 4.5]
+        `coefs` have the shape (folds, features). `known` are the scores, fold by fold and without intercepts, where
+        they are known already. A row that several folds hold out is there for each of them; they share its weight.
         """
-        (X, _, weights), parts = self.rows, self.parts
+        (X, _, weights), parts = self.rows, [split.validation for split in self.splits]
         if known is None:
             pairs = zip(parts, coefs, strict=True)
             known = np.concatenate([scores_of(X, part, coef[np.newaxis])[:, 0] for part, coef in pairs])
@@ -317,43 +325,20 @@ class FoldedRows(NamedTuple):
 def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
     """All splits of a scikit-learn splitter, an iterable or a number of folds; each part must hold both classes.
 
-    A number of folds means stratified folds of shuffled rows: a table may be sorted. The seed is 0 if `random_state`
-    is None.
+    A number of folds means stratified folds of shuffled rows; with `groups` whole groups are held out. The seed is 0 if
+    `random_state` is None.
     """
-    if isinstance(cv, Integral) and int(cv) > 1:
-        cv = StratifiedKFold(int(cv), shuffle=True, random_state=0 if random_state is None else random_state)
     y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
+    if isinstance(cv, Integral) and int(cv) > 1:
+        seed = 0 if random_state is None else random_state
+        counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0
+        if groups is not None:
+            cv = group_folds(y == classes[1], groups, int(cv), seed, counts)
+        else:
+            cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
     is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
-    pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
-    splits = _checked_splits(pairs, y.size)
-    if not splits:
-        raise ValueError(
-            "cv gives no split at all: give a number of folds, a splitter, or a list of splits (a generator is empty "
-            "once it was read)."
-        )
-    counts = weights is None or weights > 0
-    for label in classes.tolist():
-        member = (y == label) & counts
-        for number, split in enumerate(splits):
-            for part, index in zip(("training", "validation"), split, strict=True):
-                if not member[index].any():
-                    refuse_part_without(number, part, label, weights is not None)
-    return splits
-
-
-def refuse_part_without(number: int, part: str, label: object, weighted: bool) -> NoReturn:
-    """Raise an error because a part of a fold has no row of a class."""
-    raise ValueError(
-        f"Fold {number}: its {part} part has no row of class {label!r}{' with positive weight' if weighted else ''}: "
-        "use fewer folds, or a splitter that spreads the classes over the folds "
-        "(sklearn.model_selection.StratifiedKFold)."
-    )
-
-
-def _checked_splits(pairs: Iterable, n: int) -> list[Split]:
-    """The row numbers of each pair, which may be given as masks."""
-    splits = []
-    for number, pair in enumerate(pairs):
+    splits: list[Split] = []
+    for number, pair in enumerate(cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)):
         try:
             train, validation = pair
         except (TypeError, ValueError):
@@ -362,18 +347,66 @@ def _checked_splits(pairs: Iterable, n: int) -> list[Split]:
             ) from None
         parts = []
         for part, index in (("training", train), ("validation", validation)):
-            index = np.asarray(index)
+            index = np.asarray(index)  # row numbers, or a mask
             try:
-                rows = np.arange(n)[index if index.size else index.astype(np.intp)]
+                found = np.arange(y.size)[index if index.size else index.astype(np.intp)]
             except (IndexError, TypeError, ValueError):
-                rows = np.empty((0, 0))
-            if rows.ndim != 1:
+                found = np.empty((0, 0))
+            if found.ndim != 1:
                 raise ValueError(
-                    f"Fold {number}: its {part} part must be a list of row numbers below {n}, or a mask of {n} rows."
+                    f"Fold {number}: its {part} part must be a list of row numbers below {y.size}, or a mask of "
+                    f"{y.size} rows."
                 )
-            parts.append(rows)
+            parts.append(found)
         splits.append(Split(*parts))
+    if not splits:
+        raise ValueError(
+            "cv gives no split at all: give a number of folds, a splitter, or a list of splits (a generator is empty "
+            "once it was read)."
+        )
+    members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in classes.tolist()]
+    sizes = np.array([[[np.count_nonzero(member[part]) for part in split] for split in splits] for member in members])
+    if not sizes.all():
+        raise empty_part(sizes, classes, weights is not None)
     return splits
+
+
+def group_folds(
+    positive: np.ndarray, groups: Any, n_splits: int, seed: Any, counts: np.ndarray | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Stratified folds of whole groups: as many as asked for, or the most that all hold both classes.
+
+    `counts` says which rows count, if not all.
+    """
+    number = group_numbers(groups, positive.size)
+    n_groups = np.unique(number).size
+    kept = np.ones(positive.size, dtype=bool) if counts is None else counts
+    for n_folds in range(min(n_splits, n_groups), 1, -1):
+        with warnings.catch_warnings():  # that a class has fewer rows than folds: such folds are not taken
+            warnings.simplefilter("ignore", UserWarning)
+            splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+            try:
+                splits = list(splitter.split(positive, positive, number))
+            except ValueError:
+                continue
+        if all(np.unique(positive[part[kept[part]]]).size == 2 for split in splits for part in split):
+            if n_folds < n_splits:
+                warn(FewerFolds(n_folds, n_splits))
+            return splits
+    raise ValueError(
+        f"The {n_groups} groups cannot be split into two parts that both have rows of both classes: give rows of "
+        "more groups, or leave the groups out if rows of one group are independent."
+    )
+
+
+def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool) -> ValueError:
+    """The error that a part of a fold has no row of a class; `sizes` has the shape (classes, folds, parts)."""
+    side, number, part = np.argwhere(sizes == 0)[0].tolist()
+    return ValueError(
+        f"Fold {number}: its {('training', 'validation')[part]} part has no row of class {classes.tolist()[side]!r}"
+        f"{' with positive weight' if weighted else ''}: use fewer folds, or a splitter that spreads the classes "
+        "over the folds (sklearn.model_selection.StratifiedKFold)."
+    )
 
 
 def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
@@ -415,7 +448,7 @@ def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> lis
 
 @dataclass(frozen=True, eq=False)
 class DeviceFolds:
-    """Folds that share out all rows of a device; what has an entry for each row lies there."""
+    """Folds that share out all rows of a device; only their shuffled numbers are made on the host."""
 
     rows: Rows
     classes: np.ndarray
@@ -442,11 +475,10 @@ class DeviceFolds:
         of_positive, of_negative = drawn if first else drawn[::-1]
         fold = xp.where(positive, _dealt(of_positive, positive), _dealt(of_negative, ~positive))
         found = cls(rows, classes, positive, fold, (counts[::-1] if first else counts).T)
-        for label, of_class in zip(classes.tolist(), found.counted.T, strict=True):
-            for number, held_out in enumerate(of_class.tolist()):
-                for part, size in (("training", int(of_class.sum()) - held_out), ("validation", held_out)):
-                    if size == 0:
-                        refuse_part_without(number, part, label, rows.weights is not None)
+        held_out = found.counted.T
+        parts = np.stack([held_out.sum(axis=1, keepdims=True) - held_out, held_out], axis=2)
+        if not parts.all():
+            raise empty_part(parts, classes, rows.weights is not None)
         return found
 
     @property
@@ -493,13 +525,13 @@ class DeviceFolds:
     def sample(self, n_points: int, seed: int) -> Sample:
         """Draw the rows whose scores are kept: those of `draw_sample`, without the numbers of all rows."""
         xp, weights, counted = device_namespace(self.rows.X), self.rows.weights, self.counted
-        rng, totals = np.random.default_rng(seed), counted.sum(axis=0)
-        drawn = []
-        for side, (size, room) in enumerate(zip(totals, rooms_of_classes(totals, most_rows(n_points)), strict=True)):
+        totals, drawn = counted.sum(axis=0).tolist(), []
+        most = min(MOST_ROWS, max(400, MOST_VALUES // n_points))
+        for side, chosen in enumerate(places_in_classes(totals, most, np.random.default_rng(seed))):
             # In the order of the rows, as on the host, and not fold by fold.
             index = xp.sort(self.of_class(side, list(range(self.n_folds))))
-            chosen = np.arange(size) if size == room else rng.choice(int(size), room, replace=False, shuffle=False)
-            drawn.append(on_host(xp.take(index, beside(chosen, index))))
+            index = index if isinstance(chosen, slice) else xp.take(index, beside(chosen, index))
+            drawn.append(on_host(index))
         rows = np.sort(np.concatenate(drawn))
         there = beside(rows, self.order)
         fold = on_host(xp.take(self.fold, there)).astype(np.intp)
@@ -518,15 +550,14 @@ class DeviceFolds:
             places[by_fold],
             by_fold,
             counted,
-            (int(totals[0]), int(totals[1])),
+            (totals[0], totals[1]),
             float(np.mean(sizes / (sizes.sum() - sizes))),
         )
 
     def overlap(self) -> np.ndarray:
-        """Training rows that each two folds have in common, as shares."""
+        """The number of training rows that each two folds have in common."""
         sizes = self.sizes.sum(axis=1)
-        common = sizes.sum() - (sizes[:, np.newaxis] + sizes) * (1.0 - np.eye(self.n_folds)) - np.diag(sizes)
-        return shares_in_common(common)
+        return sizes.sum() - (sizes[:, np.newaxis] + sizes) * (1.0 - np.eye(self.n_folds)) - np.diag(sizes)
 
     def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray) -> HeldOut:
         """All rows, on the device, each scored by the model of its fold; `coefs` has shape (folds, features)."""

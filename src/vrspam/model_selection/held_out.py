@@ -7,18 +7,19 @@ grid. Blends, the correction of the AUC, calibration and reports are functions o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils import array_api
 from vrspam.features.mapped import MappedArray
-from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import WHOLE_ROWS
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
+MANY_GROUPS = 60  # from here on the correction draws groups; with fewer the choice is made anew without each fold
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 
 
@@ -71,18 +72,9 @@ class HeldOut(NamedTuple):
         positive, fold = np.asarray(array_api.on_host(self.positive)), array_api.on_host(self.fold).astype(np.intp)
         return HeldOut(positive, scores, fold, weights, np.arange(scores.size))
 
-    def mean_auc(self) -> float:
-        """Mean AUC of the folds that hold out both classes; 0.5 stands for the others."""
-        found = []
-        for number in np.unique(self.fold):
-            rows = self.fold == number
-            positive, weights = self.positive[rows], self.weights[rows]
-            both = np.unique(positive[weights > 0.0]).size == 2
-            found.append(roc_auc_columns(positive, self.scores[rows, np.newaxis], weights)[0] if both else 0.5)
-        return float(np.mean(found))
 
-
-class Sample(NamedTuple):
+@dataclass(eq=False)
+class Sample:
     """Held-out rows whose scores are kept at all points of a grid, fold by fold.
 
     A row that several folds hold out is there for each of them.
@@ -97,34 +89,24 @@ class Sample(NamedTuple):
     sizes: np.ndarray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
     totals: tuple[int, int]  # the same for all folds together, each row counted once
     held_out_per_trained: float  # rows that a fold holds out, over those it is trained on: 1/(K-1) for K folds
+    n_units: int = field(init=False)  # rows or groups that are drawn
+    parts: list[slice] = field(init=False)  # where the rows of each fold lie
+    kept: np.ndarray = field(init=False)  # negative and positive rows of each fold in the sample, (folds, 2)
+    standing_for: np.ndarray = field(init=False)  # weights with which rows stand for all that their fold holds out
 
-    @property
-    def n_units(self) -> int:
-        """Rows or groups that are drawn."""
-        return int(self.unit.max(initial=-1)) + 1
-
-    @property
-    def parts(self) -> list[slice]:
-        """Where the rows of each fold lie."""
+    def __post_init__(self) -> None:
+        self.n_units = int(self.unit.max(initial=-1)) + 1
         ends = np.searchsorted(self.fold, np.arange(len(self.sizes) + 1)).tolist()
-        return list(map(slice, ends[:-1], ends[1:]))
-
-    @property
-    def kept(self) -> np.ndarray:
-        """Negative and positive rows of each fold in the sample, an array (folds, 2)."""
-        return np.bincount(2 * self.fold + self.positive, minlength=self.sizes.size).reshape(self.sizes.shape)
-
-    @property
-    def standing_for(self) -> np.ndarray:
-        """Weights with which the rows stand for all rows that their fold holds out."""
-        return self.weights * (self.sizes / np.maximum(self.kept, 1))[self.fold, self.positive.astype(np.intp)]
+        self.parts = list(map(slice, ends[:-1], ends[1:]))
+        self.kept = np.bincount(2 * self.fold + self.positive, minlength=self.sizes.size).reshape(self.sizes.shape)
+        each = (self.sizes / np.maximum(self.kept, 1))[self.fold, self.positive.astype(np.intp)]
+        self.standing_for = self.weights * each
 
     def widening(self, stable: float = 0.0) -> float:
         """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
 
-        √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds;
-        if they hold rows out several times, it is the number that would hold each row out once. The share of the scores
-        that is `stable`, the same for all training rows, has no part in it.
+        √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds
+        that would hold each row out once. Scores that are `stable`, the same for all training rows, have no part in it.
         """
         folds = len(self.sizes) * sum(self.totals) / int(self.sizes.sum())
         return float(np.sqrt(1.0 + (1.0 - stable) * folds * self.held_out_per_trained))
@@ -151,22 +133,27 @@ def draw_sample(
     n_points: int,
     seed: int,
 ) -> Sample:
-    """Draw the rows whose scores are kept: all of them, or a random part of each class, or of the groups.
+    """Draw the held-out rows whose scores are kept: all of them, or a random part of each class, or of the groups.
 
     `parts` are the numbers of the rows that each fold holds out, `trained` how many rows it is trained on, and
-    `n_points` the points of all grids. Rows that no fold holds out are not among them; a row that several folds hold
-    out is kept in all of these. Of a group all rows are kept, or none.
+    `n_points` the points of all grids. Of many groups some are kept with all their rows, of few groups some rows of
+    each.
     """
     rng = np.random.default_rng(seed)
     uses = np.bincount(np.concatenate(parts), minlength=positive.size)
     if weights is not None:
         weights = weights / weights.max()  # sums of very large weights stay finite
     counts = uses > 0 if weights is None else (uses > 0) & (weights > 0)
-    most = most_rows(n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses)))))
-    if groups is None:
-        unit, kept = np.arange(positive.size), some_of_each_class(counts, positive, most, rng)
+    each = n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))
+    most = min(MOST_ROWS, max(400, MOST_VALUES // each))
+    unit = np.arange(positive.size) if groups is None else group_numbers(groups, positive.size)
+    sizes = np.bincount(unit[counts])
+    if groups is not None and sizes.size >= MANY_GROUPS:
+        order = rng.permutation(sizes.size)
+        kept = counts & np.isin(unit, order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, "right")))])
     else:
-        unit, kept = _some_groups(counts, groups, most, rng)
+        kept = np.zeros(positive.size, dtype=bool)
+        kept[some_of_each_class(counts, positive, most, rng)] = True
     places = [np.flatnonzero(kept[part]) for part in parts]
     rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
     negatives, positives = np.bincount(positive[counts], minlength=2)
@@ -191,45 +178,33 @@ def sample_of(held_out: HeldOut, n_points: int, seed: int) -> Sample:
     return draw_sample(parts, sizes.sum() - sizes, held_out.positive, weights, None, n_points, seed)
 
 
-def most_rows(each: int) -> int:
-    """Most rows of a sample, if each has so many scores."""
-    return min(MOST_ROWS, max(400, MOST_VALUES // each))
-
-
-def rooms_of_classes(sizes: Sequence[int] | np.ndarray, most: int) -> list[int]:
-    """Rows of each of two classes in a sample: half of `most`, or all of a class that has fewer."""
-    smaller = min(int(sizes[0]), int(sizes[1]), most // 2)
-    return [min(int(size), max(most - smaller, most // 2) if int(size) > smaller else smaller) for size in sizes]
-
-
 def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    """A mask of at most `most` rows: half of them of each class, or all of a class that has fewer."""
+    """The numbers of at most `most` rows that count, class by class: half of each, or all of a class that has fewer."""
     sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
-    kept = np.zeros(positive.size, dtype=bool)
-    for side, size in zip(sides, rooms_of_classes([side.size for side in sides], most), strict=True):
-        kept[side if size == side.size else rng.choice(side, size, replace=False, shuffle=False)] = True
-    return kept
+    drawn = places_in_classes([side.size for side in sides], most, rng)
+    return np.concatenate([side[places] for side, places in zip(sides, drawn, strict=True)])
 
 
-def _some_groups(counts: np.ndarray, groups: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each row's group, and a mask of the rows of random groups: about `most`, in two groups at least."""
+def places_in_classes(sizes: Sequence[int], most: int, rng: np.random.Generator) -> list[Any]:
+    """Which rows of two classes of these sizes are drawn, as in `some_of_each_class`."""
+    smaller, drawn = min(*sizes, most // 2), []
+    for size in sizes:
+        room = min(size, max(most - smaller, most // 2) if size > smaller else smaller)
+        drawn.append(slice(None) if room == size else rng.choice(size, room, replace=False, shuffle=False))
+    return drawn
+
+
+def group_numbers(groups: Any, n_rows: int) -> np.ndarray:
+    """The number of each row's group; groups may be named by anything that can be hashed."""
     names = array_api.on_host(groups)
-    if names.shape != counts.shape:
-        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {counts.size} rows.")
-    numbers: dict[Any, int] = {}  # groups may be named by anything
-    unit = np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()])
-    sizes = np.bincount(unit[counts])
-    order = rng.permutation(sizes.size)
-    last = max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, side="right")))
-    return unit, counts & np.isin(unit, order[:last])
+    if names.shape != (n_rows,):
+        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()], dtype=np.intp)
 
 
 def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:
-    """Scores of some rows by each of `coefs`, an array (rows, points) of the type of the rows.
-
-    Rows are taken a few at a time, so that features or copies of all rows are never held. Scores of rows on a device
-    stay there, in float64.
-    """
+    """Scores of some rows by each of `coefs`, (rows, points), a few rows at a time; those of a device stay there."""
     if (xp := array_api.device_namespace(X)) is not None:
         return xp.matrix_transpose(array_api.score_lines(X, coefs, array_api.beside(index, X)))
     transposed = np.ascontiguousarray(coefs.T, dtype=X.dtype)
@@ -245,10 +220,7 @@ def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:
 
 
 def in_range(coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients divided by a power of two for each point, and these powers: scores stay in the range of float32.
-
-    Ranks do not depend on it, and no digit of the scores is lost.
-    """
+    """Coefficients divided by a power of two for each point, and these powers: scores stay in the range of float32."""
     exponents = np.frexp(np.abs(coefs).max(axis=1))[1]
     return np.ldexp(coefs, -exponents[:, np.newaxis]), exponents
 
@@ -267,21 +239,19 @@ def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
     return as_they_are(score_rows(X, index, coefs), exponents)
 
 
-def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> float:
+def stable_share(by_all: np.ndarray, common: np.ndarray, sample: Sample) -> float:
     """The share of the variance of the scores, within the classes, that does not come from the choice of training rows.
 
-    Models of two folds share training rows. If their scores were noise, they would correlate by the share of common
-    rows alone; what they have in common beyond that is there for other rows too, and narrows the interval of the AUC.
     A score is s + e, where s is common to all training sets, and e is a sum over training rows: two models correlate by
     (var s + o var e) / (var s + var e), where o is the share of training rows they have in common. So the share is
     (correlation - o) / (1 - o), averaged over all pairs of folds. Each fold's rows are scored by its own model, which
-    has not seen them, and by those of the other folds, which have: scores that follow the labels of their own training
-    rows correlate less on rows that one of them has not seen, and count as unstable.
+    has not seen them, and by those of the other folds, which have.
 
-    `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `overlap` are the
-    `shares_in_common` of each two of them.
+    `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `common` are the training
+    rows that each two of them share. The share of these is taken of the geometric mean of their numbers.
     """
-    beyond, room = 0.0, 0.0
+    sizes = np.sqrt(np.diagonal(common))
+    overlap, beyond, room = common / np.outer(sizes, sizes), 0.0, 0.0
     for number, part in enumerate(sample.parts):
         scores, positive = by_all[part], sample.positive[part]
         centred, mass = scores.copy(), np.zeros(len(scores))
@@ -300,10 +270,7 @@ def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> flo
 
 
 def stable_share_of_moments(moments: ClassMoments, sample: Sample, coefs: np.ndarray) -> float:
-    """The same for rows that came in blocks: from the scatter of all columns within the classes.
-
-    There are many more rows than columns then, so that it makes no difference which of them a model has seen.
-    """
+    """The same for rows that came in blocks, so many that it makes no difference which of them a model has seen."""
     products = coefs @ moments.within @ coefs.T
     others = ~np.eye(len(coefs), dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -312,9 +279,3 @@ def stable_share_of_moments(moments: ClassMoments, sample: Sample, coefs: np.nda
     if overlap >= 1.0 or not np.isfinite(correlation).all():
         return 0.0
     return float(np.clip((correlation.mean() - overlap) / (1.0 - overlap), 0.0, 1.0))
-
-
-def shares_in_common(common: np.ndarray) -> np.ndarray:
-    """From training rows that each two folds have in common to shares: over the geometric mean of their numbers."""
-    sizes = np.sqrt(np.diagonal(common))
-    return common / np.outer(sizes, sizes)

@@ -102,10 +102,8 @@ def select(
     ('The best l2 is 0.1, the largest of the grid, ... add larger values of l2.',)
     """
     scores = np.asarray(scores, dtype=np.float64)
-    axes, sizes = {}, []
-    for name, numbers in grid.items():
-        axes[name] = np.asarray(numbers, dtype=np.float64)
-        sizes.append(axes[name].size)
+    axes = {name: np.asarray(numbers, dtype=np.float64) for name, numbers in grid.items()}
+    sizes = [values.size for values in axes.values()]
     if rule not in ("best", "one-standard-error", "blend"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
     if not axes or scores.shape[:-1] != tuple(sizes) or scores.size == 0:
@@ -121,12 +119,19 @@ def select(
         if folds < 2:
             raise ValueError("The rule 'one-standard-error' needs at least two folds.")
         chosen = simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
-    values, edges = {}, []
-    for axis, name in enumerate(axes):
-        values[name] = float(axes[name][chosen[axis]])
-        edge = _edge(name, axis, best, mean, error, axes, measure)
-        if edge is not None:
-            edges.append(edge)
+    edges = []
+    for axis, (name, numbers) in enumerate(axes.items()):
+        order = np.argsort(numbers, kind="stable")
+        place = int(np.flatnonzero(order == best[axis])[0])
+        if numbers.size < 2 or place not in (0, numbers.size - 1) or (place == 0 and numbers[order[0]] <= 0.0):
+            continue
+        neighbour = list(best)
+        neighbour[axis] = int(order[1 if place == 0 else -2])
+        lead, limit = float(mean[best] - mean[tuple(neighbour)]), float(error[best])
+        if lead > limit:
+            end = "smallest" if place == 0 else "largest"
+            edges.append(GridEdge(name, float(numbers[best[axis]]), end, lead, limit, measure))
+    values = {name: float(numbers[place]) for (name, numbers), place in zip(axes.items(), chosen, strict=True)}
     return Choice(chosen, values, mean, error, tuple(edges))
 
 
@@ -135,21 +140,6 @@ def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, 
     points = np.argwhere(allowed)
     values = list(map(np.take, axes.values(), points.T))
     return tuple(points[np.lexsort(values)[-1]].tolist())
-
-
-def _edge(name, axis, best, mean, error, axes, measure) -> GridEdge | None:
-    """The end of an axis, if the best point lies there and beats its neighbour by more than a standard error."""
-    values = axes[name]
-    order = np.argsort(values, kind="stable")
-    place = int(np.flatnonzero(order == best[axis])[0])
-    if values.size < 2 or place not in (0, values.size - 1) or (place == 0 and values[order[0]] <= 0.0):
-        return None
-    neighbour = list(best)
-    neighbour[axis] = int(order[1 if place == 0 else -2])
-    lead, limit = float(mean[best] - mean[tuple(neighbour)]), float(error[best])
-    if not lead > limit:
-        return None
-    return GridEdge(name, float(values[best[axis]]), "smallest" if place == 0 else "largest", lead, limit, measure)
 
 
 def blend_weights(scores: np.ndarray) -> np.ndarray:

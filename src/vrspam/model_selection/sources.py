@@ -1,17 +1,14 @@
 """Where cross-validation gets its folds from: rows in memory, or blocks of rows that are read twice.
 
-A `FoldSource` answers two questions: what is the loss on the training part of a fold, and how do given coefficients
-score the rows that the fold holds out. Beside these, `cross_validate` asks how large the work on a fold is, so that
-folds share the threads. So rows in memory, blocks of a stream and a cluster share one cross-validation.
+Rows in memory, blocks of a stream and a cluster share one cross-validation, by answering the questions of `FoldSource`.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -33,8 +30,7 @@ from vrspam.tables.frames import BLOCK_ENTRIES
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class FoldProblem:
+class FoldProblem(NamedTuple):
     """The work on one fold, which decides how folds share the threads.
 
     Folds that are solved from `small` matrices gain more from threads side by side than within one fold. Elastic nets
@@ -47,14 +43,6 @@ class FoldProblem:
     bytes_each: int  # memory that one fold needs
     in_turn: bool = False
 
-    @classmethod
-    def from_matrices(
-        cls, n_features: int, many_products: bool, block_bytes: int = 0, in_turn: bool = False, small: int = SMALL
-    ) -> FoldProblem:
-        """Folds that are solved from matrices of n_features², and that then score blocks of rows."""
-        needed = 2 * block_bytes + 10 * 8 * n_features**2
-        return cls(n_features <= small, many_products, needed, in_turn)
-
 
 def how_many_at_once(count: int, problem: FoldProblem, n_jobs: int | None) -> int:
     """How many of so many folds, or maps, are worked on at the same time."""
@@ -66,13 +54,10 @@ def how_many_at_once(count: int, problem: FoldProblem, n_jobs: int | None) -> in
 
 
 def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: FoldProblem, n_jobs: int | None) -> list[T]:
-    """Call `function` with each of `folds` (their numbers, or their rows), some at the same time, in threads.
-
-    Small matrix products, and the many products of elastic nets, are slower when several threads share them. The
-    threads that small products do not use go to the folds, as far as memory allows, unless the caller sets n_jobs.
-    """
+    """Call `function` with each of `folds` (their numbers, or their rows), some at the same time, in threads."""
     jobs = how_many_at_once(len(folds), problem, n_jobs)
     threads = None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
+    # Small matrix products, and the many products of elastic nets, are slower when several threads share them.
     if problem.small or problem.many_products:
         threads = min(FEW, blas_thread_count()) if problem.in_turn and jobs == 1 else 1
     with blas_threads(threads):
@@ -105,32 +90,23 @@ class FoldSource(Protocol):
         """The loss on the training part of a fold, and the point half-way between its class means."""
 
     def points_at_once(self, fold: int) -> int | None:
-        """For how many points of the grid `held_out` is asked at once.
-
-        None, for all folds, where one call reads all data: then it is asked once, for all points of all folds.
-        """
+        """For how many points `held_out` is asked at once; None if once for all, because each call reads all data."""
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
-        """The rows that a fold holds out (or a sample of them), and their scores by its `coefs`, (points, features).
-
-        It is asked for one fold, or for all of them (`points_at_once`): then the rows lie fold by fold.
-        The scores have the shape (rows, points); weights may be None, which means 1.
-        """
+        """The rows that one fold holds out, or all folds in turn, with scores (rows, points) by `coefs` of the fold."""
 
 
 class RowsInMemory:
     """Folds of rows in memory or on a device: dense, sparse, or features that a map computes when they are read.
 
-    Features of a map that are more than the rows are computed once, and are dense rows then.
-
     Where a split leaves out just its validation rows, the moments of its training part are total minus validation.
-    Where no row is in two validation parts, their moments and those of the other rows add up to the total: X is read
-    once (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
+    Where no row is in two validation parts, their moments and those of the other rows add up to the total.
     """
 
     mapped_bytes = 1 << 27  # moments of all folds in feature space are kept up to this size,
     table_share = 1  # or up to so much of what the table itself takes
     copied_bytes = 1 << 26  # rows of a training part that are read many times are copied up to this size
+    _finished: Callable[[ClassMoments], ClassMoments]  # with the last product of the features, where there is one
 
     def __init__(
         self,
@@ -141,29 +117,29 @@ class RowsInMemory:
         loss: LossChoice = SQUARED,
     ):
         rows, self.solver = rows_for_solver(rows)
+        X: Any = rows.X
         self.rows, self.splits, self.classes, self.loss = rows, splits, classes, loss
-        self.n_folds = len(splits)
-        self.like = rows.X
-        self.is_positive = array_api.is_label(rows.y, classes[1], rows.X)
-        self.mapped = isinstance(rows.X, MappedArray)
-        self.on_device = array_api.device_namespace(rows.X) is not None
+        self.n_folds, self.like = len(splits), X
+        self.is_positive = array_api.is_label(rows.y, classes[1], X)
+        self.mapped, self.on_device = isinstance(X, MappedArray), array_api.device_namespace(X) is not None
         if self.solver == "products" and self.on_device:
             raise ValueError(
-                f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
+                f"On a device the grid is solved from moments, not for {X.shape[1]:,} features: use AUCClassifier "
                 "at a few l2, or give NumPy arrays."
             )
         # Features of very many rows may be multiplied a last time as moments, not as rows.
-        self._gathered, self._last = rows, None
-        if self.mapped and self.solver == "moments" and (unfinished := rows.X.unfinished()) is not None:
-            self._gathered, self._last = rows._replace(X=unfinished[0]), unfinished[1]
-        n, d = rows.X.shape
+        self._gathered, self._finished = rows, lambda moments: moments
+        if self.mapped and self.solver == "moments" and (unfinished := X.unfinished()) is not None:
+            self._gathered = rows._replace(X=unfinished[0])
+            self._finished = lambda moments: FinishedMoments(moments, unfinished[1])
+        n, d = X.shape
         self._block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
         # Whether a transformer of another package makes the rows, or a device holds them.
-        self._in_turn = self.on_device or (self.mapped and not isinstance(rows.X.features, FeatureMap))
+        self._in_turn = self.on_device or (self.mapped and not isinstance(X.features, FeatureMap))
         self._validation: list[ClassMoments] = []
         self._total = self._gather_total(n_jobs)
         self.total = self._finished(self._total)
-        self._held_rows = hold_features(rows.X) if loss.needs_rows else rows.X
+        self._held_rows = hold_features(X) if loss.needs_rows else X
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
@@ -172,31 +148,24 @@ class RowsInMemory:
         if self.solver == "products":
             small = n <= SMALL and not sparse.issparse(X)  # rows × rows are decomposed
             return FoldProblem(small, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
-        block_bytes = self._block_bytes
+        block_bytes, width = self._block_bytes, d
         if self.loss.needs_rows:
             block_bytes += min(self.copied_bytes, 8 * n * d)
-        small = 1_300 if self.mapped else SMALL  # one core makes the features of a fold
-        found = FoldProblem.from_matrices(d, many_products, block_bytes, self._in_turn, small)
-        if not (self.mapped and X.exclusive):
-            return found
-        # Most of the indicators are eliminated (`vrspam.solvers.gram`), where few square matrices are held.
-        fewer = 0 if many_products or X.written_width > d / 2 else 6 * 8 * d * d
-        return replace(found, small=X.written_width <= small, bytes_each=found.bytes_each - fewer)
+        needed = 2 * block_bytes + 10 * 8 * d * d
+        if self.mapped and X.exclusive:
+            # Most of the indicators are eliminated (`vrspam.solvers.gram`), where few square matrices are held.
+            width = X.written_width
+            needed -= 0 if many_products or width > d / 2 else 6 * 8 * d * d
+        # One core makes the features of a fold.
+        return FoldProblem(width <= (1_300 if self.mapped else SMALL), many_products, needed, self._in_turn)
 
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows, without the last product of their features."""
         moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=self.solver == "moments")
         return moments.add_checked(*self._gathered, index=index)
 
-    def _finished(self, moments: ClassMoments) -> ClassMoments:
-        """With the last product of the features, where there is one."""
-        return moments if self._last is None else FinishedMoments(moments, self._last)
-
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
-        """The moments of all rows: those of the validation parts added up, and of the rows that no fold holds out.
-
-        So where each row is held out once at most; otherwise they are gathered from all rows.
-        """
+        """The moments of all rows: the sum over validation parts and the rest, if no row is held out twice."""
         n, d = self.rows.X.shape
         parts = [split.validation for split in self.splits]
         uses = np.bincount(np.concatenate(parts), minlength=n)
@@ -216,11 +185,8 @@ class RowsInMemory:
         return sum(found[1:], found[0])
 
     def _gather_mapped(self, parts: list[np.ndarray], n_jobs: int | None) -> list[ClassMoments]:
-        """The moments of the features of some parts of the rows, several at the same time.
-
-        Large parts are cut in two, so that two threads share five parts evenly. That does not depend on the number of
-        threads, which so changes no digit.
-        """
+        """The moments of the features of some parts of the rows, several at the same time."""
+        # Large parts are cut in two, whatever the number of threads: two threads share five parts evenly then.
         cut = [np.array_split(part, 2 if part.size >= 2_000 else 1) for part in parts]
         found: list[dict[int, ClassMoments]] = [{} for _ in parts]
         lock = Lock()
@@ -251,41 +217,29 @@ class RowsInMemory:
         return self._finished(self._gather(train))
 
     def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
-        """The loss on the training part: from its moments, or by products with X as it is."""
-        if self.loss.needs_rows:
-            return self._from_rows(fold)
+        """The loss on the training part: from its moments, or by products with the rows."""
+        X, y, weights = self.rows
         if self.solver == "moments":
             moments = self.training_moments(fold)
-            exclusive = getattr(self.rows.X, "exclusive", ())  # of features: indicators of many categories
-            return SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0)
-        weights, moments = self._weights_in(fold), self._spread_in(fold)
-        loss = SquaredPairLoss.from_rows(self.rows.X, self.is_positive, weights, moments)
-        return loss, moments.means.mean(axis=0)
-
-    def _from_rows(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
-        """A loss that needs the rows of the training part; features of a map are held while they fit into memory."""
-        moments = self.training_moments(fold) if self.solver == "moments" else self._spread_in(fold)
-        X, train, weights = self._held_rows, self.splits[fold].train, self.rows.weights
-        if isinstance(X, np.ndarray) and train.size * X[:1].nbytes <= self.copied_bytes:
+            if not self.loss.needs_rows:
+                exclusive = getattr(X, "exclusive", ())  # of features: indicators of many categories
+                return SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0)
+        train, held = self.splits[fold].train, self._held_rows
+        inside = np.bincount(train, minlength=y.size).astype(np.float64)  # weights that are 0 outside the training part
+        inside = inside if weights is None else inside * weights
+        if self.solver == "products":  # means and variances are enough
+            moments = ClassMoments(X.shape[1], classes=self.classes, scatter=False).add_checked(X, y, inside)
+        make = self.loss.from_rows if self.loss.needs_rows else SquaredPairLoss.from_rows
+        if self.loss.needs_rows and isinstance(held, np.ndarray) and train.size * held[:1].nbytes <= self.copied_bytes:
             weights = None if weights is None else weights[train]
-            loss = self.loss.from_rows(X[train], self.is_positive[train], weights, moments)
+            loss = make(held[train], self.is_positive[train], weights, moments)
         else:
-            loss = self.loss.from_rows(X, self.is_positive, self._weights_in(fold), moments)
+            loss = make(held, self.is_positive, inside, moments)
         return loss, moments.means.mean(axis=0)
-
-    def _weights_in(self, fold: int) -> np.ndarray:
-        """The weight of each row in the training part of a fold: 0 for the rows outside."""
-        weights = np.bincount(self.splits[fold].train, minlength=self.rows.y.size).astype(np.float64)
-        return weights if self.rows.weights is None else weights * self.rows.weights
-
-    def _spread_in(self, fold: int) -> ClassMoments:
-        """Means and variances of the training part of a fold."""
-        moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=False)
-        return moments.add_checked(self.rows.X, self.rows.y, self._weights_in(fold))
 
     def points_at_once(self, fold: int) -> int:
-        """So many that their scores take a few megabytes."""
-        size = max(self.splits[fold].validation.size, 1)
+        """So many that their scores take a few megabytes, or a block of a device."""
+        size = max(self.splits[fold].validation.shape[0], 1)
         if self.on_device:
             return max(1, array_api.BLOCK_BYTES // (8 * size))
         return max(1, BLOCK_BYTES // (self.rows.X.dtype.itemsize * size))
@@ -293,53 +247,39 @@ class RowsInMemory:
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
         """The validation part of a fold."""
         ((fold, of_fold),) = coefs.items()
-        return _scored(self.rows, self.is_positive, fold, self.splits[fold].validation, of_fold)
+        (X, _, weights), index = self.rows, self.splits[fold].validation
+        xp = array_api.device_namespace(X) or np
+        index = index if xp is np else array_api.beside(index, X)
+        weights = None if weights is None else xp.take(weights, index)
+        return HeldOut(xp.take(self.is_positive, index), score_rows(X, index, of_fold), fold, weights)
 
 
-def _scored(rows: Rows, positive: Any, fold: int, index: Any, coefs: np.ndarray) -> HeldOut:
-    """Some rows that a fold holds out, with their scores, wherever they lie."""
-    xp = array_api.device_namespace(rows.X)
-    take, index = (np.take, index) if xp is None else (xp.take, array_api.beside(index, rows.X))
-    weights = None if rows.weights is None else take(rows.weights, index)
-    return HeldOut(take(positive, index), score_rows(rows.X, index, coefs), fold, weights)
+class RowsOnDevice(RowsInMemory):
+    """Folds that share out all rows of a device: moments, scores and held-out rows stay there."""
 
-
-class RowsOnDevice:
-    """Folds of rows on a device, as a `FoldSource`: moments, scores and held-out rows stay there."""
-
+    mapped, on_device, loss = False, True, SQUARED
     solver: SolverName = "moments"
+    _in_turn, _block_bytes = True, array_api.BLOCK_BYTES
 
     def __init__(self, folds: DeviceFolds):
         self.folds, self.n_folds = folds, folds.n_folds
-        self.rows, self.like = folds.rows, folds.rows.X
+        self.rows, self.like, self.is_positive = folds.rows, folds.rows.X, folds.positive
         d, every = self.like.shape[1], list(range(self.n_folds))
-        self._validation: list[ClassMoments] = []
+        self.splits = [Split(folds.order, folds.held_out(fold)) for fold in every]
+        self._validation = []
         if self.n_folds * 16 * d * d <= KEPT_BYTES:
             self._validation = folds.moments([[fold] for fold in every])
             self.total = sum(self._validation[1:], self._validation[0])
         else:
             (self.total,) = folds.moments([every])
 
-    def problem(self, many_products: bool) -> FoldProblem:
-        """The size of the work on one fold."""
-        return FoldProblem.from_matrices(self.like.shape[1], many_products, array_api.BLOCK_BYTES, in_turn=True)
-
-    def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
-        """The loss on the training part: its moments are those of all rows minus those it holds out."""
+    def training_moments(self, fold: int) -> ClassMoments:
+        """Those of all rows minus those that the fold holds out."""
         (held_out,) = self._validation[fold : fold + 1] or self.folds.moments([[fold]])
         moments = self.total - held_out
         if moments.has_cancelled:
-            (moments,) = self.folds.moments([[k for k in range(self.n_folds) if k != fold]])
-        return SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0)
-
-    def points_at_once(self, fold: int) -> int:
-        """So many that their scores fit into a block of the device."""
-        return max(1, array_api.BLOCK_BYTES // (8 * int(self.folds.sizes[fold].sum())))
-
-    def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
-        """The rows that a fold holds out."""
-        ((fold, of_fold),) = coefs.items()
-        return _scored(self.rows, self.folds.positive, fold, self.folds.held_out(fold), of_fold)
+            (moments,) = self.folds.moments([[other for other in range(self.n_folds) if other != fold]])
+        return moments
 
 
 class FoldMoments:
@@ -359,7 +299,8 @@ class FoldMoments:
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
-        return FoldProblem.from_matrices(self.total.means.shape[1], many_products)
+        d = self.total.means.shape[1]
+        return FoldProblem(d <= SMALL, many_products, 10 * 8 * d * d)
 
     def points_at_once(self, fold: int) -> None:
         """One pass over the blocks scores all rows at all points."""
@@ -372,10 +313,7 @@ class FoldMoments:
 
 
 class BlocksInSequence(FoldMoments):
-    """Folds of blocks of rows that can be read twice: once for the moments, once for the scores.
-
-    Of each class the scores of at most `most` held-out rows are kept.
-    """
+    """Folds of blocks that are read twice, for moments and for scores of at most `most` held-out rows of each class."""
 
     def __init__(self, blocks: Iterable[Rows], hash_folds: HashFolds, most: int):
         self.blocks, self.hash_folds, self.most = blocks, hash_folds, most
@@ -399,9 +337,7 @@ def score_block(
 ) -> ClassSamples:
     """The rows of one block, each scored by the coefficients (folds, points, features) of its fold, or of a map.
 
-    Of each class the `most` rows with the smallest hashes are kept. So memory is bounded, and neither the order of the
-    rows nor their blocks matter. AUC does not depend on the shares of the classes, so a sample of each class estimates
-    it without bias; for other measures the weights bring the shares back.
+    Of each class the `most` rows with the smallest hashes are kept, whatever the order of the rows and their blocks.
     """
     hashes = folds.hashes(rows.X)
     fold = folds.fold_of_hashes(hashes)
@@ -415,10 +351,8 @@ def score_block(
     positive = rows.y == positive_label
     columns = (hashes, weights, fold, scores)
     negatives, positives = (np.flatnonzero((positive == side) & (weights > 0)) for side in (False, True))
-    return (
-        HashSample(most, *(column[negatives] for column in columns)),
-        HashSample(most, *(column[positives] for column in columns)),
-    )
+    of_negatives, of_positives = ([column[side] for column in columns] for side in (negatives, positives))
+    return HashSample(most, *of_negatives), HashSample(most, *of_positives)
 
 
 def add_scores(total: ClassSamples, more: ClassSamples) -> ClassSamples:

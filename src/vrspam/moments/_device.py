@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +16,7 @@ from vrspam.moments._statistics import ClassStatistics
 
 
 class DeviceStatistics(ClassStatistics):
-    """Statistics whose scatter stays on its device until somebody reads it on the host, and on the host from then on.
-
-    Sums and differences of two such statistics are computed there.
-    """
+    """Statistics whose scatter stays on its device, where sums are computed, until somebody reads it on the host."""
 
     _here: np.ndarray | None
     _there: Any
@@ -46,17 +44,6 @@ class DeviceStatistics(ClassStatistics):
         return None if self._there is None or device_namespace(self._there) is None else self._there
 
     @property
-    def is_full(self) -> bool:
-        return True
-
-    def is_finite(self) -> bool:
-        there = self.on_device
-        if there is None:
-            return super().is_finite()
-        xp = device_namespace(there)
-        return bool(np.isfinite(self.mean).all()) and bool(xp.all(xp.isfinite(there)))
-
-    @property
     def diagonal(self) -> np.ndarray:
         there = self.on_device
         if there is None:
@@ -73,7 +60,7 @@ class DeviceStatistics(ClassStatistics):
         there = self.on_device
         if there is None:
             return super().copy()
-        mean, peak, low, errors = self.mean.copy(), self.peak.copy(), self.low.copy(), self.errors.copy()
+        mean, peak, low, errors = deepcopy((self.mean, self.peak, self.low, self.errors))
         scatter = device_namespace(there).asarray(there, copy=True)
         return replace(self, mean=mean, scatter=scatter, peak=peak, low=low, errors=errors)
 
@@ -120,57 +107,39 @@ def statistics_of_groups(
 ) -> list[ClassStatistics]:
     """Size, mean and scatter of each group of rows, by their numbers, all with positive weight.
 
-    All rows of a group are shifted by the mean of some of them, so that their products simply add up. The spread of all
-    rows includes how far that mean is from theirs, so a bad guess costs few digits; where the mean is no larger than
-    the spread, the shift is left out, because it would save only one bit.
+    All rows of a group are shifted by the mean of some of them, so that their products simply add up; where that mean
+    is no larger than the spread, the shift is left out.
     """
     # The host asks for nothing between these steps, so that the device goes from one group to the next at once.
+    xp, d, gather = device_namespace(X), X.shape[1], _sums_and_products if full else _sums_and_squares
     centres = [_centre_of(X, index) for index in groups]
-    gathered = [_Gathered.of(X, *group, weights, full) for group in zip(groups, centres, strict=True)]
-    return [_statistics(part, X.shape[1], full, of_weights) for part in gathered]
-
-
-class _Gathered(NamedTuple):
-    """The sums of one group of rows, on the device; `operations` is how many roundings an element went through."""
-
-    size: int
-    weight: Any
-    centre: Any
-    sums: Any
-    products: Any
-    operations: int
-
-    @classmethod
-    def of(cls, X: Any, index: Any, centre: Any, weights: Any, full: bool) -> _Gathered | None:
-        if index.shape[0] == 0:
-            return None
-        xp = device_namespace(X)
+    gathered = []
+    for index, centre in zip(groups, centres, strict=True):
         c = None if weights is None else xp.astype(xp.take(weights, index), xp.float64)
-        gather = _sums_and_products if full else _sums_and_squares
-        return cls(int(index.shape[0]), None if c is None else xp.sum(c), centre, *gather(X, index, c, centre))
-
-
-def _statistics(gathered: _Gathered | None, d: int, full: bool, of_weights: float) -> ClassStatistics:
-    if gathered is None:
-        return ClassStatistics.empty(d, full)
-    size, weight, centre, sums, products, operations = gathered
-    xp, total = device_namespace(sums), float(size if weight is None else weight)
-    if not bool(xp.all(xp.isfinite(sums))):
-        raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
-    left = sums / total
-    squares = on_host(xp.linalg.diagonal(products) if full else products).copy()
-    products = products - total * (left[:, None] * left[None, :] if full else left * left)
-    residual = on_host(left)
-    mean, low = two_sum(np.zeros(d) if centre is None else on_host(centre), residual)
-    of_weight = 0.0 if weight is None else gamma(size) + of_weights
-    errors = Errors.of_block(operations, total, squares, residual, of_weight=of_weight, of_weights=of_weights)
-    if full:
-        statistics: ClassStatistics = DeviceStatistics(size, total, mean, products, np.zeros(d), low=low, errors=errors)
-    else:
-        statistics = ClassStatistics(size, total, mean, on_host(products), np.zeros(d), low=low, errors=errors)
-    statistics.clip_diagonal()
-    statistics.peak = statistics.diagonal.copy()
-    return statistics
+        empty = index.shape[0] == 0
+        gathered.append(None if empty else (None if c is None else xp.sum(c), *gather(X, index, c, centre)))
+    found: list[ClassStatistics] = []
+    for index, centre, part in zip(groups, centres, gathered, strict=True):
+        if part is None:
+            found.append(ClassStatistics.empty(d, full))
+            continue
+        weight, sums, products, operations = part
+        size, total = int(index.shape[0]), float(index.shape[0] if weight is None else weight)
+        if not bool(xp.all(xp.isfinite(sums))):
+            raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
+        left = sums / total
+        squares = on_host(xp.linalg.diagonal(products) if full else products).copy()
+        products = products - total * (left[:, None] * left[None, :] if full else left * left)
+        residual = on_host(left)
+        mean, low = two_sum(np.zeros(d) if centre is None else on_host(centre), residual)
+        of_weight = 0.0 if weight is None else gamma(size) + of_weights
+        errors = Errors.of_block(operations, total, squares, residual, of_weight=of_weight, of_weights=of_weights)
+        kind, scatter = (DeviceStatistics, products) if full else (ClassStatistics, on_host(products))
+        statistics = kind(size, total, mean, scatter, np.zeros(d), low=low, errors=errors)
+        statistics.clip_diagonal()
+        statistics.peak = statistics.diagonal.copy()
+        found.append(statistics)
+    return found
 
 
 def _centre_of(X: Any, index: Any) -> Any:
@@ -200,8 +169,13 @@ def _sums_and_products(X: Any, index: Any, weights: Any, centre: Any) -> tuple[A
     for start in range(0, size, step):
         stop = min(start + step, size)
         count = stop - start
-        rows = buffer[:count, :d]
-        array_api.take_into(rows, X, index[start:stop])
+        rows, some = buffer[:count, :d], index[start:stop]
+        if type(X).__module__.split(".")[0] == "torch" and X.dtype == rows.dtype:
+            import torch
+
+            torch.index_select(X, 0, some, out=rows)  # without an array in between
+        else:
+            rows[:, :] = xp.astype(xp.take(X, some, axis=0), xp.float64, copy=False)
         if centre is not None:
             rows -= centre
         if weights is not None:
@@ -211,8 +185,8 @@ def _sums_and_products(X: Any, index: Any, weights: Any, centre: Any) -> tuple[A
         whole = -(-count // unit) * unit
         if count < whole:
             buffer[count:whole, :] = 0.0
-        total += array_api.upper_gram(buffer[:whole, :])
-    return total[:d, d], array_api.mirrored(total[:d, :d]), step + -(-size // step)
+        total += array_api.gram(buffer[:whole, :])
+    return total[:d, d], total[:d, :d], step + -(-size // step)
 
 
 def _sums_and_squares(X: Any, index: Any, weights: Any, centre: Any) -> tuple[Any, Any, int]:

@@ -1,16 +1,14 @@
-"""Save and load class moments: a NumPy archive without pickle, written completely or not at all, checked when read."""
+"""Read a file of class moments: a NumPy archive without pickle, all of which is checked."""
 
 from __future__ import annotations
 
 import os
 import zipfile
 from math import prod
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from vrspam._utils.atomic import replacing
 from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, gamma
 from vrspam.moments._statistics import FLOAT32_ROUNDING, MOST_WEIGHT
 
@@ -31,14 +29,8 @@ MOST_CHECKED = 4096  # features up to which a scatter is factorised, in seconds;
 TOLERANCE = 1e-9  # of an entry of the scatter, relative to the largest diagonals so far
 
 
-def write(path: str | os.PathLike, content: dict[str, np.ndarray | float]) -> None:
-    """Write the arrays; an existing file is replaced only when all of them are written."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, format=FILE_FORMAT, version=FILE_VERSION, **content)  # type: ignore[arg-type]
-
-
 def read(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """The arrays of a file that `write` wrote; anything else is a ValueError. Other members are left alone."""
+    """The arrays of a file that `ClassMoments.save` wrote; anything else is a ValueError."""
     content: dict[str, np.ndarray] = {}
     newer = False
     try:
@@ -73,8 +65,8 @@ def _names(archive: zipfile.ZipFile) -> dict[str, str]:
 def _add_errors(content: dict[str, np.ndarray]) -> None:
     """Bounds on the rounding errors of a file that has none.
 
-    Rows were multiplied in blocks of 64 MB, after subtracting the mean of up to 64 of them, which multiplies the sums
-    of squares by at most 1 + rows / 64; float32 rows in float32.
+    Rows were multiplied in blocks of 64 MB, less the mean of up to 64 of them, which multiplies the sums of squares by
+    at most 1 + rows / 64.
     """
     rows, weights, means, peaks = (content[name] for name in ("rows", "weights", "means", "peaks"))
     content["lows"], content["weight_errors"] = np.zeros_like(means), np.zeros_like(weights)
@@ -95,19 +87,13 @@ def _add_errors(content: dict[str, np.ndarray]) -> None:
         content["scatter_errors"][c] = errors.scatter + 2.0 * merges * squares + offset
 
 
-def _header(member: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type of an array, without its values; the member is then at their beginning."""
-    version = np.lib.format.read_magic(member)
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read_header(member)
-    return shape, dtype
-
-
 def _shape(archive: zipfile.ZipFile, name: str, kinds: str) -> tuple[int, ...]:
     """The shape of an array, if it has a type of these kinds and the size that the directory of the archive says."""
     info = archive.getinfo(f"{name}.npy")
     with archive.open(info) as member:
-        shape, dtype = _header(member)
+        first = np.lib.format.read_magic(member) == (1, 0)
+        read_header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(member)
         size = member.tell() + prod(shape) * dtype.itemsize
     if dtype.kind not in kinds or size != info.file_size:
         raise ValueError(f"{name} has another type or size")
@@ -129,7 +115,7 @@ def _fitting(archive: zipfile.ZipFile, size: int) -> bool:
     names = _names(archive)
     unpacked = sum(archive.getinfo(f"{name}.npy").file_size for name in names)
     small = 1 << 26  # bytes that an archive may always unpack to
-    most_unpacked = 100  # times the size of a larger archive; `write` does not compress at all
+    most_unpacked = 100  # times the size of a larger archive; it is not compressed at all
     if unpacked > max(small, most_unpacked * size):
         return False
     shapes = {name: _shape(archive, name, kinds) for name, kinds in names.items()}
@@ -189,7 +175,8 @@ def _semidefinite(scatter: np.ndarray, peak: np.ndarray, rounding: float, errors
     root = np.sqrt(np.maximum(peak, info.tiny / info.eps))  # squares below have lost digits
     scatter /= root[:, np.newaxis]
     scatter /= root
-    if (np.abs(scatter - scatter.T) > TOLERANCE).any():
+    allowed = np.sqrt(errors) / root
+    if (np.abs(scatter - scatter.T) > TOLERANCE + 2.0 * np.outer(allowed, allowed)).any():
         return False
     tolerance = TOLERANCE + 16.0 * float(rounding)
     if d > MOST_CHECKED:

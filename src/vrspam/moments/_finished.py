@@ -9,7 +9,7 @@ import numpy as np
 
 from vrspam.moments._rounding import Errors, gamma, of_rank_one
 from vrspam.moments._statistics import ClassStatistics
-from vrspam.moments.class_moments import ClassMoments, PairErrors
+from vrspam.moments.class_moments import ClassMoments, PairErrors, PairStatistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +26,13 @@ class LastProduct:
 
     piece = 128  # rows of B that are multiplied at once: the bound on rounding grows with them
 
-    @cached_property
-    def _size(self) -> np.ndarray:
-        return np.abs(self.matrix)
-
     def of(self, rows: np.ndarray) -> np.ndarray:
         """Rows times T."""
         return np.concatenate([rows[..., : self.first], rows[..., self.first :] @ self.matrix], axis=-1)
 
     def of_sizes(self, rows: np.ndarray) -> np.ndarray:
         """Rows, none of them negative, times |T|."""
-        return np.concatenate([rows[..., : self.first], rows[..., self.first :] @ self._size], axis=-1)
+        return np.concatenate([rows[..., : self.first], rows[..., self.first :] @ np.abs(self.matrix)], axis=-1)
 
     def times(self, w: np.ndarray) -> np.ndarray:
         """T w."""
@@ -143,26 +139,6 @@ class FinishedMoments(ClassMoments):
         """Relative rounding of the scatters: that of float32 if any rows were multiplied in float32, else 0."""
         return self.unfinished.rounding
 
-    @property
-    def p(self) -> float:
-        """Weighted share of the positive class."""
-        return self.unfinished.p
-
-    @property
-    def q(self) -> float:
-        """Weighted share of the negative class."""
-        return self.unfinished.q
-
-    @property
-    def means(self) -> np.ndarray:
-        """Class means, shape (2, d)."""
-        return self.last.of(self.unfinished.means + self.unfinished.offsets)
-
-    @property
-    def delta(self) -> np.ndarray:
-        """Mean of the positive class minus mean of the negative."""
-        return self.last.of(self.unfinished.delta)
-
     @cached_property
     def within(self) -> np.ndarray:
         """Σ₊ + Σ₋, the sum of the class covariances, shape (d, d)."""
@@ -174,14 +150,11 @@ class FinishedMoments(ClassMoments):
         """None: the matrices are on the host."""
         return
 
-    @property
-    def within_diagonal(self) -> np.ndarray:
-        """The diagonal of `within`."""
-        return np.maximum(self.within.diagonal(), 0.0)
-
-    def of_loss(self) -> tuple[float, float, np.ndarray, np.ndarray]:
-        """What the loss needs beside Σ: p, q, δ and the diagonal of Σ."""
-        return self.p, self.q, self.delta, self.within_diagonal
+    def pair_statistics(self) -> PairStatistics:
+        """Shares, means and the sum of the variances of both classes, all at once."""
+        p, q, means, delta, _ = self.unfinished.pair_statistics()
+        means = self.last.of(means + self.unfinished.offsets)
+        return PairStatistics(p, q, means, self.last.of(delta), np.maximum(self.within.diagonal(), 0.0))
 
     @property
     def of_features(self) -> np.ndarray:

@@ -17,7 +17,8 @@ import numpy as np
 
 UNIT = 2.0**-53  # the largest relative error of one operation in float64
 UNIT_FLOAT32 = 2.0**-24
-UNKNOWN = 1e150  # an error about which nothing is known
+UNKNOWN = 1e150  # an error of a weight or a mean about which nothing is known
+UNKNOWN_SCATTER = 1e305  # the same of a scatter, and the largest that is taken
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -34,16 +35,14 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     return total, (a - (total - part)) + (b - part)
 
 
-def difference(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> np.ndarray:
-    """(a + a_low) - (b + b_low), wrong by at most 2u of itself and 8u² of a and b, where |low| ≤ u |high|."""
+def difference(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(a + a_low) - (b + b_low), wrong by at most 2u of itself and 8u² of its level, where |low| ≤ u |high|.
+
+    The level is the second result: the larger of |a| and |b|, and 0 where both are the same single float.
+    """
     high, low = two_sum(a, -b)
-    return high + (low + (a_low - b_low))
-
-
-def lost_level(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> np.ndarray:
-    """The larger of |a| and |b|, u² of which their `difference` may lose; 0 where both are the same single float."""
     exact = (a == b) & (a_low == 0.0) & (b_low == 0.0)
-    return np.where(exact, 0.0, np.maximum(np.abs(a), np.abs(b)))
+    return high + (low + (a_low - b_low)), np.where(exact, 0.0, np.maximum(np.abs(a), np.abs(b)))
 
 
 @dataclass
@@ -54,17 +53,11 @@ class Errors:
     mean: np.ndarray
     scatter: np.ndarray  # |error of S_ij| ≤ √(scatter_i scatter_j)
 
-    def copy(self) -> Errors:
-        return Errors(self.weight, self.mean.copy(), self.scatter.copy())
-
     def capped(self) -> Errors:
         """The same bounds as finite numbers."""
-        largest = (self.weight, self.mean.max(initial=0.0), self.scatter.max(initial=0.0))
-        if all(bound <= UNKNOWN for bound in largest):  # not so for NaN
-            return self
         weight, mean, scatter = (
-            np.minimum(np.nan_to_num(bound, nan=UNKNOWN, posinf=UNKNOWN), UNKNOWN)
-            for bound in (np.asarray(self.weight), self.mean, self.scatter)
+            np.minimum(np.nan_to_num(bound, nan=most, posinf=most), most)
+            for bound, most in ((self.weight, UNKNOWN), (self.mean, UNKNOWN), (self.scatter, UNKNOWN_SCATTER))
         )
         return Errors(float(weight), mean, scatter)
 

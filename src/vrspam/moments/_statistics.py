@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from threading import Event
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from scipy import sparse
 
 from vrspam._utils.array_api import padded
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
+from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, UNKNOWN_SCATTER, Errors, difference, gamma, joined, two_sum
 
 
 class Indicated(NamedTuple):
@@ -48,10 +49,7 @@ class CodedRows:
         self.shape, self.dtype = (len(dense), n_columns), dense.dtype
 
     def with_common_written_out(self, dtype: np.dtype) -> CodedRows:
-        """The same rows, of this type, in which a category of more than half of them is a column that is written out.
-
-        Such columns are centred, as all that are written out: their spread is small against their size.
-        """
+        """The same rows, of this type; a category of more than half of them is written out, to be centred."""
         dense, places, indicated = [self.dense], [self.places], []
         for where, codes, values in self.indicated:
             counts = np.bincount(codes[codes >= 0], minlength=values.size)
@@ -122,11 +120,7 @@ class CodedRows:
 
 
 class ChosenRows:
-    """Some rows of a C-ordered array, which are copied to a buffer a few at a time, in the type of the buffer.
-
-    The buffer is used again and again: fresh memory would cost as much as the copy. `product` is room for products of
-    the rows in it, if they are asked for.
-    """
+    """Some rows of a C-ordered array, copied a few at a time to a buffer; `product` is room for their products."""
 
     def __init__(self, X: np.ndarray, index: np.ndarray, buffer: np.ndarray, product: np.ndarray | None):
         self.X, self.index, self.buffer, self.product = X, index, buffer, product
@@ -135,22 +129,12 @@ class ChosenRows:
     def __getitem__(self, chosen: slice) -> np.ndarray:
         return self.X[self.index[chosen]].astype(self.dtype, copy=False)
 
-    def copy_to(self, out: np.ndarray, start: int) -> None:
-        """Copy as many rows as `out` has, from row `start` on."""
-        chosen = self.index[start : start + out.shape[0]]
-        if out.dtype == self.X.dtype:
-            np.take(self.X, chosen, axis=0, out=out, mode="clip")
-        else:
-            out[:] = self.X[chosen]
-
 
 def centre_of(rows) -> np.ndarray:
-    """A vector to subtract from the rows of a block before they are multiplied, with digits of their type.
+    """The mean of some of the rows, to subtract from all before they are multiplied, with digits of their type.
 
-    It is the mean of some of the rows, which lies within a fraction of the spread of the mean of all: enough to keep
-    the digits, and no second reading of the block.
-    A sparse block is centred only in columns that are more than half full: in the others the mean is small
-    against the root mean square, and subtracting it afterwards loses at most one bit.
+    A sparse block is centred only in columns that are more than half full: in the others the mean is small against the
+    root mean square, and subtracting it afterwards loses at most one bit.
     """
     centre_rows = 64  # rows of a block whose mean is subtracted before all of them are multiplied
     some = rows[:: -(-rows.shape[0] // centre_rows)]  # spread over all of them
@@ -235,28 +219,7 @@ class ClassStatistics:
         )
 
     def copy(self) -> ClassStatistics:
-        return replace(
-            self,
-            mean=self.mean.copy(),
-            scatter=self.scatter.copy(order="F"),
-            peak=self.peak.copy(),
-            low=self.low.copy(),
-            errors=self.errors.copy(),
-        )
-
-    @classmethod
-    def side_by_side(cls, parts: Sequence[ClassStatistics]) -> ClassStatistics:
-        """Statistics of the same rows, column after column, with the diagonal of the scatter alone."""
-        mean, diagonal, peak, low, of_mean, of_scatter = (
-            np.concatenate(columns)
-            for columns in zip(
-                *[(s.mean, s.diagonal, s.peak, s.low, s.errors.mean, s.errors.scatter) for s in parts], strict=True
-            )
-        )
-        first = parts[0]
-        errors = Errors(first.errors.weight, of_mean, of_scatter)
-        rounding = max(part.rounding for part in parts)
-        return cls(first.rows, first.weight, mean, diagonal, peak, rounding, low=low, errors=errors)
+        return deepcopy(self)
 
     def add_features(self, count: int) -> None:
         """Append columns that are 0 in all rows so far."""
@@ -266,11 +229,6 @@ class ClassStatistics:
         self.errors = replace(
             self.errors, mean=padded(self.errors.mean, size), scatter=padded(self.errors.scatter, size)
         )
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the scatter is a matrix."""
-        return self.scatter.ndim == 2
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -297,38 +255,27 @@ class ClassStatistics:
         else:
             self.scatter -= other.scatter
 
-    def is_finite(self) -> bool:
-        """Whether mean and scatter are finite numbers."""
-        return bool(np.isfinite(self.scatter).all() and np.isfinite(self.mean).all())
-
-    def _move_mean(self, step: np.ndarray) -> None:
-        mean, low = two_sum(self.mean, step)
-        self.mean, self.low = two_sum(mean, low + self.low)
-
-    def merge(self, other: ClassStatistics) -> None:
-        """Add the statistics of other rows."""
+    def merge(self, other: ClassStatistics, residual: np.ndarray | None = None) -> None:
+        """Add the statistics of other rows; with `residual` their scatter is still that about their mean minus it."""
         if other.weight == 0.0:
             return
-        shift = difference(other.mean, other.low, self.mean, self.low)
-        self._join(other, shift, [], [])
-
-    def _join(self, other: ClassStatistics, shift: np.ndarray, scales: list[float], vectors: list[np.ndarray]) -> None:
-        """Add the statistics of other rows, whose mean is `shift` from this one, and scale · v vᵀ for more vectors."""
         total = self.weight + other.weight
         share = other.weight / total
         first = self.weight == 0.0
-        level = lost_level(self.mean, self.low, other.mean, other.low)
+        shift, level = difference(other.mean, other.low, self.mean, self.low)
         self._add_scatter(other, 1)
-        scales, vectors = (scales, vectors) if first else ([self.weight * share, *scales], [shift, *vectors])
-        if scales:
-            self._add_rank_ones(scales, vectors)
+        ones = [] if first else [(self.weight * share, shift)]
+        ones += [] if residual is None else [(-other.weight, residual)]
+        if ones:
+            self._add_rank_ones([scale for scale, _ in ones], [vector for _, vector in ones])
         if first:
-            self.mean, self.low, self.errors = other.mean.copy(), other.low.copy(), other.errors.copy()
+            self.mean, self.low, self.errors = other.mean.copy(), other.low.copy(), deepcopy(other.errors)
         else:
             size = np.maximum(self.diagonal, other.diagonal)
             weights = (self.weight, other.weight, total)
             self.errors = joined(self.errors, other.errors, weights, shift, size, level)
-            self._move_mean(share * shift)
+            mean, low = two_sum(self.mean, share * shift)
+            self.mean, self.low = two_sum(mean, low + self.low)
         self.rows += other.rows
         self.weight = total
         self.peak = np.maximum(np.maximum(self.peak, other.peak), self.diagonal)
@@ -342,15 +289,15 @@ class ClassStatistics:
         if self.rows == other.rows or rest <= 0.0:
             self._clear()
             return
-        shift = difference(other.mean, other.low, self.mean, self.low)
-        level = lost_level(self.mean, self.low, other.mean, other.low)
+        shift, level = difference(other.mean, other.low, self.mean, self.low)
         pull = other.weight * (self.weight / rest)
         size = self.diagonal + other.diagonal + pull * shift**2
         weights = (self.weight, -other.weight, rest)
         self.errors = joined(self.errors, other.errors, weights, shift, size, level)
         self._add_scatter(other, -1)
         self._add_rank_ones([-pull], [shift])
-        self._move_mean((-other.weight / rest) * shift)
+        mean, low = two_sum(self.mean, (-other.weight / rest) * shift)
+        self.mean, self.low = two_sum(mean, low + self.low)
         self.rows, self.weight = self.rows - other.rows, rest
         if self.rows == 1:
             self.scatter[:] = 0.0
@@ -431,8 +378,7 @@ class ClassStatistics:
         rounding = FLOAT32_ROUNDING if coarse else 0.0
         peak = (own.diagonal() if full else own) - total * residual**2
         block = ClassStatistics(m, total, mean, own, peak, rounding, low=low, errors=errors)
-        shift = difference(centre, residual, self.mean, self.low)
-        self._join(block, shift, [-total], [residual])
+        self.merge(block, residual)
 
 
 def _dense_sums(
@@ -460,7 +406,11 @@ def _dense_sums(
         for first in range(0, size, slice_rows):
             part = chunk[first : first + slice_rows]
             if isinstance(rows, ChosenRows):
-                rows.copy_to(part, start + first)
+                chosen = rows.index[start + first : start + first + part.shape[0]]
+                if part.dtype == rows.X.dtype:
+                    np.take(rows.X, chosen, axis=0, out=part, mode="clip")
+                else:
+                    part[:] = rows.X[chosen]
             place = first if weights is None else start + first
             weighed = slice(place, place + part.shape[0])
             if is_coarse:
@@ -473,7 +423,17 @@ def _dense_sums(
             if not is_coarse:
                 sums += root[weighed] @ part
             slices += 1
-        own += _gram(chunk, product) if full else np.einsum("ij,ij->j", chunk, chunk, dtype=np.float64)
+        if not full:
+            own += np.einsum("ij,ij->j", chunk, chunk, dtype=np.float64)
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.matmul(chunk.T, chunk, out=product)  # SciPy's BLAS would keep Python's lock
+        if is_coarse and not 2.0**-80 < found.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
+            # Far from 1, a power of two brings the squares into float32's range and changes no digit.
+            exponent = int(np.frexp(np.max(np.abs(chunk), initial=0.0))[1])
+            chunk = np.ldexp(chunk, -exponent)
+            found = np.ldexp((chunk.T @ chunk).astype(np.float64), 2 * exponent)
+        own += found
     operations = max(step + -(-m // step), min(slice_rows, step) + slices)
     return sums, own.T, operations  # T: by columns, as all scatters
 
@@ -483,8 +443,7 @@ def _coded_sums(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """(centre, Σ c x, Σ c x xᵀ or its diagonal, most roundings of one element) of x = row - centre.
 
-    The centre of indicators is 0: none of them is in more than half of the rows (see `with_common_written_out`), so
-    that the mean is small against the root mean square.
+    The centre of indicators is 0: none of them is in more than half of the rows (see `with_common_written_out`).
     """
     centre = np.zeros(rows.shape[1])
     centre[rows.places] = centre_of(rows.dense)
@@ -492,24 +451,6 @@ def _coded_sums(
     root = None if weights is None else np.sqrt(weights)
     all_sums, all_own, most = rows.sums(own, sums, root)
     return centre, all_sums, all_own, max(operations, most + 2)
-
-
-def _gram(centred: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """centredᵀ centred; float32 blocks multiply in float32.
-
-    The product is NumPy's, as all others on this path: SciPy brings its own BLAS, and the idle threads of one
-    spin for a while and slow the other down. SciPy also keeps Python's lock.
-    """
-    if centred.dtype == np.float64:
-        return np.matmul(centred.T, centred, out=out)
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = np.matmul(centred.T, centred, out=out)
-    if 2.0**-80 < product.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
-        return product
-    # Far from 1, a power of two brings the squares into float32's range and changes no digit.
-    exponent = int(np.frexp(np.max(np.abs(centred), initial=0.0))[1])
-    centred = np.ldexp(centred, -exponent)
-    return np.ldexp((centred.T @ centred).astype(np.float64), 2 * exponent)
 
 
 def statistics_in_memory(
@@ -524,97 +465,71 @@ def statistics_in_memory(
 ) -> list[ClassStatistics]:
     """Statistics of the rows of each label (of those numbered in `index`), which are copied in blocks of bounded size.
 
-    Blocks of a sparse X stay sparse if a sparse product is cheaper. With `precise` float32 rows multiply in float64.
-    Of many rows each thread that BLAS may use gathers and multiplies a part, and the statistics of the parts are
-    merged: one thread that gathers rows would leave the others idle meanwhile.
+    Blocks of a sparse X stay sparse if a sparse product is cheaper. With `precise` float32 rows multiply in float64. Of
+    many rows each thread that BLAS may use gathers and multiplies a part.
     """
     # Rows of weight zero count for nothing, not even as rows.
     members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
     if sparse.issparse(X):
         X = sparse.csr_array(X)
-    part = _PartOfRows(X, weights, index, members, full, precise, of_weights)
-    count = X.shape[0] if index is None else index.size
-    d = X.shape[1]
-    threads = blas_thread_count() if part.in_order and full and count * d * d >= THREAD_PRODUCTS else 1
+    n, d = X.shape
+    count = n if index is None else index.size
+    is_sparse, in_order = sparse.issparse(X), isinstance(X, np.ndarray) and X.flags.c_contiguous
+    # Without a scatter there are no large products that float32 would make cheaper.
+    in_float32 = full and not precise and not is_sparse and X.dtype == np.float32
+    dtype = np.dtype(np.float32 if in_float32 else np.float64)
+    sparse_product_density = 0.05  # below it a product of sparse blocks beats a dense one
+    stays_sparse = is_sparse and (not full or X.nnz < sparse_product_density * n * max(d, 1))
+    coded = getattr(X, "coded_rows", None)  # indicators of many categories are not written out
+    stop = Event()
+
+    @np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
+    def of_part(first: int, last: int) -> list[ClassStatistics]:
+        """Statistics of each label in some of the rows."""
+        itemsize = dtype.itemsize if in_order else X.dtype.itemsize
+        step = max(64, BLOCK_BYTES // threads // (itemsize * max(d if coded is None else X.written_width, 1)))
+        buffer, product = None, None
+        if in_order:
+            at_once = min(step, COARSE_CHUNK_ROWS if in_float32 else CHUNK_ROWS, last - first)
+            buffer, product = np.empty((at_once, d), dtype), np.empty((d, d), dtype) if full else None
+            step = max(step, WINDOW_ROWS)
+        elif stays_sparse:
+            step = max(step, int(n * BLOCK_BYTES / (12 * (X.nnz + 1))))
+        found = [ClassStatistics.empty(d, full) for _ in members]
+        for start in range(first, last, step):
+            window = np.arange(start, min(start + step, last))
+            window = window if index is None else index[window]
+            for statistics, member in zip(found, members, strict=True):
+                chosen = window[member[window]]
+                if chosen.size == 0 or stop.is_set():
+                    continue
+                if buffer is not None:
+                    rows: Any = ChosenRows(X, chosen, buffer, product)
+                elif coded is not None:
+                    rows = coded(chosen).with_common_written_out(dtype)
+                else:
+                    rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
+                    rows = (rows.toarray() if is_sparse and not stays_sparse else rows).astype(dtype, copy=False)
+                statistics.add_rows(rows, None if weights is None else weights[chosen], of_weights)
+        return found
+
+    threads = blas_thread_count() if in_order and full and count * d * d >= THREAD_PRODUCTS else 1
     most_bytes = 1 << 27  # of the matrices of all threads together
     if threads == 1 or threads * (len(members) + 1) * 8 * d * d > most_bytes:
-        return part.statistics(0, count, 1)
+        threads = 1
+        return of_part(0, count)
+
+    def merged(first: ClassStatistics, *others: ClassStatistics) -> ClassStatistics:
+        for other in others:
+            first.merge(other)
+        return first
+
     edges = [count * number // threads for number in range(threads + 1)]
     with blas_threads(1), ThreadPoolExecutor(threads, "vrspam moments") as pool:
         try:
-            found = list(pool.map(part.statistics, edges[:-1], edges[1:], [threads] * threads))
-            return list(pool.map(_merged, *found))
+            return list(pool.map(merged, *pool.map(of_part, edges[:-1], edges[1:])))
         finally:
-            part.stop.set()  # after an interrupt
-
-
-def _merged(*parts: ClassStatistics) -> ClassStatistics:
-    """The statistics of all parts, in the memory of the first."""
-    for other in parts[1:]:
-        parts[0].merge(other)
-    return parts[0]
-
-
-@dataclass
-class _PartOfRows:
-    """The rows of `statistics_in_memory`, of which one thread takes a part; `members` are the rows of each label."""
-
-    X: Any
-    weights: np.ndarray | None
-    index: np.ndarray | None
-    members: list[np.ndarray]
-    full: bool
-    precise: bool
-    of_weights: float
-
-    def __post_init__(self) -> None:
-        n, d = self.X.shape
-        self.stop = Event()
-        # Without a scatter there are no large products that float32 would make cheaper.
-        in_float32 = self.full and not self.precise and not sparse.issparse(self.X) and self.X.dtype == np.float32
-        self.dtype = np.dtype(np.float32 if in_float32 else np.float64)
-        self.in_order = isinstance(self.X, np.ndarray) and self.X.flags.c_contiguous
-        sparse_product_density = 0.05  # below it a product of sparse blocks beats a dense one
-        self.sparse_blocks = sparse.issparse(self.X) and (
-            not self.full or self.X.nnz < sparse_product_density * n * max(d, 1)
-        )
-
-    @np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
-    def statistics(self, first: int, last: int, threads: int) -> list[ClassStatistics]:
-        """Statistics of each label in some of the rows; as many threads do the same at once."""
-        n, d = self.X.shape
-        coded = getattr(self.X, "coded_rows", None)  # indicators of many categories are not written out
-        itemsize = self.dtype.itemsize if self.in_order else self.X.dtype.itemsize
-        written = d if coded is None else self.X.written_width
-        step = max(64, BLOCK_BYTES // threads // (itemsize * max(written, 1)))
-        buffer, product = None, None
-        if self.in_order:
-            at_once = min(step, COARSE_CHUNK_ROWS if self.dtype == np.float32 else CHUNK_ROWS, last - first)
-            buffer = np.empty((at_once, d), self.dtype)
-            product = np.empty((d, d), self.dtype) if self.full else None
-            step = max(step, WINDOW_ROWS)
-        elif self.sparse_blocks:
-            step = max(step, int(n * BLOCK_BYTES / (12 * (self.X.nnz + 1))))
-        found = [ClassStatistics.empty(d, self.full) for _ in self.members]
-        for start in range(first, last, step):
-            stop = min(start + step, last)
-            window = np.arange(start, stop) if self.index is None else self.index[start:stop]
-            for statistics, member in zip(found, self.members, strict=True):
-                chosen = window[member[window]]
-                if chosen.size == 0 or self.stop.is_set():
-                    continue
-                weights = None if self.weights is None else self.weights[chosen]
-                if buffer is not None:
-                    statistics.add_rows(ChosenRows(self.X, chosen, buffer, product), weights, self.of_weights)
-                    continue
-                if coded is not None:
-                    rows = coded(chosen).with_common_written_out(self.dtype)
-                    statistics.add_rows(rows, weights, self.of_weights)
-                    continue
-                rows = self.X[chosen]  # np.take would first copy all of an X that is not C-ordered
-                rows = rows.toarray() if sparse.issparse(self.X) and not self.sparse_blocks else rows
-                statistics.add_rows(rows.astype(self.dtype, copy=False), weights, self.of_weights)
-        return found
+            stop.set()  # after an interrupt
 
 
 def check_range(statistics: ClassStatistics, forgets: bool) -> None:
@@ -622,11 +537,12 @@ def check_range(statistics: ClassStatistics, forgets: bool) -> None:
     if not statistics.weight <= MOST_WEIGHT:
         raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
     also = ", and sample_weight so that it is near 1" if statistics.weight != statistics.rows else ""
-    if not statistics.is_finite():
-        finite = np.isfinite(statistics.diagonal) & np.isfinite(statistics.mean)
-        where = f" (column {int(np.argmin(finite))})" if finite.size and not finite.all() else ""
+    # No product is larger than those of the diagonal; not so for NaN.
+    fits = (statistics.diagonal <= UNKNOWN_SCATTER) & (np.abs(statistics.mean) <= 1e150)
+    if not fits.all():
         raise ValueError(
-            f"The squares of the features overflow{where}: rescale the features so that they stay below 1e150{also}."
+            f"The squares of the features overflow (column {int(np.argmin(fits))}): rescale the features so that "
+            f"they stay below 1e150{also}."
         )
     with np.errstate(under="ignore"):
         largest = max(statistics.diagonal.max(initial=0.0), statistics.weight * np.max(statistics.mean**2, initial=0.0))
@@ -637,10 +553,7 @@ def check_range(statistics: ClassStatistics, forgets: bool) -> None:
 
 
 def same(a: ClassStatistics, b: ClassStatistics) -> bool:
-    """Equal to rounding, on the scale of each column's present spread and mean.
-
-    What was subtracted does not count: where only its rounding is left, statistics are not equal.
-    """
+    """Equal to rounding, on the scale of each column's present spread and mean, whatever was subtracted before."""
     if a.rows != b.rows or not np.isclose(a.weight, b.weight, rtol=1e-9):
         return False
     offset = 1e-9 * np.maximum(np.abs(a.mean), np.abs(b.mean))

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils import array_api
+from vrspam._utils.atomic import replacing
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
 from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_of_groups, statistics_on_device
-from vrspam.moments._rounding import UNIT, Errors, difference, lost_level, relative
+from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
 
 
@@ -23,7 +24,6 @@ class PairStatistics(NamedTuple):
     q: float
     means: np.ndarray
     delta: np.ndarray
-    variances: np.ndarray
     within_diagonal: np.ndarray
 
 
@@ -123,27 +123,36 @@ class ClassMoments:
         -------
         ClassMoments
         """
-        found = [part._both() for part in parts]
-        new = cls(sum(part.means.shape[1] for part in parts), classes=parts[0].classes, scatter=False)
-        new._stats = [ClassStatistics.side_by_side(side) for side in zip(*found, strict=True)]
+        new = cls(classes=parts[0].classes, scatter=False)
+        new.classes = new._known
+        for side in zip(*(part._both() for part in parts), strict=True):
+            fields = [(s.mean, s.diagonal, s.peak, s.low, s.errors.mean, s.errors.scatter) for s in side]
+            mean, diagonal, peak, low, of_mean, of_scatter = map(np.concatenate, zip(*fields, strict=True))
+            errors, rounding = Errors(side[0].errors.weight, of_mean, of_scatter), max(s.rounding for s in side)
+            new._stats.append(
+                ClassStatistics(side[0].rows, side[0].weight, mean, diagonal, peak, rounding, low=low, errors=errors)
+            )
+            new.n_features = mean.size
         return new
 
     @classmethod
     def of_statistics(
-        cls, negative: ClassStatistics, positive: ClassStatistics, classes: Sequence[Any] | np.ndarray = (False, True)
+        cls, negative: ClassStatistics, positive: ClassStatistics, classes: Sequence[Any] | np.ndarray, scatter: bool
     ) -> ClassMoments:
         """Moments of two classes, of statistics that are not copied.
 
         Parameters
         ----------
         negative, positive : ClassStatistics
-        classes : sequence of two labels, default=(False, True)
+        classes : sequence of two labels
+        scatter : bool
+            Whether they have scatter matrices.
 
         Returns
         -------
         ClassMoments
         """
-        new = cls(negative.mean.size, scatter=negative.is_full)
+        new = cls(negative.mean.size, scatter=scatter)
         new.classes = new._known = np.asarray(classes)
         new._stats = [negative, positive]
         return new
@@ -159,7 +168,7 @@ class ClassMoments:
         found = statistics_of_groups(X, [index for part in parts for index in part], weights, full=True)
         for statistics in found:
             check_range(statistics, forgets=False)
-        return [cls.of_statistics(*pair, classes) for pair in zip(found[::2], found[1::2], strict=True)]
+        return [cls.of_statistics(*pair, classes, True) for pair in zip(found[::2], found[1::2], strict=True)]
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
         """Add rows, in place; if they are refused, nothing changes.
@@ -195,16 +204,11 @@ class ClassMoments:
         index : ndarray of int, optional
             Add only the rows of these numbers.
         precise : bool, default=True
-            Whether blocks of dense float32 rows multiply in float64.
+            Whether dense float32 rows multiply in float64; in float32 is quicker, and too coarse for a certificate.
 
         Returns
         -------
         self
-
-        Notes
-        -----
-        With `index` the rows are copied block by block. Without `precise`
-        blocks of dense float32 rows multiply in float32: quicker, and too coarse for a certificate (see `rounding`).
         """
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments have {self.n_features}.")
@@ -373,39 +377,35 @@ class ClassMoments:
         return self._stats[0], self._stats[1]
 
     def pair_statistics(self) -> PairStatistics:
-        """Shares, means and variances of both classes, all at once."""
+        """Shares, means and the sum of the variances of both classes, all at once."""
         negative, positive = self._both()
         total = negative.weight + positive.weight
-        variances = np.stack([negative.diagonal / negative.weight, positive.diagonal / positive.weight])
-        np.maximum(variances, 0.0, out=variances)
+        if negative.weight / total * (positive.weight / total) < np.finfo(float).tiny:
+            raise ValueError(
+                f"The weights of the classes, {negative.weight:.2g} and {positive.weight:.2g}, are too far apart: "
+                "rescale sample_weight."
+            )
         return PairStatistics(
             p=positive.weight / total,
             q=negative.weight / total,
             means=np.stack([negative.mean, positive.mean]),
-            delta=difference(positive.mean, positive.low, negative.mean, negative.low),
-            variances=variances,
-            within_diagonal=variances.sum(axis=0),
+            delta=difference(positive.mean, positive.low, negative.mean, negative.low)[0],
+            within_diagonal=self.variances.sum(axis=0),
         )
-
-    def of_loss(self) -> tuple[float, float, np.ndarray, np.ndarray]:
-        """What the loss needs beside Σ: p, q, δ and the diagonal of Σ."""
-        found = self.pair_statistics()
-        return found.p, found.q, found.delta, found.within_diagonal
 
     def pair_errors(self) -> PairErrors:
         """How far rounding may have moved each of the statistics."""
         negative, positive = self._both()
         shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
-        level = lost_level(negative.mean, negative.low, positive.mean, positive.low)
-        delta = np.abs(difference(positive.mean, positive.low, negative.mean, negative.low))
+        delta, level = difference(positive.mean, positive.low, negative.mean, negative.low)
         within = np.zeros_like(level)
         for s, share in zip((negative, positive), shares, strict=True):
             within += (1.01 * s.errors.scatter + (share + 4.0 * UNIT) * (s.diagonal + s.errors.scatter)) / s.weight
         return PairErrors(
             share=2.0 * sum(shares) + 8.0 * UNIT,
             means=np.stack([negative.errors.mean, positive.errors.mean]),
-            delta=negative.errors.mean + positive.errors.mean + 4.0 * UNIT * delta + 16.0 * UNIT**2 * level,
-            within=within,
+            delta=negative.errors.mean + positive.errors.mean + 4.0 * UNIT * np.abs(delta) + 16.0 * UNIT**2 * level,
+            within=np.minimum(within, UNKNOWN_SCATTER),
         )
 
     @property
@@ -426,15 +426,12 @@ class ClassMoments:
     @property
     def rounding(self) -> float:
         """Relative rounding of the scatters: that of float32 if any rows were multiplied in float32, else 0."""
-        worst = 0.0
-        for s in self._stats:
-            worst = max(worst, s.rounding)
-        return worst
+        return max((s.rounding for s in self._stats), default=0.0)
 
     @property
     def means(self) -> np.ndarray:
         """Class means, shape (2, d)."""
-        return np.stack([s.mean for s in self._both()])
+        return self.pair_statistics().means
 
     @property
     def p(self) -> float:
@@ -479,7 +476,7 @@ class ClassMoments:
     @property
     def variances(self) -> np.ndarray:
         """Variance of each column within each class, shape (2, d)."""
-        return self.pair_statistics().variances
+        return np.maximum(np.stack([s.diagonal / s.weight for s in self._both()]), 0.0)
 
     @property
     def within_diagonal(self) -> np.ndarray:
@@ -513,30 +510,29 @@ class ClassMoments:
         path : str or path-like
             Used unchanged: no suffix is added.
         """
-        labels = self.classes
+        labels, stats = self.classes, self._stats
         if labels.dtype == object and all(isinstance(label, str) for label in labels.tolist()):
             labels = labels.astype(str)
         if labels.dtype.kind not in "biufUS":
             raise ValueError("Only numbers, booleans and strings can be saved as class labels.")
-        if self.n_features is None or not self._stats:
+        if self.n_features is None or not stats:
             raise ValueError("Empty moments cannot be saved: add rows first.")
-        _file.write(
-            path,
-            {
-                "classes": labels,
-                "rows": self.rows,
-                "weights": self.weights,
-                "means": np.stack([s.mean for s in self._stats]),
-                "scatters": np.stack([s.scatter for s in self._stats]),
-                "peaks": np.stack([s.peak for s in self._stats]),
-                "roundings": np.array([s.rounding for s in self._stats]),
-                "lows": np.stack([s.low for s in self._stats]),
-                "weight_errors": np.array([s.errors.weight for s in self._stats]),
-                "mean_errors": np.stack([s.errors.mean for s in self._stats]),
-                "scatter_errors": np.stack([s.errors.scatter for s in self._stats]),
-                "half_life": np.inf if self.half_life is None else float(self.half_life),
-            },
-        )
+        content: dict[str, Any] = {
+            "classes": labels,
+            "rows": self.rows,
+            "weights": self.weights,
+            "means": [s.mean for s in stats],
+            "scatters": [s.scatter for s in stats],
+            "peaks": [s.peak for s in stats],
+            "roundings": [s.rounding for s in stats],
+            "lows": [s.low for s in stats],
+            "weight_errors": [s.errors.weight for s in stats],
+            "mean_errors": [s.errors.mean for s in stats],
+            "scatter_errors": [s.errors.scatter for s in stats],
+            "half_life": np.inf if self.half_life is None else float(self.half_life),
+        }
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, format=_file.FILE_FORMAT, version=_file.FILE_VERSION, **content)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> ClassMoments:
@@ -556,22 +552,19 @@ class ClassMoments:
             content["means"].shape[1], scatter=scatters.ndim == 3, half_life=None if half_life == np.inf else half_life
         )
         new.classes = new._known = content["classes"]
+        names = ("means", "peaks", "lows", "mean_errors", "scatter_errors")
         for c in range(new.classes.size):
-            errors = Errors(
-                float(content["weight_errors"][c]),
-                content["mean_errors"][c].astype(np.float64),
-                content["scatter_errors"][c].astype(np.float64),
-            )
+            mean, peak, low, of_mean, of_scatter = (content[name][c].astype(np.float64) for name in names)
             new._stats.append(
                 ClassStatistics(
                     int(content["rows"][c]),
                     float(content["weights"][c]),
-                    content["means"][c].astype(np.float64),
+                    mean,
                     np.asfortranarray(scatters[c], dtype=np.float64),
-                    content["peaks"][c].astype(np.float64),
+                    peak,
                     float(content["roundings"][c]),
-                    low=content["lows"][c].astype(np.float64),
-                    errors=errors,
+                    low=low,
+                    errors=Errors(float(content["weight_errors"][c]), of_mean, of_scatter),
                 )
             )
         return new
@@ -582,23 +575,19 @@ def one_vs_rest_moments(
 ) -> Iterator[ClassMoments]:
     """The moments of class 0 (as True) and of all other rows (as False), then of class 1, and so on.
 
-    `codes` are the classes of the rows, each with weight; `scatter` and `precise` are as in `ClassMoments` and its
-    `add_checked`. The rows are read once, before the first is asked for; the statistics of the rest are sums of those
-    of the other classes. Nothing is subtracted, so that no digits are lost.
+    `codes` are the classes of the rows, each with weight. The rows are read once, before the first is asked for; the
+    statistics of the rest are sums of those of the other classes, so that no digits are lost.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
         each = statistics_in_memory(X, codes, weights, None, np.arange(n_classes), scatter, precise)
     for statistics in each:
         check_range(statistics, forgets=False)
-    return (ClassMoments.of_statistics(rest, each[k]) for k, rest in enumerate(_all_but_one(each, None)))
+    rests = enumerate(_all_but_one(each, None))
+    return (ClassMoments.of_statistics(rest, each[k], (False, True), scatter) for k, rest in rests)
 
 
 def _all_but_one(each: Sequence[ClassStatistics], outside: ClassStatistics | None) -> Iterator[ClassStatistics]:
-    """For each of these classes the sum of the others and of `outside`.
-
-    By halves: each half passes its own sum on as the outside of the other. That takes K log K sums, and holds
-    log K of them at a time.
-    """
+    """For each of these classes the sum of the others and of `outside`, by halves: K log K sums, few at a time."""
     if len(each) == 1:
         assert outside is not None
         yield outside
@@ -606,7 +595,7 @@ def _all_but_one(each: Sequence[ClassStatistics], outside: ClassStatistics | Non
     middle = len(each) // 2
     halves = each[:middle], each[middle:]
     for half, other in (halves, halves[::-1]):
-        total = other[0].copy() if outside is None else outside.copy()
+        total = (other[0] if outside is None else outside).copy()
         for statistics in other[1 if outside is None else 0 :]:
             total.merge(statistics)
         yield from _all_but_one(half, total)

@@ -160,10 +160,7 @@ class SlidingMoments:
 def _bound_repair(
     statistics: ClassStatistics, columns: np.ndarray, squares: np.ndarray, rest: np.ndarray, is_sparse: bool
 ) -> None:
-    """The errors after some columns were computed afresh about a centre that is `rest` from their means.
-
-    Products with the other columns are as wrong as the means of these, and round like their own.
-    """
+    """The errors after some columns were computed afresh about a centre that is `rest` from their means."""
     errors, weight = statistics.errors, statistics.weight
     share = gamma(2 * statistics.rows + 8) + relative(errors.weight, weight)
     of_mean = share * np.sqrt(squares / weight) + (share + 4.0 * UNIT) * np.abs(rest)

@@ -189,20 +189,22 @@ LOSSES: dict[LossName, NamedLoss] = {
 }
 
 
-@dataclass(frozen=True)
 class LossChoice:
-    """A loss by its name, on all negatives or on the share `max_fpr` of them with the highest scores."""
+    """A loss by its name, on all negatives or on the share `max_fpr` of them with the highest scores.
 
-    name: LossName = "squared"
-    max_fpr: float | None = None
+    `needs_rows` is whether sums over the rows are not enough, `is_partial` whether only some of the negatives count,
+    `has_part` whether the loss can be one of the highest-scored negatives.
+    """
 
-    @property
-    def _made(self) -> NamedLoss:
-        return LOSSES.get(self.name, NamedLoss())  # a name that is not known is refused where parameters are checked
+    def __init__(self, name: LossName = "squared", max_fpr: float | None = None):
+        self.name, self.max_fpr = name, max_fpr
+        self._of_rows, self._of_top = LOSSES.get(name, NamedLoss())  # other names are refused with the parameters
+        self.needs_rows, self.has_part = self._of_rows is not None, self._of_top is not None
+        self.is_partial = max_fpr is not None and max_fpr < 1.0
 
     def check(self) -> None:
         """Refuse a part of the curve for a loss that does not have one."""
-        if self.max_fpr is not None and self._made.of_top is None:
+        if self.max_fpr is not None and not self.has_part:
             raise WordedError(
                 "{part} does not go with {squared}: that loss does not rise with the score of a negative, so that the "
                 "highest are not those that cost most. Use {hinge}.",
@@ -211,36 +213,20 @@ class LossChoice:
                 hinge=Parameter("loss", next(name for name, loss in LOSSES.items() if loss.of_top is not None)),
             )
 
-    def where_it_applies(self) -> LossChoice:
-        """The same loss, on all negatives if it has no part: `max_fpr` then concerns the choice of a model alone."""
-        return LossChoice(self.name) if self._made.of_top is None else self
-
-    @property
-    def needs_rows(self) -> bool:
-        """Whether sums over the rows are not enough."""
-        return self._made.of_rows is not None
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether only some of the negatives count."""
-        return self.max_fpr is not None and self.max_fpr < 1.0
-
     def tolerance(self, tol: float) -> float:
         """The tolerance that is asked for; the kinks of a partial loss allow no smaller one than 1e-6."""
-        partial_tol = 1e-6
-        return max(tol, partial_tol) if self.is_partial else tol
+        return max(tol, 1e-6) if self.is_partial else tol
 
     def from_rows(
         self, X: Any, is_positive: np.ndarray, weights: np.ndarray | None, moments: ClassMoments
     ) -> SmoothLoss:
         """The loss of rows in memory, if it is one that needs them."""
-        of_rows, of_top = self._made
-        assert of_rows is not None
-        whole = of_rows(X, is_positive, weights, moments)
+        assert self._of_rows is not None
+        whole = self._of_rows(X, is_positive, weights, moments)
         if not self.is_partial:
             return whole
         assert self.max_fpr is not None
-        assert of_top is not None
+        assert self._of_top is not None
         negatives = int(np.count_nonzero(~is_positive if weights is None else ~is_positive & (weights > 0.0)))
         if self.max_fpr * negatives < 1.0 - 1e-12:
             raise WordedError(
@@ -248,7 +234,7 @@ class LossChoice:
                 part=Parameter("max_fpr", self.max_fpr),
                 negatives=negatives,
             )
-        return of_top(whole, self.max_fpr)
+        return self._of_top(whole, self.max_fpr)
 
 
 SQUARED = LossChoice()

@@ -16,27 +16,22 @@ import numpy as np
 from scipy import sparse
 
 from vrspam.moments import ClassMoments
-from vrspam.objective.losses import multiply
+from vrspam.objective.losses import are_far, multiply
 from vrspam.objective.rounding import UNIT
 
 # Products with the rows of X, whatever holds them: dense, sparse, float32, or features that are made when read.
 
 
 class RowProducts:
-    """X w and Xᵀ r in float64, for a matrix that is never copied or densified.
+    """X w and Xᵀ r in float64, for a dense or CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`."""
 
-    X is dense, CSR, or an object with `shape`, `dtype` and rows `X[slice]`. float32 rows are converted block by block
-    for `scores` and `back`, whose rounding is that of float64.
-    """
-
-    def __init__(self, X: Any):
-        self.X = X
+    def __init__(self, X: Any, centre: np.ndarray | None = None):
+        self.X, self.centre = X, centre
         self.shape: tuple[int, int] = X.shape
-        self.is_sparse = sparse.issparse(X)
-        self.in_memory = self.is_sparse or isinstance(X, np.ndarray)
+        self.is_sparse = sparse.issparse(X) and centre is None
+        self.in_memory = self.is_sparse or (isinstance(X, np.ndarray) and centre is None)
         self._direct = self.is_sparse or (self.in_memory and X.dtype == np.float64)
         self.exact = self._direct or not self.in_memory  # whether the quick products are those of float64
-        self.work = int(X.nnz) if self.is_sparse else self.shape[0] * self.shape[1]  # multiplications in a product
         self._transposed = X.T if self.in_memory else None
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -45,10 +40,14 @@ class RowProducts:
         step = max(192, (converted_entries if self.in_memory else made_entries) // max(d, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
-            yield rows, np.asarray(self.X[rows], dtype=np.float64)
+            part = self.X[rows]
+            block = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+            yield rows, block if self.centre is None else block - self.centre
 
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """X w, or X W for a matrix of columns."""
+    def scores(self, w: np.ndarray, quick: bool = False) -> np.ndarray:
+        """X w, or X W for a matrix of columns; `quick` in the precision of X: for steps, not for certificates."""
+        if quick and not self.exact:
+            return multiply(self.X, w)
         if self._direct:
             return self.X @ w
         out = np.empty((self.shape[0], *w.shape[1:]))
@@ -56,8 +55,10 @@ class RowProducts:
             out[rows] = block @ w
         return out
 
-    def back(self, r: np.ndarray) -> np.ndarray:
-        """Xᵀ r."""
+    def back(self, r: np.ndarray, quick: bool = False) -> np.ndarray:
+        """Xᵀ r; `quick` in the precision of X."""
+        if quick and not self.exact:
+            return multiply(self._transposed, r)
         if self._direct:
             return self._transposed @ r
         out = np.zeros((self.shape[1], *r.shape[1:]))
@@ -65,24 +66,15 @@ class RowProducts:
             out += block.T @ r[rows]
         return out
 
-    def quick_scores(self, v: np.ndarray) -> np.ndarray:
-        """X v in the precision of X: for steps, not for certificates."""
-        if self.exact:
-            return self.scores(v)
-        return multiply(self.X, v)
-
-    def quick_back(self, r: np.ndarray) -> np.ndarray:
-        """Xᵀ r in the precision of X."""
-        if self.exact:
-            return self.back(r)
-        return multiply(self._transposed, r)
-
     def take(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Some rows, and of them some columns, as a dense float64 array of their own."""
         part = self.X[rows]  # a copy: `rows` are numbers
         if columns is not None:
             part = part[:, columns]
-        return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+        found = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+        if self.centre is None:
+            return found
+        return found - (self.centre if columns is None else self.centre[columns])
 
 
 # The squared hinge over all pairs of scores, from one sort: the part of the loss that does not know X.
@@ -113,14 +105,10 @@ class PairRows(NamedTuple):
             index = np.flatnonzero(member if weights is None else member & (weights > 0.0))
             size = np.ones(index.size) if weights is None else np.asarray(weights[index], dtype=np.float64)
             size = size / size.max()  # so that tiny or huge weights stay in range
-            rows.append(index)
-            shares.append(size / size.sum())
+            size /= size.sum()
+            rows.append(index[size > 0.0])  # a share may be too small for a float
+            shares.append(size[size > 0.0])
         return cls(rows[0], rows[1], shares[0], shares[1], is_positive.size)
-
-    @property
-    def size(self) -> int:
-        """How many rows count."""
-        return self.positive.size + self.negative.size
 
     def thinned(self, most: int) -> PairRows:
         """About `most` rows: of each class every so-manieth one, which takes over the weight of those around it."""
@@ -149,29 +137,18 @@ class SortedPairs:
     `lower` those of the negatives, and `a` and `b` their weights; a pair counts where lower > upper.
     """
 
+    edge: EdgePairs | None = None  # the whole, of which these are some rows
+
     def __init__(self, scores: np.ndarray, rows: PairRows):
         self.n_rows = rows.n_rows
-        self.up, self.upper, self.a = _in_order(scores, rows.positive, rows.a)
-        self.upper -= 1.0  # the margin
-        self.down, self.lower, self.b = _in_order(scores, rows.negative, rows.b)
-
-    @property
-    def size(self) -> int:
-        """How many rows there are."""
-        return self.up.size + self.down.size
-
-    def value_and_slope(self) -> tuple[float, np.ndarray]:
-        """h, and its derivative along the score of each row."""
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
-        slope = np.zeros(self.n_rows)
-        value = kernels.pair_hinge_sums(self.upper, self.a, self.lower, self.b, self.up, self.down, slope)
-        slope *= 2.0
-        return value, slope
+        positive, negative = scores[rows.positive], scores[rows.negative]
+        rising, order = np.argsort(positive), np.argsort(negative)
+        self.up, self.upper, self.a = rows.positive[rising], positive[rising] - 1.0, rows.a[rising]  # 1 is the margin
+        self.down, self.lower, self.b = rows.negative[order], negative[order], rows.b[order]
 
     def product(self, u: np.ndarray) -> np.ndarray:
         """The Hessian of h times u, one number for each row; u is centred like the scores."""
-        from vrspam import kernels
+        from vrspam import kernels  # compiled code is loaded only when it is needed
 
         out = np.zeros(self.n_rows)
         kernels.pair_hinge_product(self.upper, self.a, self.lower, self.b, self.up, self.down, u, out)
@@ -191,29 +168,15 @@ class SortedPairs:
     def active_part(self, most: int) -> SortedPairs:
         """The rows in pairs that count, thinned to about `most` of them."""
         positives, negatives = self.active()
+        first = self.down.size - negatives
+        room = max(most - min(positives, negatives), most // 2)
         part = object.__new__(SortedPairs)
         part.n_rows = self.n_rows
-        sizes = np.array([positives, negatives])
-        room = max(most - int(sizes.min()), most // 2)
-        kept = []
-        for rows, scores, shares in (
-            (self.up[:positives], self.upper[:positives], self.a[:positives]),
-            (
-                self.down[self.down.size - negatives :],
-                self.lower[self.down.size - negatives :],
-                self.b[self.down.size - negatives :],
-            ),
-        ):
-            places, weights = _every_so_manieth(np.arange(rows.size), shares, room)
-            kept.append((rows[places], scores[places], weights))
-        (part.up, part.upper, part.a), (part.down, part.lower, part.b) = kept
+        places, part.a = _every_so_manieth(np.arange(positives), self.a[:positives], room)
+        part.up, part.upper = self.up[places], self.upper[places]
+        places, part.b = _every_so_manieth(np.arange(first, self.down.size), self.b[first:], room)
+        part.down, part.lower = self.down[places], self.lower[places]
         return part
-
-
-def _in_order(scores: np.ndarray, rows: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    own = scores[rows]
-    order = np.argsort(own)
-    return rows[order], own[order], shares[order]
 
 
 BLOCK_ENTRIES = 1 << 18  # rows held at once while the Hessian is added up
@@ -256,13 +219,16 @@ class SquaredHingeLoss:
 
     def __init__(self, X: Any, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
         classes = moments.pair_statistics()
-        self.products = RowProducts(X)
+        centre = classes.means.mean(axis=0)
+        # Rows far from the origin are centred before they are multiplied; of sparse ones those with few zeros.
+        far = are_far(moments) and (not sparse.issparse(X) or 2 * X.nnz > X.shape[0] * X.shape[1])
+        means = (classes.means - centre) + moments.offsets if far else classes.means
+        self.products, self.centre = RowProducts(X, centre if far else None), means.mean(axis=0)
         self.pair_rows = PairRows.of(is_positive, sample_weight)
         self.scale = classes.p * classes.q
         self.k = 2.0 * self.scale
         self.n_features = int(X.shape[1])
-        self.centre = classes.means.mean(axis=0)
-        self.root_mean_squares = np.sqrt(classes.variances + classes.means**2)
+        self.root_mean_squares = np.sqrt(moments.variances + means**2)
         self._curvature = self.k * (classes.within_diagonal + classes.delta**2)
 
     def thinned(self, most: int) -> SquaredHingeLoss:
@@ -283,13 +249,19 @@ class SquaredHingeLoss:
 
     def quick_scores(self, v: np.ndarray) -> np.ndarray:
         """The same in the precision of X."""
-        return self.products.quick_scores(v) - float(self.centre @ v)
+        return self.products.scores(v, quick=True) - float(self.centre @ v)
 
     def at(self, scores: np.ndarray) -> Point:
         """f at given scores, by one sort."""
-        pairs = SortedPairs(scores, self.pair_rows)
-        value, slope = pairs.value_and_slope()
-        slope *= self.scale
+        return self.at_pairs(SortedPairs(scores, self.pair_rows))
+
+    def at_pairs(self, pairs: SortedPairs) -> Point:
+        """f at scores that are sorted."""
+        from vrspam import kernels
+
+        slope = np.zeros(pairs.n_rows)
+        value = kernels.pair_hinge_sums(pairs.upper, pairs.a, pairs.lower, pairs.b, pairs.up, pairs.down, slope)
+        slope *= 2.0 * self.scale
         return Point(self.scale * value, pairs, slope)
 
     def gradient_of(self, slope: np.ndarray) -> np.ndarray:
@@ -303,14 +275,14 @@ class SquaredHingeLoss:
 
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> ∇²f(w) v, in the precision of X."""
-        pairs = SortedPairs(self.scores(w), self.pair_rows)
+        pairs = self.at(self.scores(w)).pairs
         return lambda v: self.hessian_back(pairs, self.quick_scores(v))
 
     def hessian_back(self, pairs: SortedPairs, u: np.ndarray) -> np.ndarray:
         """∇²f v, given the scores u of v."""
         r = pairs.product(u)
         r *= self.scale
-        return self.products.quick_back(r) - float(r.sum()) * self.centre
+        return self.products.back(r, quick=True) - float(r.sum()) * self.centre
 
     def active_hessian(self, pairs: SortedPairs) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> ∇²f v at given scores, for many v; of sparse X it reads only rows in pairs that count."""
@@ -457,7 +429,8 @@ class PartialHingeLoss:
 
     def at_shares(self, scores: np.ndarray, shares: np.ndarray) -> Point:
         """The sum over pairs with these t: a function of w that is nowhere above f, and equals it at the maximiser."""
-        return _point(self.whole, SortedPairs(scores, _weighted(self.whole.pair_rows, shares, self.max_fpr)))
+        rows = self.whole.pair_rows
+        return self.whole.at_pairs(SortedPairs(scores, rows._replace(b=rows.b * shares / self.max_fpr)))
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """f(w) and a subgradient."""
@@ -471,21 +444,13 @@ class PartialHingeLoss:
         pairs = self.at_shares(scores, self.top_shares(scores)).pairs
         return lambda v: self.whole.hessian_back(pairs, self.whole.quick_scores(v))
 
-    def smoothed(self, before: np.ndarray, mu: float) -> SmoothedPartialLoss:
-        """The loss with the maximum held near `before`."""
-        return SmoothedPartialLoss(self.whole, self.max_fpr, before, mu)
-
 
 class SmoothedPartialLoss(SquaredHingeLoss):
-    """`PartialHingeLoss` with the maximum over t held near `before` by μ/(2α) Σ c_j (t_j - before_j)²: smooth, convex.
+    """`PartialHingeLoss` with the maximum over t held near `before` by μ/(2α) Σ c_j (t_j - before_j)²: smooth."""
 
-    Everything that does not depend on t is that of the whole loss.
-    """
-
-    def __init__(self, whole: SquaredHingeLoss, max_fpr: float, before: np.ndarray, mu: float):
-        self.__dict__.update(whole.__dict__)
-        self._curvature = whole.curvature() / max_fpr
-        self.max_fpr, self.before, self.mu = max_fpr, before, mu
+    def __init__(self, partial: PartialHingeLoss, before: np.ndarray, mu: float):
+        self.__dict__.update(partial.whole.__dict__)
+        self._curvature, self.max_fpr, self.before, self.mu = partial.curvature(), partial.max_fpr, before, mu
 
     def shares(self, scores: np.ndarray) -> np.ndarray:
         """The maximising t: before + (g - θ)/μ, cut off at 0 and 1, with θ such that their weight is α."""
@@ -508,25 +473,15 @@ class SmoothedPartialLoss(SquaredHingeLoss):
     def at(self, scores: np.ndarray) -> Point:
         """The smoothed loss at given scores."""
         t = self.shares(scores)
-        point = _point(self, EdgePairs(scores, self.pair_rows, t, self.mu, self.max_fpr))
+        point = self.at_pairs(EdgePairs(scores, self.pair_rows, t, self.mu, self.max_fpr))
         held = self.mu / (2.0 * self.max_fpr) * float(self.pair_rows.b @ (t - self.before) ** 2)
         return point._replace(value=point.value - self.scale * held)
-
-    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """The smoothed loss and its gradient."""
-        point = self.at(self.scores(w))
-        return point.value, self.gradient_of(point.slope)
-
-    def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """The function v -> ∇²f(w) v, in the precision of X."""
-        pairs = self.at(self.scores(w)).pairs
-        return lambda v: self.hessian_back(pairs, self.quick_scores(v))
 
     def hessian_matrix(self, pairs: SortedPairs, columns: np.ndarray | None = None) -> np.ndarray:
         """∇²f as a matrix, of the rows in `pairs`: what the pairs add, and what the change of t adds."""
         out = super().hessian_matrix(pairs, columns)
-        edge = pairs.edge if isinstance(pairs, PartOfEdgePairs) else pairs
-        assert isinstance(edge, EdgePairs)
+        edge = pairs if isinstance(pairs, EdgePairs) else pairs.edge
+        assert edge is not None
         if edge.tied.size > 1:
             changes, weights = self._changes(edge, columns)
             changes -= weights @ changes / weights.sum()
@@ -601,28 +556,11 @@ class EdgePairs(SortedPairs):
             out[self.up] -= self.a * (moment - self.upper * mass)
         return out
 
-    def active_part(self, most: int) -> PartOfEdgePairs:
-        """The rows in pairs that count, thinned to about `most` of them; it remembers the tied rows."""
-        part = PartOfEdgePairs.__new__(PartOfEdgePairs)
-        part.__dict__.update(super().active_part(most).__dict__)
+    def active_part(self, most: int) -> SortedPairs:
+        """The rows in pairs that count, thinned to about `most` of them; they remember the tied rows."""
+        part = super().active_part(most)
         part.edge = self
         return part
-
-
-class PartOfEdgePairs(SortedPairs):
-    """Some rows of `EdgePairs`, and the whole."""
-
-    edge: EdgePairs
-
-
-def _weighted(rows: PairRows, shares: np.ndarray, max_fpr: float) -> PairRows:
-    return rows._replace(b=rows.b * shares / max_fpr)
-
-
-def _point(loss: SquaredHingeLoss, pairs: SortedPairs) -> Point:
-    value, slope = pairs.value_and_slope()
-    slope *= loss.scale
-    return Point(loss.scale * value, pairs, slope)
 
 
 def _excess(aim: np.ndarray, weights: np.ndarray, total: float) -> tuple[float, float]:

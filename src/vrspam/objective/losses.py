@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -26,8 +25,8 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments import ClassMoments
-from vrspam.objective.rounding import LossErrors
+from vrspam.moments import ClassMoments, FinishedMoments
+from vrspam.objective.rounding import FinishedErrors, LossErrors, MatrixErrors
 
 BLOCK_BYTES = 1 << 20  # rows converted, or centred, at once: they stay in the cache of a core
 
@@ -133,7 +132,7 @@ class WithinProducts:
         return block
 
 
-def _are_far(moments: ClassMoments) -> bool:
+def are_far(moments: ClassMoments) -> bool:
     """Whether the offset of a column, or of all, is so much larger than the spread that products would lose digits."""
     classes = moments.pair_statistics()
     levels, spreads = np.abs(classes.means).max(axis=0), np.sqrt(classes.within_diagonal)
@@ -266,7 +265,7 @@ class Exclusive(NamedTuple):
     means: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class SquaredPairLoss:
     """The squared pair loss of one data set.
 
@@ -324,6 +323,12 @@ class SquaredPairLoss:
 
     is_quadratic = True
 
+    def __post_init__(self) -> None:
+        self.scale = self.p * (1.0 - self.p if self.q is None else self.q)  # f(0) = pq
+        self.k = 2.0 * self.scale
+        self.n_features = self.delta.size
+        self._curvature = self.k * (self.diagonal + self.delta**2)
+
     @classmethod
     def from_operator(cls, within: Operator, moments: ClassMoments, **more: Any) -> SquaredPairLoss:
         """The loss with any way to multiply by Σ; `moments` needs no scatter matrices. `more` are further fields."""
@@ -338,19 +343,24 @@ class SquaredPairLoss:
         """The loss from sufficient statistics alone; the widest of some slices of columns is kept as `exclusive`."""
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
-        p, q, delta, diagonal = moments.of_loss()
+        classes, errors = moments.pair_statistics(), moments.pair_errors()
+        products: Any
+        if isinstance(moments, FinishedMoments):
+            products = FinishedErrors.of(moments)
+        else:
+            products = MatrixErrors(np.sqrt(errors.within), np.sqrt(classes.within_diagonal + errors.within))
         where = max(exclusive, key=lambda one: one.stop - one.start, default=None)
         return cls(
-            p,
-            delta,
+            classes.p,
+            classes.delta,
             matrix,
-            diagonal,
-            q,
+            classes.within_diagonal,
+            classes.q,
             rounding=moments.rounding,
             matrix=matrix,
-            errors=LossErrors.from_matrix(moments),
+            errors=LossErrors(errors.share, errors.delta, products),
             matrix_on_device=there,
-            exclusive=None if where is None else Exclusive(where, (moments.means + moments.offsets)[:, where]),
+            exclusive=None if where is None else Exclusive(where, (classes.means + moments.offsets)[:, where]),
         )
 
     @classmethod
@@ -359,7 +369,7 @@ class SquaredPairLoss:
 
         Dense rows that are far from the origin are centred block by block, see `from_centred_rows`.
         """
-        if not sparse.issparse(X) and _are_far(moments):
+        if not sparse.issparse(X) and are_far(moments):
             return cls.from_centred_rows(X, is_positive, sample_weight, moments)
         rows = WithinProducts(X, is_positive, sample_weight, moments.means)
         return cls.from_operator(rows, moments, rows=rows)
@@ -380,24 +390,6 @@ class SquaredPairLoss:
         rows = WithinProducts(X, is_positive, sample_weight, moments.means, centre=centre, offsets=offsets)
         errors = LossErrors.from_rows(moments, centre, from_scores=True)
         return cls.from_operator(rows, moments, rows=rows, errors=errors)
-
-    @property
-    def scale(self) -> float:
-        """f(0) = pq."""
-        return self.p * (1.0 - self.p if self.q is None else self.q)
-
-    @property
-    def k(self) -> float:
-        """2pq, the factor of the gradient."""
-        return 2.0 * self.scale
-
-    @property
-    def n_features(self) -> int:
-        return self.delta.size
-
-    @cached_property
-    def _curvature(self) -> np.ndarray:
-        return self.k * (self.diagonal + self.delta**2)
 
     def curvature(self) -> np.ndarray:
         """Diagonal of k (Σ + δδᵀ)."""
@@ -425,10 +417,6 @@ class SquaredPairLoss:
         if self.errors is None:
             return 0.0
         return float(np.linalg.norm(self.errors.of_gradient(w, grad, self.k, self.delta)))
-
-    def value_error(self, w: np.ndarray, value: float) -> float:
-        """How far rounding may have moved f(w), computed as `value`."""
-        return 0.0 if self.errors is None else self.errors.of_value(w, value, self.scale, self.delta)
 
     def tilted(self, tilt: np.ndarray) -> SquaredPairLoss:
         """The loss plus tilt·w; its rounding errors are those of another loss, so they are left out."""

@@ -151,7 +151,14 @@ def soft_threshold(v: np.ndarray, threshold: Any) -> np.ndarray:
     return np.sign(v) * np.maximum(np.abs(v) - threshold, 0.0)
 
 
-class ElasticNet(NamedTuple):
+class ElasticNetNumbers(NamedTuple):
+    """The numbers of the elastic net."""
+
+    l2: float
+    l1: float = 0.0
+
+
+class ElasticNet(ElasticNetNumbers, Separable):
     """Ω(w) = l2/2 ‖w‖² + l1 ‖w‖₁.
 
     Attributes
@@ -167,21 +174,17 @@ class ElasticNet(NamedTuple):
     4.0
     """
 
-    l2: float
-    l1: float = 0.0
+    __slots__ = ()
+
+    is_convex = True
 
     @property
-    def is_convex(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def ridge(self) -> float | None:
+    def ridge(self) -> float | None:  # type: ignore[override]
         """l2, if l1 = 0."""
         return self.l2 if self.l1 == 0.0 else None
 
     @property
-    def strong_convexity(self) -> float:
+    def strong_convexity(self) -> float:  # type: ignore[override]
         """l2."""
         return self.l2
 
@@ -228,20 +231,9 @@ class ElasticNet(NamedTuple):
             return self.l2
         return NO_CURVATURE * max(float(np.mean(curvature)), float(np.finfo(float).tiny))
 
-    def zero_from(self, grad: np.ndarray) -> float:
-        """max |grad|."""
-        return float(np.max(np.abs(grad), initial=0.0))
-
     def quadratic_piece(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """l2 and l1 times the signs of w."""
         return self.l2, self.l1 * np.sign(w)
-
-    def start(self) -> None:
-        """None: F has one minimum."""
-
-    def restricted_to(self, columns: np.ndarray) -> ElasticNet:
-        """The same numbers for all columns."""
-        return self
 
 
 class ConcaveNumbers(NamedTuple):

@@ -12,7 +12,6 @@ For the squared pair loss ∇f(w) = k (Σw - (1 - w·δ) δ), so e follows from 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -21,19 +20,12 @@ from vrspam.moments import ClassMoments, FinishedMoments, LastProduct, gamma
 UNIT = 2.0**-53
 
 
-class ProductErrors(Protocol):
-    """A bound on the error of Σw, as it is computed."""
-
-    def of_product(self, w: np.ndarray) -> np.ndarray:
-        """|computed Σw - true Σw|, for each entry."""
-
-    def of_square(self, w: np.ndarray, square: float) -> float:
-        """|computed wᵀΣw - true wᵀΣw|, given the computed one."""
-
-
 @dataclass(frozen=True)
 class MatrixErrors:
-    """Σ as a matrix with |error of Σ_ij| ≤ root_i root_j, and |Σ_ij| ≤ spread_i spread_j."""
+    """Σ as a matrix with |error of Σ_ij| ≤ root_i root_j, and |Σ_ij| ≤ spread_i spread_j.
+
+    As for the next two, `of_product` bounds the error of each entry of Σw, and `of_square` that of wᵀΣw.
+    """
 
     root: np.ndarray
     spread: np.ndarray
@@ -143,16 +135,7 @@ class LossErrors:
 
     share: float  # relative error of k = 2pq
     delta: np.ndarray
-    products: ProductErrors
-
-    @classmethod
-    def from_matrix(cls, moments: ClassMoments) -> LossErrors:
-        """Σ is the matrix of these moments."""
-        errors = moments.pair_errors()
-        if isinstance(moments, FinishedMoments):
-            return cls(errors.share, errors.delta, FinishedErrors.of(moments))
-        spread = np.sqrt(np.maximum(moments.within_diagonal, 0.0) + errors.within)
-        return cls(errors.share, errors.delta, MatrixErrors(np.sqrt(errors.within), spread))
+    products: MatrixErrors | FinishedErrors | RowErrors  # of Σw
 
     @classmethod
     def from_rows(
@@ -161,7 +144,7 @@ class LossErrors:
         """Σ is multiplied by products with the rows of these moments, minus `centre`; see `RowErrors`."""
         errors, classes = moments.pair_errors(), moments.pair_statistics()
         levels = np.abs(classes.means if centre is None else classes.means - centre)
-        spreads = np.sqrt(classes.variances + errors.within + errors.means**2)
+        spreads = np.sqrt(moments.variances + errors.within + errors.means**2)
         rows = RowErrors(spreads, levels, errors.means, int(moments.rows.sum()), errors.share, from_scores)
         return cls(errors.share, errors.delta, rows)
 

@@ -139,7 +139,11 @@ def solve(
     start = objective.penalty.start() if w0 is None else None
     if start is not None:
         convex = solve(Objective(objective.loss, start), tol=tol, max_iter=max_iter, solvers=solvers)
-        return _added_up(convex, solve(objective, tol=tol, max_iter=max_iter, w0=convex.w, solvers=solvers))
+        last = solve(objective, tol=tol, max_iter=max_iter, w0=convex.w, solvers=solvers)
+        history = dict(last.history)
+        for name in {"passes", "seconds"} & convex.history.keys() & history.keys():
+            history[name] = history[name] + convex.history[name][-1]
+        return replace(last, n_iter=convex.n_iter + last.n_iter, history=history)
     refusals = []
     for solver in solvers:
         refusal = solver.refuses(objective)
@@ -147,11 +151,3 @@ def solve(
             return solver.solve(objective, tol=tol, max_iter=max_iter, w0=w0)
         refusals.append(f"{type(solver).__name__}: {refusal}")
     raise ValueError(f"No solver accepts this objective. {'; '.join(refusals)}.")
-
-
-def _added_up(first: Solution, last: Solution) -> Solution:
-    """The last of two solutions, with the work of both."""
-    history = dict(last.history)
-    for name in {"passes", "seconds"} & first.history.keys() & history.keys():
-        history[name] = history[name] + first.history[name][-1]
-    return replace(last, n_iter=first.n_iter + last.n_iter, history=history)

@@ -138,31 +138,20 @@ class EpochSolver:
         return run(self, objective, tol=tol, max_iter=max_iter)
 
     def start(self, objective: Objective, passes: float) -> State:
-        """The state at `w0`, or at 0; `passes` is how often an evaluation reads the data.
-
-        One reading came before, for the class means. A quadratic loss is known at 0 without another.
-        """
+        """The state at `w0`, or at 0; `passes` is how often an evaluation reads the data, after one for the means."""
         known = self.w0 is None and objective.loss.is_quadratic
         w = np.zeros(objective.loss.n_features) if self.w0 is None else np.array(self.w0, dtype=np.float64)
         value, grad = objective.value_and_grad(w)
         return State(w, grad, value, passes=1.0 if known else 1.0 + passes)
 
 
-def target_gap(objective: Objective, tol: float) -> float:
-    """The gap at which every solver stops: tol · F(0)."""
-    return tol * objective.loss.scale
-
-
 def certify(
     objective: Objective, w: np.ndarray, n_iter: int, tol: float, product: np.ndarray | None = None
 ) -> Solution:
-    """The solution at a point that was found directly, with a newly computed certificate.
-
-    The loss must be quadratic; `product` is Σw where it is known.
-    """
+    """The solution of a quadratic loss at a point that was found directly; `product` is Σw where it is known."""
     value, grad = objective.loss.value_and_grad(w, product)
     gap, left = objective.certificate(w, grad)
-    converged = bool(left <= target_gap(objective, tol))
+    converged = bool(left <= tol * objective.loss.scale)
     stationarity = None if objective.penalty.is_convex else float(left)
     return Solution(w, value + objective.penalty.value(w), float(gap), n_iter, converged, stationarity=stationarity)
 
@@ -177,10 +166,7 @@ def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float
 
 
 def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """The proximal-gradient point of w: F is not larger there, and where l1 wins it has exact zeros.
-
-    Its step is 1 / (trace of ∇²f), which is at most 1 / (Lipschitz constant of ∇f).
-    """
+    """The proximal-gradient point of w, with step 1 / (trace of ∇²f): F is not larger there, and zeros are exact."""
     step = 1.0 / max(float(objective.loss.curvature().sum()), np.finfo(float).tiny)
     return objective.penalty.prox(w - step * grad, step)
 
@@ -203,7 +189,7 @@ def run(
     if refusal is not None:
         raise ValueError(f"{type(solver).__name__} cannot minimise this objective: {refusal}.")
     rows: list[dict[str, float]] = []
-    seconds, target, convex = 0.0, target_gap(objective, tol), objective.penalty.is_convex
+    seconds, target, convex = 0.0, tol * objective.scale, objective.penalty.is_convex
     least, last_progress = np.inf, 0
 
     def record(epoch: int) -> tuple[float, bool]:

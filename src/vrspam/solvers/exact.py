@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
-from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
+from vrspam._utils.blas import blas_threads_for
 from vrspam._utils.validation import Rows
 from vrspam.moments import ClassMoments
 from vrspam.objective import (
@@ -37,20 +37,16 @@ from vrspam.solvers.base import Solution, certify
 
 
 def knows_value(objective: Objective, solution: Solution) -> bool:
-    """Whether F is known to a relative error of 1e-8."""
-    error = objective.loss.value_error(solution.w, solution.value - objective.penalty.value(solution.w))
-    accurate_value = 1e-8  # relative error of F that is good enough
-    return error <= accurate_value * abs(solution.value)
+    """Whether F, of a squared pair loss, is known to a relative error of 1e-8."""
+    loss, value = objective.loss, solution.value - objective.penalty.value(solution.w)
+    error = 0.0 if loss.errors is None else loss.errors.of_value(solution.w, value, loss.scale, loss.delta)
+    return error <= 1e-8 * abs(solution.value)
 
 
 def measured_on_centred_rows(
     objective: Objective, solution: Solution, rows: Rows, moments: ClassMoments, *, tol: float
 ) -> Solution:
-    """The same coefficients, with F and the certificate of centred rows where those of the solver are too coarse.
-
-    The stochastic methods read the rows as they are. Where a column lies far from the origin and its coefficient is
-    large, the scores of rows as they are keep few digits of their differences.
-    """
+    """The same coefficients, with F and the certificate of centred rows where those of the solver are too coarse."""
     if knows_value(objective, solution):
         return solution
     positive = rows.y == moments.classes[1]
@@ -67,8 +63,7 @@ def refine(
 ) -> Solution:
     """The solution with the certificate of `objective`, whose loss multiplies rows, improved until that is reached.
 
-    It was found from moments, whose loss is `moments_loss`. Iterative solvers stop after `max_iter` iterations of all
-    rounds, and of those before.
+    It was found from moments, whose loss is `moments_loss`; `max_iter` bounds the iterations of all rounds.
     """
     best = certify(objective, solution.w, solution.n_iter, tol)
     most_rounds = 6
@@ -112,7 +107,7 @@ class ExactSolver:
 
     def from_moments(self, moments: ClassMoments) -> ExactFit:
         """Solve from d×d matrices."""
-        with blas_threads_for_matrix(moments.means.shape[1]):
+        with blas_threads_for(moments.means.shape[1], square=True):
             return self._solve(SquaredPairLoss.from_moments(moments), moments, "moments")
 
     def from_operator(self, within: Operator, moments: ClassMoments) -> ExactFit:
@@ -125,7 +120,9 @@ class ExactSolver:
         """Solve for rows in memory or on a device; `moments`, where they are known already, are those of all rows."""
         X, y, weights = rows
         if self.loss.needs_rows:
-            return self._by_newton(rows, classes, moments)
+            moments = self._gather(rows, classes, scatter=False) if moments is None else moments
+            with blas_threads_for(X.shape[1]):
+                return self._solve(self.loss.from_rows(X, y == classes[1], weights, moments), moments, "newton")
         if solver == "moments":
             # Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the
             # tolerance, in float64.
@@ -146,7 +143,7 @@ class ExactSolver:
         """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""
         X, y, weights = rows
         loss = SquaredPairLoss.from_moments(moments)
-        with blas_threads_for_matrix(X.shape[1]):
+        with blas_threads_for(X.shape[1], square=True):
             fit = self._solve(loss, moments, "moments")
         penalty = self.penalty(loss)(fit.l2, float(self.l1))
         # Not for rows on a device, nor for features that a map computes.
@@ -156,14 +153,6 @@ class ExactSolver:
         precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
         solution = refine(Objective(precise, penalty), loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
         return fit._replace(solution=solution)
-
-    def _by_newton(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
-        X, y, weights = rows
-        if moments is None:
-            moments = self._gather(rows, classes, scatter=False)
-        with blas_threads_for(X.shape[1]):
-            loss = self.loss.from_rows(X, y == classes[1], weights, moments)
-            return self._solve(loss, moments, "newton")
 
     def _solve(self, loss: SmoothLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)

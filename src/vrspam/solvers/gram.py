@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +18,9 @@ import numpy as np
 from scipy import linalg
 
 from vrspam._utils import array_api
-from vrspam._utils.blas import Tridiagonal
+from vrspam._utils.blas import solve_shifted
 from vrspam.objective import ElasticNet, Objective
-from vrspam.solvers.base import Solution, certify, is_done, target_gap
+from vrspam.solvers.base import Solution, certify, is_done
 
 # (H + shift I)⁻¹ b where some columns are indicators of one category: they are eliminated, others are factorised.
 #
@@ -49,52 +50,43 @@ def exclusive_coefs(loss: Any, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     Each is refined once: where the category of every row is known, the indicators and a constant depend on each other,
     and all that Woodbury's formula has left in that direction is the shift.
     """
-    systems = _Eliminated(loss)
-    solvers = [systems.shifted(shift) for shift in shifts.tolist()]
-    found = np.stack([solve(b) for solve in solvers])
-    products = (loss.matrix @ found.T).T + np.outer(found @ loss.delta, loss.delta) + shifts[:, np.newaxis] * found
-    for w, solve, product in zip(found, solvers, products, strict=True):
-        w += solve(b - product)
-    return found
+    (where, means), delta, matrix = loss.exclusive, loss.delta, loss.matrix
+    others = np.delete(np.arange(loss.n_features), where)
+    A = matrix[np.ix_(others, others)] + np.outer(delta[others], delta[others])
+    B = matrix[where][:, others] + np.outer(delta[where], delta[others])
+    E = loss.diagonal[where] + (means**2).sum(axis=0)
+    U = np.stack([means.sum(axis=0), delta[where]], axis=1)  # (s, δ)
 
-
-class _Eliminated:
-    """H in parts: `A` of the other columns, `B` of exclusive and other ones, and E and U = (s, δ) of the former."""
-
-    def __init__(self, loss: Any):
-        where, means = loss.exclusive
-        inside = np.zeros(loss.n_features, dtype=bool)
-        inside[where] = True
-        self.inside, self.others = np.flatnonzero(inside), np.flatnonzero(~inside)
-        delta, H = loss.delta, loss.matrix
-        self.A = H[np.ix_(self.others, self.others)] + np.outer(delta[self.others], delta[self.others])
-        self.B = H[where][:, self.others] + np.outer(delta[where], delta[self.others])
-        self.E = loss.diagonal[where] + (means**2).sum(axis=0)
-        self.U = np.stack([means.sum(axis=0), delta[where]], axis=1)
-
-    def shifted(self, shift: float) -> Any:
+    def shifted(shift: float) -> Callable[[np.ndarray], np.ndarray]:
         """The function b -> (H + shift I)⁻¹ b."""
-        diagonal = self.E + shift
-        W = self.U / diagonal[:, np.newaxis]
-        small = np.linalg.inv(np.diag([-2.0, 2.0]) + self.U.T @ W)
+        diagonal = E + shift
+        W = U / diagonal[:, np.newaxis]
+        small = np.linalg.inv(np.diag([-2.0, 2.0]) + U.T @ W)
 
         def eliminate(v: np.ndarray) -> np.ndarray:
             return v / diagonal - W @ (small @ (W.T @ v))
 
-        rows = self.B / np.sqrt(diagonal)[:, np.newaxis]
-        low_rank = W.T @ self.B
-        left = self.A - rows.T @ rows + low_rank.T @ small @ low_rank
+        rows = B / np.sqrt(diagonal)[:, np.newaxis]
+        low_rank = W.T @ B
+        left = A - rows.T @ rows + low_rank.T @ small @ low_rank
         left[np.diag_indices_from(left)] += shift
         factor = (np.linalg.cholesky(left), True)  # SciPy's BLAS would wait for the threads of NumPy's
 
         def solve(b: np.ndarray) -> np.ndarray:
-            inside = eliminate(b[self.inside])
-            others = linalg.cho_solve(factor, b[self.others] - inside @ self.B, check_finite=False)
+            inside = eliminate(b[where])
             w = np.empty_like(b)
-            w[self.others], w[self.inside] = others, inside - eliminate(self.B @ others)
+            w[others] = linalg.cho_solve(factor, b[others] - inside @ B, check_finite=False)
+            w[where] = inside - eliminate(B @ w[others])
             return w
 
         return solve
+
+    solvers = [shifted(shift) for shift in shifts.tolist()]
+    found = np.stack([solve(b) for solve in solvers])
+    products = (matrix @ found.T).T + np.outer(found @ delta, delta) + shifts[:, np.newaxis] * found
+    for w, solve, product in zip(found, solvers, products, strict=True):
+        w += solve(b - product)
+    return found
 
 
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
@@ -112,10 +104,7 @@ def refuse_uncompiled(objective: Objective) -> str | None:
 
 
 class Cholesky:
-    """w = u / (1 + δ·u) with (Σ + l2/k I) u = δ (Sherman-Morrison), refined until the certificate is reached.
-
-    Where l2 is 0 or lost in the rounding of Σ, an eigendecomposition takes its place.
-    """
+    """w = u / (1 + δ·u) with (Σ + l2/k I) u = δ (Sherman-Morrison), refined; eigenvectors where l2 is too small."""
 
     def refuses(self, objective: Objective) -> str | None:
         if objective.penalty.ridge is None:
@@ -126,11 +115,9 @@ class Cholesky:
         loss = objective.loss
         l2, delta = objective.penalty.ridge, loss.delta
         assert l2 is not None
-        if l2 == 0.0:
-            return _solve_by_eigenvectors(objective, tol)
-        multiply = _shifted_inverse(loss, l2 / loss.k)
-        if multiply is None:  # l2 is lost in the rounding of Σ
-            return _solve_by_eigenvectors(objective, tol)
+        multiply = _shifted_inverse(loss, l2 / loss.k) if l2 > 0.0 else None
+        if multiply is None:  # l2 is 0, or lost in the rounding of Σ
+            return certify(objective, ridge_coefs(loss, np.array([l2]))[0], 1, tol)
 
         def solve(b: np.ndarray) -> np.ndarray:
             u = multiply(b)
@@ -140,7 +127,7 @@ class Cholesky:
         tilt = getattr(loss, "tilt", None)
         start = base / (1.0 + float(delta @ base)) if tilt is None else solve(delta - tilt / loss.k)
         solution = certify(objective, start, 1, tol)
-        target = target_gap(objective, tol)
+        target = tol * objective.loss.scale
         for n_iter in range(2, 6):
             if solution.converged or not np.isfinite(solution.gap):
                 break
@@ -153,7 +140,7 @@ class Cholesky:
                 break
             solution = better
         if not solution.converged:  # perhaps l2 is too small for Cholesky, although it raised no error
-            spectral = _solve_by_eigenvectors(objective, tol)
+            spectral = certify(objective, ridge_coefs(loss, np.array([l2]))[0], 1, tol)
             solution = spectral if spectral.gap < solution.gap or not np.isfinite(solution.gap) else solution
         return solution
 
@@ -162,7 +149,7 @@ def _shifted_inverse(loss: Any, shift: float) -> Callable[[np.ndarray], np.ndarr
     """The function b -> (Σ + shift I)⁻¹ b, on the device where Σ lies; None if there is no Cholesky factor."""
     there = getattr(loss, "matrix_on_device", None)
     if there is not None:
-        solver = array_api.ShiftedSolver.of(there, np.array([shift]))
+        solver = array_api.shifted_solver(there, np.array([shift]))
         if solver is not None:
             return lambda b: solver(b)[0]
     matrix = np.array(loss.matrix, order="F")
@@ -174,81 +161,51 @@ def _shifted_inverse(loss: Any, shift: float) -> Callable[[np.ndarray], np.ndarr
     return lambda b: linalg.cho_solve(factor, b, check_finite=False)
 
 
-def _solve_by_eigenvectors(objective: Objective, tol: float) -> Solution:
-    l2 = objective.penalty.ridge
-    assert l2 is not None
-    return certify(objective, ridge_coefs(objective.loss, np.array([l2]))[0], 1, tol)
-
-
 def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     """One row of coefficients for each l2, l1 = 0, from one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
 
     Where all l2 are above the rounding of H, a tridiagonal matrix in the place of Λ serves as well, in a third of the
     time; indicators of one category can be eliminated instead (`exclusive_coefs`). Directions in which both l2
     and the data are lost in rounding get 0, so that l2 = 0 gives the shortest minimiser. With `like`, an array on a
-    device, all is computed there, if possible by Cholesky factors of all H + l2/k I at once (1,000 features and 17 l2:
-    3 ms on an H200; eigenvectors: 11 ms, and 65 ms on the 16 cores beside it).
+    device, all is computed there, if possible by Cholesky factors of all H + l2/k I at once.
     """
     tilt = getattr(loss, "tilt", None)
     linear = loss.delta if tilt is None else loss.delta - tilt / loss.k
     shifts = np.asarray(l2s) / loss.k
-    if like is not None and array_api.device_namespace(like) is not None:
-        return _ridge_coefs_on_device(loss, shifts, linear, like)
+    xp = None if like is None else array_api.device_namespace(like)
+    unresolved = linear.size * float(np.finfo(float).eps)  # of the largest eigenvalue: what is not told from 0
     trace = float(np.sum(loss.curvature())) / loss.k
-    tridiagonal_from = 32  # features; below, both take as long
-    many = shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from
-    if many and shifts.min() > _resolved(trace, loss.n_features):  # no direction is lost; not so for NaN
-        try:
-            if pays(loss, shifts.size):
-                return exclusive_coefs(loss, linear, shifts)
-            return Tridiagonal(_with_means(loss)).solve_shifted(linear, shifts)
-        except np.linalg.LinAlgError:
-            pass
-    H = _with_means(loss)
-    values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
-    return _filtered(values, vectors.T @ linear, shifts) @ vectors.T
-
-
-def _ridge_coefs_on_device(loss: Any, shifts: np.ndarray, linear: np.ndarray, like: Any) -> np.ndarray:
-    matrix, delta = getattr(loss, "matrix_on_device", None), array_api.beside(loss.delta, like)
-    H = (array_api.beside(loss.matrix, like) if matrix is None else matrix) + delta[:, None] * delta[None, :]
-    trace = float(np.sum(loss.diagonal + loss.delta**2))
-    if shifts.min() > _resolved(trace, loss.n_features):  # no direction is lost
-        solver = array_api.ShiftedSolver.of(H, shifts)
+    is_resolved = shifts.min() > unresolved * trace  # no direction is lost; not so for NaN
+    if xp is not None:
+        matrix, delta = getattr(loss, "matrix_on_device", None), array_api.beside(loss.delta, like)
+        H = (array_api.beside(loss.matrix, like) if matrix is None else matrix) + delta[:, None] * delta[None, :]
+        solver = array_api.shifted_solver(H, shifts) if is_resolved else None
         if solver is not None:
             return solver(linear)
-    values, vectors = array_api.eigh(H, like)
-    rotated = array_api.on_host(array_api.beside(linear, vectors) @ vectors)
-    scaled = array_api.beside(_filtered(values, rotated, shifts), vectors)
-    return array_api.on_host(scaled @ vectors.T)
-
-
-def _resolved(largest: float, size: int) -> float:
-    """What an eigenvalue is told from 0 by, where the largest one is known, or bounded."""
-    return largest * size * float(np.finfo(float).eps)
-
-
-def _filtered(values: np.ndarray, rotated: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-    """Qᵀδ / (Λ + shift), a line for each shift, and 0 where nothing is known of Λ + shift."""
-    np.maximum(values, 0.0, out=values)
-    shifted = values + shifts[:, np.newaxis]
-    known = shifted > _resolved(float(values.max(initial=0.0)), values.size)
-    return np.where(known, rotated / np.where(known, shifted, 1.0), 0.0)
-
-
-def _with_means(loss: Any) -> np.ndarray:
-    """H = Σ + δδᵀ."""
-    H = np.outer(loss.delta, loss.delta)
-    H += loss.matrix
-    return H
+        values, vectors = xp.linalg.eigh(H)
+        linear = array_api.beside(linear, vectors)
+    else:
+        tridiagonal_from = 32  # features; below, both take as long
+        if is_resolved and shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from:
+            with suppress(np.linalg.LinAlgError):
+                if pays(loss, shifts.size):
+                    return exclusive_coefs(loss, linear, shifts)
+                H = np.outer(loss.delta, loss.delta)
+                H += loss.matrix
+                return solve_shifted(H, linear, shifts)
+        H = np.outer(loss.delta, loss.delta)
+        H += loss.matrix
+        values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
+    eigenvalues, rotated = np.maximum(array_api.on_host(values), 0.0), array_api.on_host(linear @ vectors)
+    shifted = eigenvalues + shifts[:, np.newaxis]
+    known = shifted > unresolved * eigenvalues.max(initial=0.0)
+    scaled = np.where(known, rotated / np.where(known, shifted, 1.0), 0.0)
+    return array_api.on_host((scaled if xp is None else array_api.beside(scaled, vectors)) @ vectors.T)
 
 
 @dataclass(eq=False)
 class RidgePath:
-    """All minimisers of a grid of l2, computed together when the first of them is asked for.
-
-    Where the eigenvectors are not accurate enough for the tolerance, `Cholesky` is.
-    """
+    """All minimisers of a grid of l2, computed together; `Cholesky` solves those that are not accurate enough."""
 
     l2s: np.ndarray
     like: Any = None
@@ -280,11 +237,9 @@ class RidgePath:
 class GramDescent:
     """Any penalty on a d×d matrix: coordinate descent, and Newton steps on the columns in use when that is slow.
 
-    Where the penalty is quadratic as long as no coordinate changes its sign, so is F, and its minimiser there is one
-    Cholesky solve away. Moving towards it until a coordinate reaches zero never raises F, so ill-conditioned
-    problems, on which coordinate descent crawls, end after a few such steps. Penalties that are not convex have more
-    pieces, and no minimiser where a piece is too concave: a step is then taken only if it lowers F, and more sweeps
-    come before it.
+    Where the penalty is quadratic as long as no coordinate changes its sign, the minimiser of F there is one Cholesky
+    solve away, and moving towards it until a coordinate reaches zero never raises F. Other penalties have more pieces:
+    a step is then taken only if it lowers F.
     """
 
     _loss: Any = None  # the one that was prepared
@@ -295,9 +250,15 @@ class GramDescent:
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
-        if self._loss is not objective.loss:
-            self._prepare(objective.loss)
-        target = target_gap(objective, tol)
+        loss = objective.loss
+        if self._loss is not loss:
+            self._loss, self.gram, self.linear = loss, loss.matrix, getattr(loss, "linear", None)
+            if self.linear is None:  # of a pair loss
+                self.gram = np.ascontiguousarray(loss.k * (loss.matrix + np.outer(loss.delta, loss.delta)))
+                tilt = getattr(loss, "tilt", None)
+                self.linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
+            self._diagonal = np.diagonal(self.gram).copy()
+        target = tol * objective.loss.scale
         w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
         grad = self.gram @ w - self.linear
         penalty, divisor = objective.penalty, objective.penalty.gap_curvature(self._diagonal)
@@ -322,18 +283,8 @@ class GramDescent:
             grad = self.gram @ w - self.linear
         return certify(objective, w, max(sweeps, 1), tol)
 
-    def _prepare(self, loss: Any) -> None:
-        self._loss = loss
-        self.gram = np.ascontiguousarray(loss.k * (loss.matrix + np.outer(loss.delta, loss.delta)))
-        tilt = getattr(loss, "tilt", None)
-        self.linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
-        self._diagonal = np.diagonal(self.gram).copy()
-
     def _minimise_on_support(self, objective: Objective, w: np.ndarray) -> np.ndarray:
-        """Newton steps, each in the orthant of the present signs, until one is taken whole.
-
-        Each step that is cut short sets at least one coordinate to zero, so there are at most d of them.
-        """
+        """Newton steps, each in the orthant of the present signs, until one is taken whole: at most d of them."""
         value = objective.value(w)
         while True:
             support = np.flatnonzero(w)

@@ -23,8 +23,9 @@ from scipy import linalg
 
 from vrspam.objective import Objective
 from vrspam.objective.hinge import SortedPairs, SquaredHingeLoss
-from vrspam.solvers.base import EpochSolver, Solution, State, run, target_gap
+from vrspam.solvers.base import EpochSolver, Solution, State, run
 from vrspam.solvers.gram import NOT_RIDGE
+from vrspam.solvers.smooth import conjugate_gradient
 
 NOT_SORTED = "it needs the squared hinge over pairs, by sorted scores"
 ROWS_PER_FEATURE = 8  # in the preconditioner
@@ -51,10 +52,7 @@ class Preconditioner:
         self._share, self._thinned = 0.0, False
 
     def pays(self, pairs: SortedPairs, steps: int, steps_left: float) -> bool:
-        """Whether a new one, after so many steps with the last, costs less than the steps that it is likely to save.
-
-        If the last one is of a part of the rows, and about as many pairs count as then, another would be no better.
-        """
+        """Whether a new one, after so many steps with the last, costs less than the steps that it is likely to save."""
         if self._hessian is None:
             return True
         about = 0.4  # a relative change of the weight of the pairs that count that leaves a preconditioner as it was
@@ -72,7 +70,7 @@ class Preconditioner:
             self.most *= 2
         part = pairs.active_part(self.most)
         matrix = self.loss.hessian_matrix(part)
-        self._share, self._thinned = pairs.share(), part.size < sum(pairs.active())
+        self._share, self._thinned = pairs.share(), part.up.size + part.down.size < sum(pairs.active())
         if self._thinned:
             # A column that is zero in all chosen rows would otherwise look as if nothing bent along it.
             diagonal = np.einsum("ii->i", matrix)
@@ -82,34 +80,41 @@ class Preconditioner:
     def solve(self, r: np.ndarray, l2: float) -> np.ndarray:
         """Divide by it."""
         if self._factor is None or self._l2 != l2:
-            self._factor, self._l2 = self._factorise(l2), l2
+            assert self._hessian is not None
+            mean = float(np.trace(self._hessian)) / max(self._hessian.shape[0], 1)
+            self._factor, self._l2 = cholesky_of(self._hessian, max(l2, 1e-12 * mean)), l2
         return linalg.cho_solve(self._factor, r, check_finite=False)
 
-    def _factorise(self, l2: float) -> Any:
-        assert self._hessian is not None
-        mean = float(np.trace(self._hessian)) / max(self._hessian.shape[0], 1)
-        shift = max(l2, 1e-12 * mean, float(np.finfo(float).tiny))
-        while True:
-            matrix = np.array(self._hessian, order="F")
-            matrix[np.diag_indices_from(matrix)] += shift
-            try:
-                return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-            except linalg.LinAlgError:
-                shift *= 100.0
+
+def cholesky_of(hessian: np.ndarray, shift: float) -> Any:
+    """The factor of hessian + shift I, for `cho_solve`; where rounding allows none, of a larger shift."""
+    shift = max(shift, float(np.finfo(float).tiny))
+    while True:
+        matrix = np.array(hessian, order="F")
+        matrix[np.diag_indices_from(matrix)] += shift
+        try:
+            return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            shift *= 100.0
 
 
 class SortedScores(EpochSolver):
     """Base of the solvers that keep the scores of w sorted: what a step costs, and the search along it."""
 
-    _preconditioner: Preconditioner | None = None
+    preconditioner: Any = None
     _w: np.ndarray | None = None  # where `scores`, `point` and `moved` belong to, and the smooth part's gradient there
     tol = 0.0
     line_steps = 30
 
     def solve(self: Any, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
-        if self._preconditioner is None or self._preconditioner.loss is not objective.loss:
-            self._preconditioner, self._w = Preconditioner(objective.loss), None
-        self.w0, self.tol = self._from_some_rows(objective, max_iter) if w0 is None else w0, tol
+        if self.preconditioner is None or self.preconditioner.loss is not objective.loss:
+            self.preconditioner, self._w = Preconditioner(objective.loss), None
+        self.w0, self.tol = w0, tol
+        few, rows = self.preconditioner.few, objective.loss.pair_rows
+        if w0 is None and self.preconditioner.by_matrix and rows.positive.size + rows.negative.size >= 3 * few:
+            # The solution for some of the rows is near, and costs a fraction.
+            some = replace(objective, loss=objective.loss.thinned(few))
+            self.w0 = type(self)().solve(some, tol=1e-4, max_iter=max_iter).w
         solution = self._certified(objective, run(self, objective, tol=tol, max_iter=max_iter))
         # The room for rounding may take the gap above the tolerance again: then go on below it.
         left = max_iter - solution.n_iter
@@ -127,20 +132,6 @@ class SortedScores(EpochSolver):
         error = objective.loss.rounding_of(self.moved, self.point.slope)
         return with_rounding(objective, solution, error, self.tol)
 
-    def _from_some_rows(self, objective: Objective, max_iter: int) -> np.ndarray | None:
-        """The solution for some of the rows, if there are many more: it is near, and costs a fraction."""
-        loss, few = objective.loss, self.preconditioner.few
-        if not self.preconditioner.by_matrix or loss.pair_rows.size < 3 * few:
-            return None
-        some = replace(objective, loss=loss.thinned(few))
-        start_tol = 1e-4  # of the solution for some of the rows, with which the whole problem starts
-        return type(self)().solve(some, tol=start_tol, max_iter=max_iter).w
-
-    @property
-    def preconditioner(self) -> Preconditioner:
-        assert self._preconditioner is not None
-        return self._preconditioner
-
     def init(self, objective: Objective) -> State:
         loss = objective.loss
         w = np.zeros(loss.n_features) if self.w0 is None else np.array(self.w0, dtype=np.float64)
@@ -156,7 +147,7 @@ class SortedScores(EpochSolver):
     def goal_of(self, objective: Objective, size: float, accuracy: float = 0.1) -> float:
         """The square of the residual at which a linear system counts as solved; `size` is that at its start."""
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
-        return max(accuracy**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
+        return max(accuracy**2 * size, 0.1 * self.tol * objective.scale * divisor)
 
     def search(
         self,
@@ -207,10 +198,7 @@ class SortedScores(EpochSolver):
 
 
 class PairNewton(SortedScores):
-    """Preconditioned steps on sorted scores; see the head of this file.
-
-    Without a start, the problem of some of the rows is solved first: its solution is near, and costs a fraction.
-    """
+    """Preconditioned steps on sorted scores; see the head of this file."""
 
     def refuses(self, objective: Objective) -> str | None:
         if not isinstance(objective.loss, SquaredHingeLoss):
@@ -247,11 +235,7 @@ class PairNewton(SortedScores):
     def _go_on(
         self, objective: Objective, state: State, slope: float, direction: np.ndarray, image: np.ndarray
     ) -> float:
-        """Move on along the direction while F still changes much along it; returns how far.
-
-        The slope of F along a direction grows, piecewise linearly. Where few pairs count, each stretch is short, and
-        the best step by the Hessian at its start is far from the best one.
-        """
+        """Move on along the direction while F changes much along it, as where few pairs count; returns how far."""
         l2 = objective.penalty.ridge
         assert l2 is not None
         bend, moved = l2 * float(direction @ direction), 0.0
@@ -293,7 +277,7 @@ class PairNewton(SortedScores):
     def _steps_left(self, objective: Objective, gradient: np.ndarray) -> float:
         """How many more steps there are if they go on as the last one did."""
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
-        size, target = float(gradient @ gradient), divisor * target_gap(objective, self.tol)
+        size, target = float(gradient @ gradient), divisor * self.tol * objective.scale
         before, self._before = self._before, size
         many = 50.0  # steps, where nothing better is known
         if not 0.0 < target < size < before:
@@ -332,52 +316,26 @@ def newton_direction(
     goal: float,
     columns: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Solve (∇²f + curvature) d = -gradient by conjugate gradient, on some columns where they are given.
+    """Solve (∇²f + curvature) d = -gradient until |residual|² ≤ goal; returns d, its scores and number of steps."""
+    hessian, whole = loss.active_hessian(pairs), np.zeros(loss.n_features)
+    some = slice(None) if columns is None else columns
 
-    It ends when the square of the residual is at most `goal`. Returns d, its scores, and the number of steps.
-    """
-    hessian = loss.active_hessian(pairs)
-    residual, x = -gradient, np.zeros_like(gradient)
-    whole = np.zeros(loss.n_features)
-    conditioned = conditioned_by(residual)
-    direction, rho = conditioned, float(residual @ conditioned)
-    steps = 0
-    cg_steps = 500
-    while steps < cg_steps and rho > 0.0:
-        if columns is None:
-            product = hessian(direction)
-        else:
-            whole[columns] = direction
-            product = hessian(whole)[columns]
-        product += curvature * direction
-        steps += 1
-        bend = float(direction @ product)
-        if not bend > 0.0:
-            break
-        x += rho / bend * direction
-        residual -= rho / bend * product
-        if float(residual @ residual) <= goal:
-            break
-        conditioned = conditioned_by(residual)
-        previous, rho = rho, float(residual @ conditioned)
-        direction = conditioned + (rho / previous) * direction
-    if columns is None:
-        whole = x
-    else:
-        whole[columns] = x
-    return x, loss.quick_scores(whole), steps
+    def product(v: np.ndarray) -> np.ndarray:
+        whole[some] = v
+        return hessian(whole)[some] + curvature * v
+
+    found, steps = conjugate_gradient(product, -gradient, conditioned_by, lambda r, _: float(r @ r) <= goal, 500)
+    whole[some] = found
+    return found, loss.quick_scores(whole), steps
 
 
 def with_rounding(objective: Objective, solution: Solution, error: np.ndarray, tol: float) -> Solution:
-    """The solution with a certificate that makes room for the rounding of the gradient, of which `error` is a bound.
-
-    Its root grows by at most the norm of the error over √(2 l2), with l1 > 0 too (docs/theory.md, section 3).
-    """
+    """The solution, its certificate with room for the rounding `error` of the gradient (docs/theory.md, section 3)."""
     if np.isnan(solution.gap):
         return solution
     slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.strong_convexity)
     gap = float((np.sqrt(solution.gap) + slack) ** 2)
-    return replace(solution, gap=gap, converged=bool(gap <= target_gap(objective, tol)))
+    return replace(solution, gap=gap, converged=bool(gap <= tol * objective.scale))
 
 
 def joined(first: Solution, second: Solution) -> Solution:

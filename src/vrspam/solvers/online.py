@@ -8,7 +8,7 @@ index array one by one. With `learn=True` it estimates p and the class means fro
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -23,52 +23,21 @@ if TYPE_CHECKING:
     from vrspam import kernels
 
 
-class OnlineMethod(Protocol):
-    """What an estimator needs from an online method."""
+def _kernels() -> Any:
+    """The compiled code, which is loaded only when it is needed."""
+    from vrspam import kernels
 
-    @property
-    def coef(self) -> np.ndarray:
-        """The coefficients after the steps so far."""
-
-    @property
-    def n_steps(self) -> int:
-        """Steps taken so far."""
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Number of rows of each class, index 0 negative."""
-
-    @property
-    def means(self) -> np.ndarray:
-        """Mean of each class, shape (2, d)."""
-
-    @property
-    def l2_unit(self) -> float:
-        """2pq · (mean diagonal of H) of the rows so far: the unit of l2."""
-
-    def swap_classes(self) -> None:
-        """Exchange the two classes; allowed only before the first step."""
-
-    def add_features(self, count: int) -> None:
-        """Append features that were 0 in all rows so far; their coefficients are 0."""
+    return kernels
 
 
 def kernel_rows(X) -> np.ndarray | kernels.CSR:
     """Return X (dense, or CSR) for the kernels: a C-ordered array, or a `CSR` tuple without duplicate entries."""
-    from vrspam import kernels  # compiled code is loaded only when it is needed
-
-    if sparse.issparse(X):
-        X = without_duplicates(X)
-        return kernels.CSR(X.data, X.indices, X.indptr)
-    return np.ascontiguousarray(X)
-
-
-def without_duplicates(X):
-    """Return X, or a copy with duplicate entries of a CSR matrix summed, because their squares would be wrong."""
-    if sparse.issparse(X) and not X.has_canonical_format:
+    if not sparse.issparse(X):
+        return np.ascontiguousarray(X)
+    if not X.has_canonical_format:  # squares of an entry in two parts would be wrong
         X = X.copy()
         X.sum_duplicates()
-    return X
+    return _kernels().CSR(X.data, X.indices, X.indptr)
 
 
 def largest_square(X) -> float:
@@ -82,20 +51,16 @@ def largest_square(X) -> float:
 
 def step_rule(step_size: float | str, l2: float | None, *, theory: bool = False) -> kernels.StepRule:
     """Return the `StepRule` for a `step_size` ("auto" or a number) and an l2 (None: computed from the rows so far)."""
-    from vrspam import kernels
-
     size = 0.0 if isinstance(step_size, str) else float(step_size)
-    return kernels.StepRule(size, theory, 0.0 if l2 is None else float(l2), AUTO_L2_SHARE if l2 is None else 0.0)
+    return _kernels().StepRule(size, theory, 0.0 if l2 is None else float(l2), AUTO_L2_SHARE if l2 is None else 0.0)
 
 
 def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: bool = False) -> kernels.ClassSums:
-    """Return the statistics of a complete data set; only the theoretical step uses `largest_square` = max ‖x‖².
+    """The statistics of a complete data set; only the theoretical step uses `largest_square` = max ‖x‖².
 
-    With `relative` the class sizes are divided by a power of two, so that squares of weights neither overflow nor
-    underflow. It must be false if more rows of a stream will be added.
+    With `relative` the class sizes are divided by a power of two, so that squares of weights stay in range: for sums to
+    which no rows of a stream are added.
     """
-    from vrspam import kernels
-
     counts, means = moments.weights, moments.means
     if relative:
         counts = np.ldexp(counts, -int(np.frexp(counts.max())[1]))
@@ -103,19 +68,17 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: 
     squares = counts * (moments.variances.sum(axis=1) + np.einsum("cj,cj->c", means, means))
     cross = sums @ sums.T
     totals = np.array([*squares, cross[0, 0], cross[1, 1], cross[0, 1], largest_square])
-    return kernels.ClassSums(counts, sums, totals)
+    return _kernels().ClassSums(counts, sums, totals)
 
 
 class SumsMethod:
-    """Base of the methods whose class statistics are `ClassSums`: SPAM and SOLAM."""
+    """Base of SPAM and SOLAM: `classes` are `ClassSums`, `carry` is what kernels go on with, `total` for averages."""
 
-    carry: np.ndarray  # numbers that the kernels go on with
-
-    def __init__(self, n_features: int):
-        from vrspam import kernels
-
-        self.classes = kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
-        self.w = np.zeros(n_features)
+    def __init__(self, n_features: int, slots: int, average: bool):
+        self.classes = _kernels().ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
+        self.w, self.total = np.zeros(n_features), np.zeros(n_features if average else 0)
+        self.carry = np.zeros(slots)
+        self.carry[_kernels().SCALE] = 1.0
 
     def know(self, moments: ClassMoments, largest_square: float) -> None:
         """Use the statistics of a data set."""
@@ -123,9 +86,7 @@ class SumsMethod:
 
     @property
     def n_steps(self) -> int:
-        from vrspam import kernels
-
-        return int(self.carry[kernels.STEPS])
+        return int(self.carry[_kernels().STEPS])
 
     @property
     def counts(self) -> np.ndarray:
@@ -137,14 +98,13 @@ class SumsMethod:
 
     @property
     def l2_unit(self) -> float:
-        from vrspam import kernels
-
-        return float(kernels.running_unit(self.classes))
+        return float(_kernels().running_unit(self.classes))
 
     def add_features(self, count: int) -> None:
         size = self.w.size + count
         self.classes = self.classes._replace(sums=padded(self.classes.sums, size, (1,)))
         self.w = padded(self.w, size)
+        self.total = padded(self.total, size if self.total.size else 0)
 
     def swap_classes(self) -> None:
         for array in (self.classes.counts, self.classes.sums, self.classes.totals[:2], self.classes.totals[2:4]):
@@ -154,14 +114,13 @@ class SumsMethod:
 class ShuffledEpochs:
     """Epochs of an online method over a data set, each in a new order, for the driver `vrspam.solvers.base.run`.
 
-    `advance` takes an array of row numbers, which the method visits; `diverged` returns the error to raise when the
-    steps diverge. With `sparsify` the coefficients are those after one proximal-gradient step, which does not increase
-    F: an average of sparse vectors has tiny entries where the optimum has zeros.
+    `advance` visits the rows of some numbers; `diverged` makes the error for steps that diverge. With `sparsify` the
+    coefficients are those after one proximal-gradient step: an average has tiny entries where the optimum has zeros.
     """
 
     def __init__(
         self,
-        method: OnlineMethod,
+        method: SPAM | SOLAM | OPAUC,
         advance: Callable[[np.ndarray], None],
         n_rows: int,
         rng: np.random.Generator,
@@ -214,26 +173,13 @@ class SPAM(SumsMethod):
     """The state of SPAM, and its steps; with `average`, `coef` is Σ t w_t / Σ t instead of the last w_t."""
 
     def __init__(self, n_features: int, average: bool = False):
-        from vrspam import kernels
-
-        super().__init__(n_features)
-        self.carry = np.zeros(kernels.SPAM_SLOTS)  # see kernels.spam_ridge
-        self.carry[kernels.SCALE] = 1.0
-        self.total = np.zeros(n_features if average else 0)
-
-    def add_features(self, count: int) -> None:
-        super().add_features(count)
-        if self.total.size:
-            self.total = padded(self.total, self.w.size)
+        super().__init__(n_features, _kernels().SPAM_SLOTS, average)  # see kernels.spam_steps
 
     def set_average(self, average: bool) -> None:
         """Start an average with the next step, or drop the average; do nothing if that is the case already."""
-        if average == bool(self.total.size):
-            return
-        from vrspam import kernels
-
-        self.total = np.zeros(self.w.size if average else 0)
-        self.carry[[kernels.SPAM_OF_V, kernels.SPAM_WEIGHT]] = 0.0
+        if average != bool(self.total.size):
+            self.total = np.zeros(self.w.size if average else 0)
+            self.carry[[_kernels().SPAM_OF_V, _kernels().SPAM_WEIGHT]] = 0.0
 
     def advance(
         self,
@@ -246,21 +192,16 @@ class SPAM(SumsMethod):
         learn: bool,
     ) -> None:
         """Visit the rows `order`; `side` is 1 for positive rows."""
-        from vrspam import kernels
-
-        if l1 > 0.0:
-            if self.carry[kernels.SPAM_SINCE_FOLD] > 0.0:  # the steps before had no l1
-                kernels.spam_fold(self.classes, self.w, self.total, self.carry)
-            net = ElasticNet(0.0, float(l1))  # its l2 comes with the rule
-            kernels.spam_net(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, net)
-            kernels.spam_fold(self.classes, self.w, self.total, self.carry)  # for the case that steps without l1 follow
-            return
-        kernels.spam_ridge(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule)
+        kernels, state = _kernels(), (self.w, self.total, self.carry)
+        if l1 > 0.0 and self.carry[kernels.SPAM_SINCE_FOLD] > 0.0:  # the steps before had no l1
+            kernels.spam_fold(self.classes, *state)
+        kernels.spam_steps(X, order, side, self.classes, learn, *state, rule, float(l1))
+        if l1 > 0.0:  # for the case that steps without l1 follow
+            kernels.spam_fold(self.classes, *state)
 
     @property
     def coef(self) -> np.ndarray:
-        from vrspam import kernels
-
+        kernels = _kernels()
         weight = self.carry[kernels.SPAM_WEIGHT]
         if self.total.size and weight > 0.0:
             return (self.total + self.carry[kernels.SPAM_OF_V] * self.w) / weight
@@ -277,15 +218,12 @@ def spam_pass(
     *,
     step_size: float = 0.0,
 ) -> np.ndarray:
-    """Run one pass of SPAM over the rows `order`, from w, with known class means and η_t = c/√t, to the last point.
+    """One pass of SPAM over the rows `order`, from w, with known class means and η_t = c/√t, to the last point.
 
-    With sample weights, draw the rows with probabilities proportional to them. c is `step_size`; 0 means 1 / (mean
-    Lipschitz constant), and no step that exceeds 1 / (Lipschitz constant of its row), so that unscaled data do not make
-    the steps diverge.
+    c is `step_size`; 0 means 1 / (mean Lipschitz constant), and no step that exceeds 1 / (Lipschitz constant of its
+    row).
     """
-    from vrspam import kernels
-
-    method = SPAM(w.size)
+    kernels, method = _kernels(), SPAM(w.size)
     method.classes = classes
     method.w = np.array(w, dtype=np.float64)
     method.carry[[kernels.SPAM_LOWER, kernels.SPAM_UPPER]] = classes.sums @ method.w
@@ -306,16 +244,7 @@ class SOLAM(SumsMethod):
     """The state of SOLAM, and its steps; `coef` is the average of the w_t weighted by the steps η_t."""
 
     def __init__(self, n_features: int):
-        from vrspam import kernels
-
-        super().__init__(n_features)
-        self.total = np.zeros(n_features)
-        self.carry = np.zeros(kernels.SOLAM_SLOTS)  # see kernels.solam_steps
-        self.carry[kernels.SCALE] = 1.0
-
-    def add_features(self, count: int) -> None:
-        super().add_features(count)
-        self.total = padded(self.total, self.w.size)
+        super().__init__(n_features, _kernels().SOLAM_SLOTS, average=True)  # see kernels.solam_steps
 
     def advance(
         self,
@@ -328,15 +257,12 @@ class SOLAM(SumsMethod):
         learn: bool,
     ) -> None:
         """Visit the rows `order`; `side` is 1 for positive rows, and `radius` bounds ‖w‖."""
-        from vrspam import kernels
-
         bound = np.inf if radius is None else float(radius)
-        kernels.solam_steps(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, bound)
+        _kernels().solam_steps(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, bound)
 
     @property
     def coef(self) -> np.ndarray:
-        from vrspam import kernels
-
+        kernels = _kernels()
         weight = self.carry[kernels.SOLAM_WEIGHT]
         if weight == 0.0:
             return np.zeros_like(self.w)
@@ -345,8 +271,7 @@ class SOLAM(SumsMethod):
     @property
     def saddle(self) -> np.ndarray:
         """The averages of (a, b, ζ)."""
-        from vrspam import kernels
-
+        kernels = _kernels()
         return self.carry[kernels.SOLAM_SUMS :] / max(self.carry[kernels.SOLAM_WEIGHT], np.finfo(float).tiny)
 
 
@@ -366,13 +291,11 @@ class OPAUC:
     """The state of OPAUC, and its steps; `sketch` is the rank of that of each covariance, None keeps d×d matrices."""
 
     def __init__(self, n_features: int, sketch: int | None = None):
-        from vrspam import kernels
-
         d = n_features
         self.sketch = sketch
         self.w = np.zeros(d)
         self.carry = np.zeros(1)
-        self.classes = kernels.RunningCovariances(np.zeros(2), np.zeros((2, d)), np.zeros(2))
+        self.classes = _kernels().RunningCovariances(np.zeros(2), np.zeros((2, d)), np.zeros(2))
         self.scatters = np.zeros((2, d, d) if sketch is None else (2, 0, 0))
         self.buffers = np.zeros((2, BUFFERED_ROWS if sketch is None else 2 * sketch, d))
         self.filled = np.zeros(2, dtype=np.int64)
@@ -388,11 +311,9 @@ class OPAUC:
 
     def know(self, moments: ClassMoments) -> None:
         """Use the statistics of a data set; it needs scatter matrices, and works only without a sketch."""
-        from vrspam import kernels
-
-        scatters = np.ascontiguousarray(moments.scatters)
-        self.classes = kernels.RunningCovariances(moments.weights, moments.means, np.trace(scatters, axis1=1, axis2=2))
-        self.scatters = scatters
+        self.scatters = np.ascontiguousarray(moments.scatters)
+        traces = np.trace(self.scatters, axis1=1, axis2=2)
+        self.classes = _kernels().RunningCovariances(moments.weights, moments.means, traces)
 
     def advance(
         self,
@@ -405,13 +326,11 @@ class OPAUC:
         step: bool = True,
     ) -> None:
         """Visit the rows `order`; `side` is 1 for positive rows. Without `step` only the statistics change."""
-        from vrspam import kernels
-
         # The products here are small: threads would wait for each other longer than they work.
         with blas_threads(1):
             start = 0
             while start < order.size:
-                start += kernels.opauc_steps(
+                start += _kernels().opauc_steps(
                     X, order[start:], side, self.classes, self.scatters, self.buffers, self.filled, self.spread,
                     learn, step, self.w, self.carry, rule,
                 )  # fmt: skip
@@ -454,20 +373,10 @@ class OPAUC:
         return self.classes.means.copy()
 
     @property
-    def p(self) -> float:
-        """Share of the positive class so far."""
-        return float(self.counts[1] / self.counts.sum())
-
-    @property
-    def trace(self) -> float:
-        """tr H of the rows so far."""
-        delta = self.classes.means[1] - self.classes.means[0]
-        return float((self.classes.traces / self.counts).sum() + delta @ delta)
-
-    @property
     def l2_unit(self) -> float:
-        mean_diagonal = self.trace / max(self.w.size, 1)
-        return 2.0 * self.p * (1.0 - self.p) * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
+        delta, p = self.classes.means[1] - self.classes.means[0], float(self.counts[1] / self.counts.sum())
+        mean_diagonal = float((self.classes.traces / self.counts).sum() + delta @ delta) / max(self.w.size, 1)
+        return 2.0 * p * (1.0 - p) * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
 
     def swap_classes(self) -> None:
         for array in (*self.classes, self.scatters, self.buffers, self.filled, self.spread):
@@ -484,6 +393,6 @@ class OPAUC:
 
     def objective(self, l2: float) -> Objective:
         """F of all rows so far; exact without a sketch."""
-        delta = self.classes.means[1] - self.classes.means[0]
+        delta, p = self.classes.means[1] - self.classes.means[0], float(self.counts[1] / self.counts.sum())
         diagonal = np.full(delta.size, (self.classes.traces / self.counts).sum() / max(delta.size, 1))
-        return Objective(SquaredPairLoss(self.p, delta, self, diagonal), ElasticNet(l2))
+        return Objective(SquaredPairLoss(p, delta, self, diagonal), ElasticNet(l2))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vrspam._utils.blas import blas_threads_for_matrix
+from vrspam._utils.blas import blas_threads_for
 from vrspam._utils.messages import PenaltyName
 from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
 from vrspam.moments import ClassMoments
@@ -164,7 +164,7 @@ def coef_path(
     family.check(l1_axis)
     loss = SquaredPairLoss.from_moments(moments)
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
-    with blas_threads_for_matrix(loss.n_features):
+    with blas_threads_for(loss.n_features, square=True):
         grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, penalty=family(loss), like=like)
     warn_if_not_converged(grid.converged, family, CANCELLED if moments.has_cancelled else "")
     return grid.coefs

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg.blas import daxpy, dscal
 
-from vrspam.objective import ElasticNet, Objective, WithinProducts
-from vrspam.solvers.base import EpochSolver, Solution, State, certify, target_gap
+from vrspam.objective import Objective, WithinProducts
+from vrspam.solvers.base import EpochSolver, Solution, State, certify
 from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled
 
 NOT_QUADRATIC = "it needs a quadratic loss"
@@ -79,10 +79,10 @@ class ConjugateGradient(EpochSolver):
 
 
 class ColumnDescent(EpochSolver):
-    """Coordinate descent on the columns of X, the class means subtracted implicitly.
+    """Coordinate descent on the columns of X, the class means subtracted implicitly; it keeps one copy of X by columns.
 
-    An epoch is one sweep over all columns, which finds the ones in use, and then the exact solution for those:
-    from their Gram matrix while they are few, by more sweeps when they are many. It keeps one copy of X by columns.
+    An epoch is one sweep over all columns, which finds the ones in use, and then the exact solution for those: from
+    their Gram matrix while they are few, by more sweeps when they are many.
     """
 
     ACTIVE_SWEEPS = 10
@@ -122,7 +122,8 @@ class ColumnDescent(EpochSolver):
         sweep(False)
         support = np.flatnonzero(state.w)
         if 0 < support.size <= self.GRAM_MAX_SUPPORT:
-            part = self._restrict(objective, support)
+            matrix = self._gram(support) - self._means[:, support].T @ self._means[:, support]
+            part = Objective(loss.restricted_to(support, matrix), objective.penalty.restricted_to(support))
             if loss.rows.X.dtype == np.float32:
                 # float32 columns alone have another optimum: the gradient there is made that of the rows.
                 tilt = objective.gradient(state.w)[support] - part.loss.value_and_grad(state.w[support])[1]
@@ -151,13 +152,6 @@ class ColumnDescent(EpochSolver):
             self._columns = centred.T
             self._means = np.zeros_like(rows.means)
 
-    def _restrict(self, objective: Objective, support: np.ndarray) -> Objective:
-        """The same problem on some of the columns, with Σ as a matrix."""
-        loss = objective.loss
-        matrix = self._gram(support)
-        matrix -= self._means[:, support].T @ self._means[:, support]
-        return Objective(loss.restricted_to(support, matrix), objective.penalty.restricted_to(support))
-
     def _gram(self, support: np.ndarray) -> np.ndarray:
         if isinstance(self._columns, np.ndarray):
             chosen = self._columns[support].astype(np.float64)
@@ -177,9 +171,7 @@ class ShiftedConjugateGradient:
     """(Σ + δδᵀ + l2/k I) w = δ for a grid of l2, computed together when the first of them is asked for.
 
     The Krylov space of Σ + δδᵀ and δ does not depend on l2, and the residuals of all l2 are multiples of one another:
-    each product with the data that the smallest l2 needs serves the others too (Jegerlehner 1996). There is no
-    preconditioner, which would depend on l2; with fewer rows than features it would help little. What has no
-    certificate after twice `max_iter` products stays as it is, and its certificate says how far it came.
+    each product with the data that the smallest l2 needs serves the others too (Jegerlehner 1996).
     """
 
     l2s: np.ndarray
@@ -198,7 +190,7 @@ class ShiftedConjugateGradient:
         ridge = objective.penalty.ridge
         if ridge is None or ridge == 0.0 or ridge not in self.l2s.tolist():
             return NOT_RIDGE
-        return None if self._shifts().size > 1 else "there is one l2 alone"
+        return None if np.unique(self.l2s[self.l2s > 0.0]).size > 1 else "there is one l2 alone"
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss, l2 = objective.loss, objective.penalty.ridge
@@ -211,19 +203,14 @@ class ShiftedConjugateGradient:
         solution = certify(objective, w, products, tol)
         if solution.converged or products == budget * max_iter:
             return solution
-        return ConjugateGradient().solve(
-            objective, tol=tol, max_iter=max_iter, w0=w
-        )  # rounding was larger than thought
-
-    def _shifts(self) -> np.ndarray:
-        """The l2 that are solved together, in increasing order."""
-        return np.unique(self.l2s[self.l2s > 0.0])
+        # Rounding was larger than thought.
+        return ConjugateGradient().solve(objective, tol=tol, max_iter=max_iter, w0=w)
 
     def _solve_together(self, loss: Any, tol: float, most: int) -> dict[float, tuple[np.ndarray, int]]:
         """Coefficients of each l2, and how many products they took, at most so many."""
-        l2s, k, delta = self._shifts(), loss.k, np.asarray(loss.delta)
+        l2s, k, delta = np.unique(self.l2s[self.l2s > 0.0]), loss.k, np.asarray(loss.delta)
         least, extra = l2s[0] / k, (l2s - l2s[0]) / k
-        enough = MARGIN * target_gap(Objective(loss, ElasticNet(float(l2s[0]))), tol) * 2.0 * l2s / k**2
+        enough = MARGIN * tol * loss.scale * 2.0 * l2s / k**2
         coefs, directions = np.zeros((l2s.size, delta.size)), np.tile(delta, (l2s.size, 1))
         products, factors = np.zeros(l2s.size, dtype=int), np.ones(l2s.size)  # residual of each / that of the least
         ratios, before = np.ones(l2s.size), 1.0
@@ -316,6 +303,7 @@ class DualRidge:
 
     many: bool = False
     _loss: Any = None  # the one that was prepared
+    _spectrum: Any = None  # eigenvalues and eigenvectors of its Gram matrix, once they are needed
 
     def refuses(self, objective: Objective) -> str | None:
         if objective.penalty.ridge is None:
@@ -334,14 +322,14 @@ class DualRidge:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
         if self._loss is not loss:
-            self._prepare(loss)
+            self._loss, self._rows, self._spectrum = loss, ScaledRows(loss.rows, loss.delta), None
+            self._gram = self._rows.gram()
         shift = l2 / loss.k
         inverse = self._inverse(shift)
         last = np.zeros(self._rows.used.size + 1)
         last[-1] = 1.0
         solution = certify(objective, self._rows.transposed(inverse(last)), 1, tol)
-        refinements = 3
-        for n_iter in range(2, 2 + refinements):
+        for n_iter in range(2, 5):
             if solution.converged or l2 == 0.0 or not np.isfinite(solution.gap):
                 break
             residual = (loss.value_and_grad(solution.w)[1] + l2 * solution.w) / loss.k
@@ -355,11 +343,6 @@ class DualRidge:
             return solution
         other = ConjugateGradient().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
         return other if not other.gap >= solution.gap else solution
-
-    def _prepare(self, loss: Any) -> None:
-        self._loss, self._rows = loss, ScaledRows(loss.rows, loss.delta)
-        self._gram = self._rows.gram()
-        self._spectrum: tuple[np.ndarray, np.ndarray] | None = None
 
     def _inverse(self, shift: float) -> Callable[[np.ndarray], np.ndarray]:
         """Multiply by (BBᵀ + shift I)⁻¹; directions in which both are lost in rounding get 0."""

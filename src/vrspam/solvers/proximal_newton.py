@@ -8,7 +8,6 @@ not change, F is smooth on the others, and Newton steps by conjugate gradient, p
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +15,8 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import UNIT, Objective
-from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
-from vrspam.solvers.base import Solution, State, target_gap
+from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss, SquaredHingeLoss
+from vrspam.solvers.base import Solution, State
 from vrspam.solvers.gram import GramDescent, refuse_uncompiled
 from vrspam.solvers.newton import (
     LEAST_ROWS,
@@ -25,6 +24,7 @@ from vrspam.solvers.newton import (
     ROWS_PER_FEATURE,
     PairNewton,
     SortedScores,
+    cholesky_of,
     newton_direction,
     with_rounding,
 )
@@ -32,33 +32,17 @@ from vrspam.solvers.smooth import TruncatedNewton
 
 
 class QuadraticModel:
-    """A quadratic function wᵀMw/2 - b·w, for `ModelDescent`; `scale` is what its tolerance is relative to."""
-
-    is_quadratic = True
-    rounding = 0.0
-    rows = None
+    """A quadratic function wᵀMw/2 - b·w, for `GramDescent`; `scale` is what its tolerance is relative to."""
 
     def __init__(self, matrix: np.ndarray, linear: np.ndarray, scale: float):
         self.matrix, self.linear, self.scale = matrix, linear, scale
-        self.n_features = linear.size
 
     def value_and_grad(self, w: np.ndarray, product: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         product = self.matrix @ w if product is None else product
         return 0.5 * float(w @ product) - float(self.linear @ w), product - self.linear
 
-    def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda v: self.matrix @ v
-
     def curvature(self) -> np.ndarray:
         return np.diagonal(self.matrix)
-
-
-class ModelDescent(GramDescent):
-    """Coordinate descent on a `QuadraticModel`."""
-
-    def _prepare(self, loss: Any) -> None:
-        self._loss, self.gram, self.linear = loss, loss.matrix, loss.linear
-        self._diagonal = np.diagonal(loss.matrix).copy()
 
 
 class PairProximalNewton(SortedScores):
@@ -123,11 +107,9 @@ class PairProximalNewton(SortedScores):
         diagonal += 1e-10 * float(np.mean(bound))
         w = state.w[columns]
         left = objective.certificate(state.w, state.grad)[1]
-        model = QuadraticModel(self._matrix, self._matrix @ w - state.grad[columns], max(left, 1e-300))
+        model: Any = QuadraticModel(self._matrix, self._matrix @ w - state.grad[columns], max(left, 1e-300))
         inner = Objective(model, penalty.restricted_to(columns))
-        inner_tol = 1e-2  # of what is left of the certificate
-        inner_sweeps = 300
-        goal = ModelDescent().solve(inner, tol=inner_tol, max_iter=inner_sweeps, w0=w).w
+        goal = GramDescent().solve(inner, tol=1e-2, max_iter=300, w0=w).w  # to 1 % of what is left of the certificate
         direction = np.zeros_like(state.w)
         direction[columns] = goal - w
         image = loss.quick_scores(direction)
@@ -211,14 +193,10 @@ class PairProximalNewton(SortedScores):
 
 
 class MatrixNewton:
-    """Newton's method for a smoothed loss with l2 alone, by its whole Hessian.
-
-    As μ falls the tied rows make the Hessian stiff in a few directions that change from step to step: a factor of the
-    whole matrix is at home there, where conjugate gradient is not.
-    """
+    """Newton's method for a smoothed loss with l2 alone, by its whole Hessian: tied rows make it stiff as μ falls."""
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
-        loss, l2, target = objective.loss, objective.penalty.ridge, target_gap(objective, tol)
+        loss, l2, target = objective.loss, objective.penalty.ridge, tol * objective.scale
         w = np.zeros(loss.n_features) if w0 is None else w0
         scores = loss.scores(w)
         point = loss.at(scores)
@@ -230,8 +208,10 @@ class MatrixNewton:
             passes += 1.0
             if left <= target or steps == max_iter:
                 break
-            direction = self._direction(loss.hessian_matrix(point.pairs), grad + l2 * w, l2)
-            image, slope = loss.scores(direction), float((grad + l2 * w) @ direction)
+            hessian, gradient = loss.hessian_matrix(point.pairs), grad + l2 * w
+            factor = cholesky_of(hessian, max(l2, 1e-14 * float(np.trace(hessian))))
+            direction = -linalg.cho_solve(factor, gradient, check_finite=False)
+            image, slope = loss.scores(direction), float(gradient @ direction)
             value, fraction = point.value + objective.penalty.value(w), 1.0
             for _ in range(halvings):
                 new = loss.at(scores + fraction * image)
@@ -246,18 +226,6 @@ class MatrixNewton:
         history = {"passes": np.array([passes])}
         value = point.value + objective.penalty.value(w)
         return Solution(w, value, float(gap), steps, bool(left <= target), history)
-
-    @staticmethod
-    def _direction(hessian: np.ndarray, gradient: np.ndarray, l2: float) -> np.ndarray:
-        shift = max(l2, 1e-14 * float(np.trace(hessian)), float(np.finfo(float).tiny))
-        while True:
-            matrix = np.array(hessian, order="F")
-            matrix[np.diag_indices_from(matrix)] += shift
-            try:
-                factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-                return -linalg.cho_solve(factor, gradient, check_finite=False)
-            except linalg.LinAlgError:
-                shift *= 100.0
 
 
 class EdgeWeights:
@@ -290,7 +258,7 @@ class EdgeWeights:
         if w0 is not None and self._last is not None and self._last[0] is loss:  # a neighbour on a grid
             _, before, last_mu = self._last
             mu = min(first_mu, last_mu * shrink**2)
-        target, w = target_gap(objective, tol), w0
+        target, w = tol * objective.scale, w0
         rows, best, least, steps = [], None, np.inf, 0
         passes, begun = 0.0, time.perf_counter()
         rounds = 40
@@ -298,7 +266,7 @@ class EdgeWeights:
         inner_share = 0.1  # of the tolerance that a smooth problem may use up
         inner_steps = 50  # of a smooth problem: what more do than a few is follow rounding
         for number in range(rounds):
-            smooth = loss.smoothed(before, mu)
+            smooth = SmoothedPartialLoss(loss, before, mu)
             accuracy = first_tol if best is None else max(inner_share * tol, inner_share * 0.01 * least / loss.scale)
             most = min(max_iter - steps, inner_steps)
             found = inner.solve(replace(objective, loss=smooth), tol=accuracy, max_iter=most, w0=w)

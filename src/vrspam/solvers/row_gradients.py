@@ -14,13 +14,14 @@ The variance of SPAM's direction, for comparison, is `vrspam.theory.gradient_var
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from vrspam.moments import ClassMoments
-from vrspam.solvers.online import kernel_rows, without_duplicates
+from vrspam.solvers.online import kernel_rows
 
 
 class TrainingRows:
@@ -33,7 +34,6 @@ class TrainingRows:
     """
 
     def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
-        X = without_duplicates(X)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.X = X
         self.is_sparse = sparse.issparse(X)
@@ -85,17 +85,16 @@ class TrainingRows:
         return np.where(self.side == 1, self.distances[:, 2], self.distances[:, 1])
 
 
-class _Sampler:
-    """Draws row numbers with given probabilities."""
+def _sampler(probability: np.ndarray) -> Callable[[np.random.Generator, int], np.ndarray]:
+    """A function that draws so many row numbers with given probabilities."""
+    rows = np.flatnonzero(probability)
+    cumulated = np.cumsum(probability[rows])
+    cumulated /= cumulated[-1]
 
-    def __init__(self, probability: np.ndarray):
-        self._rows = np.flatnonzero(probability)
-        self._cumulated = np.cumsum(probability[self._rows])
-        self._cumulated /= self._cumulated[-1]
+    def draw(rng: np.random.Generator, size: int) -> np.ndarray:
+        return rows[np.minimum(np.searchsorted(cumulated, rng.random(size), side="right"), rows.size - 1)]
 
-    def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        place = np.searchsorted(self._cumulated, rng.random(size), side="right")
-        return self._rows[np.minimum(place, self._rows.size - 1)]
+    return draw
 
 
 class RowGradient:
@@ -127,6 +126,7 @@ class RowGradient:
         self.scale = weight * factor
         constants *= weight
         if centred:
+            self._sampler = _sampler(self.probability)
             self.lipschitz = float(constants.max()) + rows.k * float(rows.delta @ rows.delta)
         else:
             largest = max(float(constants.max()), np.finfo(float).tiny)
@@ -135,14 +135,10 @@ class RowGradient:
                 largest * float(self.probability @ relative**2) / max(float(self.probability @ relative), 1e-300)
             )
 
-    @cached_property
-    def _sampler(self) -> _Sampler:
-        return _Sampler(self.probability)
-
     def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Draw row numbers for `size` steps."""
         if self.centred:
-            return self._sampler.draw(rng, size)
+            return self._sampler(rng, size)
         if self.rows.n == self.probability.size:
             return rng.integers(self.rows.n, size=size)
         return rng.choice(np.flatnonzero(self.probability), size)
@@ -185,11 +181,11 @@ class PairGradient:
         spreads = [float((self.weight * distances)[rows.share * (rows.side == c) > 0.0].max()) for c in (0, 1)]
         shift = float(rows.delta @ rows.delta)
         self.lipschitz = rows.k * (largest[1] * spreads[0] + largest[0] * spreads[1] + largest[0] * largest[1] * shift)
-        self._samplers = [_Sampler(np.where(rows.side == c, self.probability, 0.0)) for c in (0, 1)]
+        self._samplers = [_sampler(np.where(rows.side == c, self.probability, 0.0)) for c in (0, 1)]
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw positive rows and negative rows; return them and k times the weight of each pair."""
-        positives, negatives = self._samplers[1].draw(rng, size), self._samplers[0].draw(rng, size)
+        positives, negatives = self._samplers[1](rng, size), self._samplers[0](rng, size)
         return positives, negatives, self.rows.k * self.weight[positives] * self.weight[negatives]
 
     def variance(self, u: np.ndarray) -> float:

@@ -161,15 +161,15 @@ class TruncatedNewton(EpochSolver):
         diagonal = objective.loss.curvature()[support] + curvature
         gradient = state.grad[support] + curvature * w + slope
         diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-        size = float(np.sqrt(gradient @ (gradient / diagonal)))
-        self._first = max(self._first, size)
-        direction = conjugate_gradient(product, -gradient, diagonal, min(0.1, size / (self._first or 1.0)))
+        square = float(gradient @ (gradient / diagonal))
+        self._first = max(self._first, np.sqrt(square))
+        goal = square * max(min(0.1, np.sqrt(square) / (self._first or 1.0)), 1e-10) ** 2
+        direction, _ = conjugate_gradient(product, -gradient, lambda r: r / diagonal, lambda _, rho: rho <= goal, 100)
         if not direction.any():
             return  # nothing is left to gain, or the penalty is too concave here
         kinked = objective.penalty.ridge is None
         fraction = 1.0
-        halvings = 30
-        for _ in range(halvings):
+        for _ in range(30):
             moved = w + fraction * direction
             if kinked:
                 moved[moved * w < 0.0] = 0.0
@@ -184,27 +184,31 @@ class TruncatedNewton(EpochSolver):
 
 
 def conjugate_gradient(
-    product: Callable[[np.ndarray], np.ndarray], target: np.ndarray, diagonal: np.ndarray, accuracy: float
-) -> np.ndarray:
-    """Solve A x = target, A positive semidefinite, until the residual is `accuracy` times the target.
+    product: Callable[[np.ndarray], np.ndarray],
+    target: np.ndarray,
+    conditioned_by: Callable[[np.ndarray], np.ndarray],
+    is_enough: Callable[[np.ndarray, float], bool],
+    most: int,
+) -> tuple[np.ndarray, int]:
+    """Solve A x = target, A positive semidefinite; returns x and the number of products with A, at most so many.
 
-    `diagonal` preconditions, and measures both. A direction of no curvature ends the search.
+    `is_enough` decides by the residual r and rᵀ M⁻¹ r, with M⁻¹ the preconditioner; a direction of no curvature ends
+    the search as well.
     """
-    x, residual = np.zeros_like(target), target.copy()
-    conditioned = residual / diagonal
+    x, residual, steps = np.zeros_like(target), target.copy(), 0
+    conditioned = conditioned_by(residual)
     direction, rho = conditioned.copy(), float(residual @ conditioned)
-    goal = rho * max(accuracy, 1e-10) ** 2
-    cg_steps = 100
-    for _ in range(cg_steps):
-        if rho <= goal:
-            break
+    while steps < most and rho > 0.0:
         image = product(direction)
+        steps += 1
         bend = float(direction @ image)
         if not bend > 0.0:
             break
         x += rho / bend * direction
         residual -= rho / bend * image
-        conditioned = residual / diagonal
+        conditioned = conditioned_by(residual)
         rho, previous = float(residual @ conditioned), rho
+        if is_enough(residual, rho):
+            break
         direction = conditioned + rho / previous * direction
-    return x
+    return x, steps

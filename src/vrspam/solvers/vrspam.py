@@ -14,11 +14,12 @@ An epoch reads all rows once for ∇f at the anchor w̃ and then takes m steps
 On a CSR matrix a step costs O(nonzeros of its rows), except for "paper" with l1 > 0.
 
 With `extrapolates`, an epoch starts from the best affine combination of the last anchors, found without reading
-the data (`AnchorSpan`). The epochs are shorter then, because each one adds an anchor.
+the data (`best_combination`). The epochs are shorter then, because each one adds an anchor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -47,46 +48,33 @@ class Point(NamedTuple):
     value: float
 
 
-class AnchorSpan:
-    """The last anchors of a quadratic loss, with ∇f at each."""
+def best_combination(anchors: Sequence[Point], penalty: ElasticNet, point: Point, scale: float) -> Point | None:
+    """The combination of `point` and the anchors with the least F; None where the gain is no more than rounding.
 
-    def __init__(self) -> None:
-        self._anchors: list[tuple[np.ndarray, np.ndarray]] = []
-
-    def add(self, w: np.ndarray, grad: np.ndarray) -> None:
-        """Keep an anchor and ∇f there; of more than twelve the oldest is dropped."""
-        self._anchors.append((w, grad))
-        del self._anchors[:-12]
-
-    def best_point(self, penalty: ElasticNet, point: Point, scale: float) -> Point | None:
-        """The combination of `point` and the anchors with the least F; None where the gain is no more than rounding.
-
-        `scale` is F(0). |w_j| is first smoothed to √(w_j² + ε²), with ε ever smaller, for Newton's method.
-        """
-        w, grad, value = point
-        size = float(np.max(np.abs(w), initial=0.0))
-        moves = np.array([anchor - w for anchor, _ in self._anchors]).reshape(-1, w.size)
-        lengths = np.linalg.norm(moves, axis=1)
-        moved = lengths > 0.0
-        if size == 0.0 or not moved.any():
+    `scale` is F(0). |w_j| is first smoothed to √(w_j² + ε²), with ε ever smaller, for Newton's method.
+    """
+    w, grad, value = point
+    size = float(np.max(np.abs(w), initial=0.0))
+    moves = np.array([anchor.w - w for anchor in anchors]).reshape(-1, w.size)
+    lengths = np.linalg.norm(moves, axis=1)
+    moved = lengths > 0.0
+    if size == 0.0 or not moved.any():
+        return None
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        S = (moves[moved] / lengths[moved, np.newaxis]).T
+        Y = (np.array([anchor.grad - grad for anchor in anchors])[moved] / lengths[moved, np.newaxis]).T
+        _, singular, basis = np.linalg.svd(S, full_matrices=False)
+        kept = singular > 1e-8 * singular[0]  # other directions do not count
+        orthonormal = basis[kept].T / singular[kept]
+        S, Y = S @ orthonormal, Y @ orthonormal
+        c = _minimised(penalty, w, grad, S, S.T @ Y, size)
+        if c is None:
             return None
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            S = (moves[moved] / lengths[moved, np.newaxis]).T
-            Y = (np.array([own - grad for _, own in self._anchors])[moved] / lengths[moved, np.newaxis]).T
-            _, singular, basis = np.linalg.svd(S, full_matrices=False)
-            dependent = 1e-8  # singular values of S, relative to the largest, from which on a direction counts
-            kept = singular > dependent * singular[0]
-            orthonormal = basis[kept].T / singular[kept]
-            S, Y = S @ orthonormal, Y @ orthonormal
-            c = _minimised(penalty, w, grad, S, S.T @ Y, size)
-            if c is None:
-                return None
-            step = S @ c
-            gain = -(float(grad @ step) + 0.5 * float(step @ (Y @ c)) + penalty.value(w + step) - penalty.value(w))
-            least_gain = 1e-10  # of F, relative to F(0): below it rounding in the combinations would count
-            if not gain > least_gain * scale:  # not so for NaN
-                return None
-        return Point(w + step, grad + Y @ c, value - gain)
+        step = S @ c
+        gain = -(float(grad @ step) + 0.5 * float(step @ (Y @ c)) + penalty.value(w + step) - penalty.value(w))
+        if not gain > 1e-10 * scale:  # rounding in the combinations would count; not so for NaN
+            return None
+    return Point(w + step, grad + Y @ c, value - gain)
 
 
 def _minimised(
@@ -135,28 +123,14 @@ AUTO_STEP: dict[str, float] = {"paper": 0.5, "centred": 0.5, "accelerated": 3.0,
 
 
 def variant_that_runs(variant: Variant, penalty: Penalty, is_sparse: bool) -> Variant:
-    """Return the variant that is used instead of `variant` for this penalty and matrix.
-
-    With l1 > 0 momentum gains nothing (`extrapolates` does), and on a CSR matrix only the pair gradient has cheap
-    steps.
-
-    >>> ridge, net = ElasticNet(1.0), ElasticNet(1.0, 0.1)
-    >>> variant_that_runs("accelerated", ridge, True), variant_that_runs("accelerated", net, False)
-    ('accelerated', 'centred')
-    """
+    """The variant for this penalty and matrix: with l1 > 0 momentum gains nothing, and CSR rows need pairs."""
     if variant == "paper" or penalty.ridge is not None:
         return variant
     return "pair" if is_sparse and isinstance(penalty, ElasticNet) else "centred"
 
 
 def extrapolates(variant: Variant, penalty: Penalty, n: int, d: int) -> bool:
-    """Whether to start epochs from the best combination of anchors where a user asks for this variant on dense rows.
-
-    It takes the place of momentum where l1 > 0. With more columns than rows it would take longer than the epochs.
-
-    >>> extrapolates("accelerated", ElasticNet(1.0, 0.1), 1000, 10), extrapolates("centred", ElasticNet(1.0), 1000, 10)
-    (True, False)
-    """
+    """Whether epochs start from the best combination of anchors, which takes the place of momentum where l1 > 0."""
     return variant == "accelerated" and isinstance(penalty, ElasticNet) and penalty.ridge is None and n >= d
 
 
@@ -225,7 +199,7 @@ class VRSPAM:
             self._start_from_spam(objective, state)
         self._anchor: np.ndarray | None = None
         self._best = (state.w, state.grad, state.value)
-        self._span = AnchorSpan()
+        self._anchors: list[Point] = []  # the last ones, where epochs start from their combinations
         self._report(state, 0, float("nan"))
         return state
 
@@ -262,19 +236,27 @@ class VRSPAM:
 
     def epoch(self, objective: Objective, state: State) -> None:
         if self.extrapolates:
-            self._extrapolate(objective, state)
-        retries = 0
-        retry_factor = 0.5
-        most_retries = 60
+            point = Point(state.w, state.grad, state.value)
+            best = best_combination(self._anchors, objective.penalty, point, objective.scale)
+            self._anchors = [*self._anchors[-11:], point]
+            if best is not None:
+                state.w, state.grad, state.value = best
+                state.fresh = False  # until the epoch ends
+        inner = {"accelerated": self._accelerated, "pair": self._pairs}.get(self.variant, self._plain)
+        retries, most_retries = 0, 60
         while True:
-            w, grad, value, variance = self._try_epoch(objective, state)
+            with np.errstate(over="ignore", invalid="ignore"):  # `_is_good` detects a step that is too long
+                w, u = inner(objective, state)
+                variance = self.gradient.variance(u) if self.record_variance else float("nan")
+                value, grad = objective.value_and_grad(w)
+            state.passes += 1.0 + self.steps * self.gradient.rows_per_step / self.rows.n
             if self._is_good(objective, state, value):
                 state.fresh = True
                 break
             if self.step_size != "auto":
                 raise self.diverged(objective)
             retries += 1
-            self.step *= retry_factor
+            self.step *= 0.5
             self._anchor = None  # momentum starts again from zero
             if self.variant == "accelerated":
                 state.w, state.grad, state.value = self._best
@@ -288,26 +270,6 @@ class VRSPAM:
         if objective.penalty.ridge is None:
             state.candidate = proximal_point(objective, w, grad)
         self._report(state, retries, variance)
-
-    def _extrapolate(self, objective: Objective, state: State) -> None:
-        """Move to the best combination of this anchor and the last ones, where it has less F."""
-        assert isinstance(objective.penalty, ElasticNet)  # `refuses` has checked it
-        point = Point(state.w, state.grad, state.value)
-        best = self._span.best_point(objective.penalty, point, objective.scale)
-        self._span.add(state.w, state.grad)
-        if best is not None:
-            state.w, state.grad, state.value = best
-            state.fresh = False  # until the epoch ends
-
-    def _try_epoch(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """Return the next anchor, ∇f and F there, and the variance of the direction at the end of the epoch."""
-        inner = {"accelerated": self._accelerated, "pair": self._pairs}.get(self.variant, self._plain)
-        with np.errstate(over="ignore", invalid="ignore"):  # `_is_good` detects a step that is too long
-            w, u = inner(objective, state)
-            variance = self.gradient.variance(u) if self.record_variance else float("nan")
-            value, grad = objective.value_and_grad(w)
-        state.passes += 1.0 + self.steps * self.gradient.rows_per_step / self.rows.n
-        return w, grad, value, variance
 
     def _is_good(self, objective: Objective, state: State, value: float) -> bool:
         start, blown_up = objective.scale, 10.0
@@ -350,14 +312,6 @@ class VRSPAM:
         if rows.is_sparse and objective.penalty.ridge is not None:
             zero = np.zeros_like(state.w)
             _, moved, _ = self._sparse_ridge(objective, state, order, zero, zero, 1.0, 0.0, self.step)
-            return state.w + moved, moved
-        if not gradient.centred and objective.penalty.ridge is not None and not rows.is_sparse:
-            l2, moved = objective.penalty.ridge, np.zeros_like(state.w)
-            shrink = 1.0 / (1.0 + self.step * l2)
-            constant = shrink * self.step * (state.grad + l2 * state.w)
-            kernels.ridge_epoch(
-                rows.kernel, order, gradient.kernel_draws(), rows.means, constant, moved, self.step, shrink
-            )
             return state.w + moved, moved
         w = state.w.copy()
         kernels.svrg_epoch(

@@ -1,7 +1,6 @@
-"""One class for each kind of column: what is learned of it, block by block, and what it then is in a schema.
+"""One class for each kind of column: what is learned of it, block by block, and what becomes of it (`decide`).
 
-What is learned adds up: `merge` makes what is learned of two parts of a table one. `decide` says what becomes of the
-column, and takes notes of what one might not expect.
+What is learned adds up: `merge` adds what was learned of another part of the table.
 """
 
 from __future__ import annotations
@@ -20,20 +19,19 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.tables import frames
 from vrspam.tables.texts import (
+    MISSING_WORDS,
     NEARLY_ALL,
     KindOfText,
     count_missing,
     describe,
     find_kind,
-    is_missing,
     looks_like,
     show_texts,
-    typed_kind,
 )
 
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 MOST_COUNTED = 100_000  # different texts of a column that are counted
-_NESTED = (list, tuple, dict, set, np.ndarray)
+_WAY_IN = ("", "; use {include} to keep it")  # by whether a column has a name
 _ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
 
 
@@ -47,27 +45,22 @@ class Asked:
     dates: str = "features"  # or "drop"
     interpret: bool = True  # whether text may be numbers, dates or names of the rows; otherwise it is categories
     empty: str = "keep"  # what to do with columns without values: "keep", "leave out" or "refuse"
-    path: str = ""  # the file, for messages
+    path: str = ""  # the file, for errors
     integers: Sequence[str] = ()  # columns of a file that hold integers, which become floats
     error: type[WordedError] = WordedError  # of what is refused
     notes: list[str] = field(default_factory=list)
     readings: dict[Any, tuple[str, str]] = field(default_factory=dict)  # (kind, remark) of what was read
 
     def note(self, name: Any, text: str, **fields: Any) -> None:
-        """Say something about a column; `drop` and `categorical` in the text are ways to take it otherwise."""
+        """Say something about a column; `drop`, `categorical` and `include` in the text are what one may ask for."""
         subject = "column {column!r} " if name else "the column without a name "
         ways = {way: Parameter(way, [name]) for way in ("drop", "categorical", "include") if f"{{{way}}}" in text}
         self.notes.append(Message(subject + text, column=name, **ways, **fields))
 
-    @property
-    def place(self) -> str:
-        """The file, at the beginning of an error."""
-        return f"{self.path}: " if self.path else ""
-
     def without_values(self, name: Any) -> bool:
         """Whether a column without values is left out; or an error."""
         if self.empty == "refuse":
-            raise self.error(f"{self.place}column {name!r} has no value at all; leave it out")
+            raise self.error("column {column!r} has no value at all; leave it out", column=name)
         if self.empty == "leave out":
             self.note(name, "has no values; left out")
         return self.empty == "leave out"
@@ -100,14 +93,12 @@ class NumberColumn:
     rows: int = 0  # by which that was decided
 
     def add(self, column: Any) -> None:
-        """Add a series of numbers; the first rows decide whether they name the rows."""
-        values = frames.column_numbers(column, self.name, infinite=True)
-        if not self.rows and values.size:
-            self.rows, self.names_rows = values.size, is_identifier(values, str(self.name))
-        self.add_values(values)
-
-    def add_values(self, values: np.ndarray) -> None:
-        """Add numbers; missing and infinite ones do not count."""
+        """Add a series, whose first rows decide whether it names the rows, or an array; only finite numbers count."""
+        values = column
+        if not isinstance(column, np.ndarray):
+            values = frames.column_numbers(column, self.name, infinite=True)
+            if not self.rows and values.size:
+                self.rows, self.names_rows = values.size, is_identifier(values, str(self.name))
         total = values.sum()
         if not np.isfinite(total):
             values = values[np.isfinite(values)]
@@ -126,22 +117,17 @@ class NumberColumn:
         self.low, self.high = float(np.fmin(self.low, other.low)), float(np.fmax(self.high, other.high))
         self.strays.update(other.strays)
 
-    @property
-    def mean(self) -> float:
-        """The mean of all numbers, NaN where there is none."""
-        return self.total / self.count if self.count else float("nan")
-
     def decide(self, asked: Asked) -> Learned | None:
         """Numbers, unless they name the rows; None if the column is left out."""
         name, rows = self.name, self.count + self.strays.total()
         if asked.interpret and self.names_rows and name not in asked.include:
-            asked.note(name, f"numbers the rows: it looks like an identifier and was left out{_way_in(name)}")
+            asked.note(name, "numbers the rows: it looks like an identifier and was left out" + _WAY_IN[bool(name)])
             return Learned(is_identifier=True)
         if self.strays.total() > 0.5 * rows:  # only its first rows are numbers
             raise asked.error(
-                "{place}column {column!r} begins with numbers, and {count:,} of its {rows:,} values are text "
+                "{path}: column {column!r} begins with numbers, and {count:,} of its {rows:,} values are text "
                 "({examples}): take it as categories with {categorical}, or leave it out with {drop}",
-                place=asked.place,
+                path=asked.path,
                 column=name,
                 count=self.strays.total(),
                 rows=rows,
@@ -150,7 +136,7 @@ class NumberColumn:
                 drop=Parameter("drop", [name]),
             )
         if self.strays:
-            asked.note(name, f"holds numbers; {_escaped(count_missing(self.strays))}")
+            asked.note(name, "holds numbers; {missing}", missing=count_missing(self.strays))
         if not self.count and asked.without_values(name):
             return None
         if name in asked.integers and max(abs(self.low), abs(self.high)) >= LARGEST_EXACT:  # 2⁵³ + 1 has become 2⁵³
@@ -168,12 +154,9 @@ class TypedColumn:
 
     name: Any
     kind: KindOfText
-    parts: list[NumberColumn] = field(init=False)
+    parts: list[NumberColumn]
     strays: Counter[str] = field(default_factory=Counter)
     blocks: int = 0
-
-    def __post_init__(self) -> None:
-        self.parts = [NumberColumn(made) for made in self.kind.made(self.name)]
 
     def add(self, column: Any) -> None:
         """Look at a series for parts that did not vary so far."""
@@ -182,7 +165,7 @@ class TypedColumn:
             kind = self.kind if all(constant) else self.kind.narrowed(constant)
             parts = [part for part, is_open in zip(self.parts, constant, strict=True) if is_open]
             for part, values in zip(parts, kind.read(column)[0], strict=True):
-                part.add_values(values)
+                part.add(values)
         self.blocks += 1
 
     def merge(self, other: TypedColumn) -> None:
@@ -208,10 +191,7 @@ class TypedColumn:
 
 @dataclass
 class TextColumn:
-    """Text, or values that are neither numbers nor dates: how often each occurs.
-
-    Text may turn out to be numbers, dates or times, to name the rows, or to be categories.
-    """
+    """Text, or values that are neither numbers nor dates: how often each occurs."""
 
     name: Any
     is_text: bool = True
@@ -245,7 +225,7 @@ class TextColumn:
             names_rows = different > max(NEARLY_ALL * self.filled, ENOUGH_ROWS)
             if name not in asked.include and names_rows:
                 reason = "differs in nearly every row: it looks like an identifier and was left out"
-                asked.note(name, reason + _way_in(name))
+                asked.note(name, reason + _WAY_IN[bool(name)])
                 return Learned(is_identifier=True)
         if not different and asked.without_values(name):
             return None
@@ -264,20 +244,16 @@ class TextColumn:
                 what=what,
                 different=different,
             )
-        return self._grouped(asked, asked.max_categories)
-
-    def _grouped(self, asked: Asked, most: int) -> Learned:
-        """All categories, or the most frequent where there are more than `most`."""
-        if len(self.counts) <= most:
+        if different <= asked.max_categories:
             return Learned(categories=tuple(sorted(self.counts)))
-        kept = sorted(self.counts, key=lambda value: (-self.counts[value], value))[: most - 1]
+        kept = sorted(self.counts, key=lambda value: (-self.counts[value], value))[: asked.max_categories - 1]
         asked.note(
-            self.name,
+            name,
             "has more than {most:,} categories: the {kept:,} most frequent are kept, and the other {rare:,} count as "
             "one, as do new ones; use {drop} if it is a name, or raise {fix} to keep more",
-            most=most,
+            most=asked.max_categories,
             kept=len(kept),
-            rare=len(self.counts) - len(kept),
+            rare=different - len(kept),
             fix=Parameter("max_categories"),
         )
         return Learned(categories=tuple(sorted(kept)), grouped=True)
@@ -290,7 +266,7 @@ class TextColumn:
         texts = [*self.counts]
         parts, stray = found.kind.read(nw.new_series("text", texts, nw.String, backend=self.backend))
         strays = {texts[place]: self.counts[texts[place]] for place in np.flatnonzero(stray).tolist()}
-        others = sum(count for text, count in strays.items() if not is_missing(text))
+        others = sum(count for text, count in strays.items() if text.strip().lower() not in MISSING_WORDS)
         if others > (1.0 - NEARLY_ALL) * self.filled:
             return None
         if asked.dates == "drop" and found.kind.words == "dates":
@@ -298,7 +274,7 @@ class TextColumn:
             return Learned()
         made = [NumberColumn(name) for name in found.kind.made(self.name)]
         for part, values in zip(made, parts, strict=True):
-            part.add_values(values)
+            part.add(values)
             part.count = 0  # each text counts once: this gives the range, not the mean
         remark = describe(found, list(islice(texts, 100)), strays)
         asked.readings[self.name] = found.kind.words, remark
@@ -308,44 +284,20 @@ class TextColumn:
 Column = NumberColumn | TypedColumn | TextColumn
 
 
-def new_column(column: Any, name: Any) -> Column:
-    """The class of a column, by the type of its first rows."""
-    if frames.is_numeric(column):
-        return NumberColumn(name)
-    nested = column.dtype in (nw.List, nw.Array, nw.Struct)
-    if column.dtype in (nw.Object, nw.Unknown):
-        nested = any(isinstance(value, _NESTED) for value in column.to_list())
-    if nested:
-        raise ValueError(f"Column {name!r} holds lists or records: make a column of each part, or drop it.")
-    if (kind := typed_kind(column)) is not None:
-        return TypedColumn(name, kind)
-    return TextColumn(name, texts_of(column) is not None)
-
-
 def _read(name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str, asked: Asked) -> Learned:
     """The parts of a column that vary, with a note."""
     kind = kind.narrowed([part.low < part.high for part in parts])
     made = {str(part.name): part for part in parts if part.name in kind.made(name)}
-    what = _escaped(what)
     if kind.parts != ("",):
         *others, last = kind.parts
         listed = f"{', '.join(others)} and {last}" if others else last
-        words = f"holds {what}: its {listed} are features; {{dates}} leaves dates out"
-        asked.note(name, words, dates=Parameter("dates", "drop"))
+        words = f"holds {{what}}: its {listed} are features; {{dates}} leaves dates out"
+        asked.note(name, words, what=what, dates=Parameter("dates", "drop"))
     elif name in asked.readings:
-        asked.note(name, f"holds {what}: leave it out ({{drop}}), or take it as categories ({{categorical}})")
+        asked.note(name, "holds {what}: leave it out ({drop}), or take it as categories ({categorical})", what=what)
     else:
-        asked.note(name, f"holds {what}, which are read as {kind.meaning}; {{drop}} leaves it out")
+        asked.note(name, f"holds {{what}}, which are read as {kind.meaning}; {{drop}} leaves it out", what=what)
     return Learned(made, kind)
-
-
-def _way_in(name: Any) -> str:
-    return "; use {include} to keep it" if name else ""
-
-
-def _escaped(text: str) -> str:
-    """A text that a template shows as it is."""
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 def texts_of(column: Any) -> Any:
@@ -360,15 +312,6 @@ def texts_of(column: Any) -> Any:
     gone = column.is_null().to_numpy().tolist()
     texts = [None if absent else str(value) for value, absent in zip(values, gone, strict=True)]
     return nw.new_series(column.name, texts, nw.String, backend=column.implementation)
-
-
-def read_column(column: Any, kind: KindOfText) -> tuple[list[np.ndarray], Counter[str]]:
-    """The numbers that a column becomes, one array for each part, and the texts in it that could not be read."""
-    texts = texts_of(column)
-    read, stray = kind.read(column if texts is None else texts)
-    if texts is None or not stray.any():
-        return read, Counter()
-    return read, Counter(texts[np.flatnonzero(stray)].to_list())
 
 
 def is_identifier(values: np.ndarray, name: str = "") -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -33,25 +34,17 @@ class Categories(NamedTuple):
     values: tuple[str, ...]
     known: dict[tuple[int, int], tuple[Mapping[str | None, int], np.ndarray]]
 
-    def recoded(self, codes: Mapping[str | None, int], other: int) -> np.ndarray:
-        """The code of each row: that of its value, `other` where it has none."""
-        key = (id(codes), other)
-        found = self.known.get(key)
-        if found is None:  # the mapping is kept beside its codes: no other can get its id
-            table = np.array([*(codes.get(value, other) for value in self.values), codes.get(None, -1)], dtype=np.intp)
-            found = self.known[key] = (codes, table)
-        return found[1][self.codes]
 
-
+@dataclass(frozen=True, eq=False)
 class HeldColumns:
     """The columns of a frame as arrays, made once: maps that read many blocks of rows do not ask the frame each time.
 
     Numbers are floats, missing ones NaN; anything else is `Categories`. Every function here takes it for a frame.
     """
 
-    def __init__(self, names: Sequence[Any], columns: Sequence[np.ndarray | Categories], n_rows: int):
-        self.names, self.columns = list(names), list(columns)
-        self.shape = (n_rows, len(self.columns))
+    names: list[Any]
+    columns: list[np.ndarray | Categories]
+    shape: tuple[int, int]
 
     @classmethod
     def of(cls, X: Any, numeric_columns: Sequence[bool] | None = None) -> HeldColumns:
@@ -64,19 +57,7 @@ class HeldColumns:
                 values = sorted(value for value in categories(found, index) if value is not None)
                 places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
                 columns.append(Categories(category_codes(found, index, places), tuple(values), {}))
-        return cls(found.names, columns, X.shape[0])
-
-    def take(self, rows: Any) -> HeldColumns:
-        """Some rows: a slice, or numbers, of which the second axis, if there is one, are the columns."""
-        taken: list[np.ndarray | Categories] = []
-        for index, column in enumerate(self.columns):
-            some = rows if isinstance(rows, slice) or rows.ndim == 1 else rows[:, index]
-            if isinstance(column, Categories):
-                taken.append(column._replace(codes=column.codes[some]))
-            else:
-                taken.append(column[some])
-        size = len(range(self.shape[0])[rows]) if isinstance(rows, slice) else np.arange(self.shape[0])[rows].shape[0]
-        return HeldColumns(self.names, taken, size)
+        return cls(found.names, columns, (X.shape[0], len(columns)))
 
 
 def is_frame(X: Any) -> bool:
@@ -120,44 +101,38 @@ def columns_of(X: Any) -> Any:
     return X if frame is None else FrameColumns(frame.columns, list(frame.iter_columns()))
 
 
-def _column(X: Any, index: int) -> Any:
-    """Column `index` of a frame, or of `FrameColumns`; None where X is neither."""
+def named_column(X: Any, index: int) -> tuple[Any, Any]:
+    """What column `index` is called in messages, and the column; None where X is not a frame."""
     if isinstance(X, FrameColumns | HeldColumns):
-        return X.columns[index]
+        return X.names[index], X.columns[index]
     frame = _wrap(X)
-    return None if frame is None else frame[:, index]
+    return (index, None) if frame is None else (frame.columns[index], frame[:, index])
 
 
-def name_of(X: Any, index: int) -> Any:
-    """What column `index` is called in messages."""
-    if isinstance(X, FrameColumns | HeldColumns):
-        return X.names[index]
-    frame = _wrap(X)
-    return index if frame is None else frame.columns[index]
+def rows_of(X: Any, rows: Any) -> Any:
+    """Return some rows of X in its own type; with numbers of two axes column j of row i is that of row `rows[i, j]`.
 
-
-def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
-    """Return some rows of X in its own type."""
-    if isinstance(X, HeldColumns):
-        return X.take(rows)
-    frame = _wrap(X)
-    return X[rows] if frame is None else frame[rows].to_native()
-
-
-def mixed_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return rows whose columns come from different rows of X: column j of row i from row `rows[i, j]`.
-
-    >>> mixed_rows(np.array([[1.0, 10.0], [2.0, 20.0]]), np.array([[0, 1], [1, 1]])).tolist()
+    >>> rows_of(np.array([[1.0, 10.0], [2.0, 20.0]]), np.array([[0, 1], [1, 1]])).tolist()
     [[1.0, 20.0], [2.0, 20.0]]
     """
+    mixed = getattr(rows, "ndim", 1) == 2
     if isinstance(X, HeldColumns):
-        return X.take(rows)
+        taken: list[np.ndarray | Categories] = []
+        for index, column in enumerate(X.columns):
+            some = rows[:, index] if mixed else rows
+            if isinstance(column, Categories):
+                taken.append(column._replace(codes=column.codes[some]))
+            else:
+                taken.append(column[some])
+        size = len(range(X.shape[0])[rows]) if isinstance(rows, slice) else np.arange(X.shape[0])[rows].shape[0]
+        return HeldColumns(X.names, taken, (size, len(taken)))
     frame = _wrap(X)
-    if frame is not None:
-        columns = [frame[:, index][rows[:, index]].alias(name) for index, name in enumerate(frame.columns)]
-        return frame[rows[:, 0]].with_columns(*columns).to_native()
-    dense = X.toarray() if sparse.issparse(X) else X
-    return np.take_along_axis(dense, rows, axis=0)
+    if not mixed:
+        return X[rows] if frame is None else frame[rows].to_native()
+    if frame is None:
+        return np.take_along_axis(X.toarray() if sparse.issparse(X) else X, rows, axis=0)
+    columns = [frame[:, index][rows[:, index]].alias(name) for index, name in enumerate(frame.columns)]
+    return frame[rows[:, 0]].with_columns(*columns).to_native()
 
 
 def numeric_flags(X: Any) -> list[bool]:
@@ -189,12 +164,12 @@ def numbers(X: Any, index: int, *, infinite: bool = False) -> np.ndarray:
     The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers. Numbers
     that are `infinite` are refused unless they are allowed.
     """
-    column = _column(X, index)
+    name, column = named_column(X, index)
     if isinstance(column, np.ndarray):
         return column
     if column is None:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
-    return column_numbers(column, name_of(X, index), infinite=infinite)
+    return column_numbers(column, name, infinite=infinite)
 
 
 def column_numbers(column: Any, name: Any = None, *, infinite: bool = False) -> np.ndarray:
@@ -219,14 +194,14 @@ def column_numbers(column: Any, name: Any = None, *, infinite: bool = False) -> 
 def categories(X: Any, index: int) -> set[str | None]:
     """The different values of column `index` of a frame as strings, None for a missing one."""
     found: set[str | None] = set()
-    held = _column(X, index)
-    if isinstance(held, Categories):
-        return {None if place < 0 else held.values[place] for place in np.unique(held.codes).tolist()}
-    for value, gone in _values(held.unique()):
+    name, column = named_column(X, index)
+    if isinstance(column, Categories):
+        return {None if place < 0 else column.values[place] for place in np.unique(column.codes).tolist()}
+    for value, gone in _values(column.unique()):
         # Each date would be a category of its own, and new dates would match none of them.
         if not gone and (isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period"):
             raise ValueError(
-                f"Column {name_of(X, index)!r} holds dates or times: turn them into numbers (days since a day, the "
+                f"Column {name!r} holds dates or times: turn them into numbers (days since a day, the "
                 "month), or into text if they are to be categories, or drop the column."
             )
         found.add(None if gone else str(value))
@@ -247,16 +222,18 @@ def value_counts(column: Any) -> dict[str, int]:
 
 def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: int = -1) -> np.ndarray:
     """The code of each row's category in column `index` of a frame; `other` for a category that has none."""
-    column = _column(X, index)
+    name, column = named_column(X, index)
     if column is None:
         raise ValueError(f"Column {index} held categories in fit: give a frame with the same columns.")
     missing = codes.get(None, -1)
     if isinstance(column, Categories):
-        return column.recoded(codes, other)
+        key = (id(codes), other)
+        if key not in column.known:  # the mapping is kept beside its codes: no other can get its id
+            table = np.array([*(codes.get(value, other) for value in column.values), missing], dtype=np.intp)
+            column.known[key] = (codes, table)
+        return column.known[key][1][column.codes]
     if column.dtype.is_numeric() and column.null_count() < len(column):
-        raise ValueError(
-            f"Column {name_of(X, index)!r} held categories in fit and holds numbers now: convert it to text."
-        )
+        raise ValueError(f"Column {name!r} held categories in fit and holds numbers now: convert it to text.")
     if column.dtype in (nw.String, nw.Enum):
         known = [value for value in column.unique().to_list() if isinstance(value, str)]
         if not known:
@@ -269,10 +246,7 @@ def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: i
 
 
 def blocks(n_rows: int, width: int, entries: int | None = None) -> Iterator[slice]:
-    """Slices of rows such that `width` columns of each hold about so many entries (by default two million).
-
-    All but the last have a multiple of `WHOLE_ROWS` rows.
-    """
+    """Slices of rows with about so many entries in `width` columns; all but the last in multiples of `WHOLE_ROWS`."""
     step = WHOLE_ROWS * max(1, (entries or BLOCK_ENTRIES) // max(width, 1) // WHOLE_ROWS)
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,59 +16,51 @@ import numpy as np
 from vrspam._utils.messages import WordedError
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn
 from vrspam.tables import frames
-from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, new_column, read_column
-from vrspam.tables.texts import KindOfText, is_missing, kind_from_dict, show_texts
+from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn, texts_of
+from vrspam.tables.texts import MISSING_WORDS, KindOfText, kind_from_dict, show_texts, typed_kind
 
+_NESTED = (list, tuple, dict, set, np.ndarray)
 Label = bool | int | float | str
 Strays = Mapping[Any, Mapping[str, int]]
 
 
-class Range(NamedTuple):
-    """The smallest and the largest number of a column in training."""
-
-    low: float
-    high: float
-
-    def is_far(self, values: np.ndarray) -> np.ndarray:
-        """Which numbers are far outside: by more than the width of the range; infinite ones are refused elsewhere.
-
-        >>> Range(0.0, 10.0).is_far(np.array([-11.0, -5.0, 5.0, 20.5, np.nan, np.inf])).tolist()
-        [True, False, False, True, False, False]
-        """
-        width = self.high - self.low if self.high > self.low else max(abs(self.high), 1.0)
-        with np.errstate(invalid="ignore", over="ignore"):
-            return np.isfinite(values) & ((values < self.low - width) | (values > self.high + width))
-
-
-#: What was seen of a column: the range of its numbers, or its categories.
-SeenColumn = Range | frozenset[str]
-
-
 @dataclass
 class Comparison:
-    """Counts what is new in rows, block by block; `seen` is what the columns held in training, in their order."""
+    """Counts what is new in rows, block by block.
 
-    seen: Mapping[str, SeenColumn]
+    `ranges` and `categories` are what the columns held in training. A number is far outside by more than the width of
+    its range; infinite ones are refused elsewhere.
+    """
+
+    ranges: Mapping[str, tuple[float, float]]
+    categories: Mapping[str, frozenset[str]]
     rows: int = 0
     unknown: dict[str, Counter[str]] = field(default_factory=dict)
     far: Counter[str] = field(default_factory=Counter)
     present: Counter[str] = field(default_factory=Counter)
     strays: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def add(self, X: Any, names: Sequence[str] | None = None) -> None:
-        """Look at a block of rows, whose columns have the names of `seen`; those of an array are given."""
+    def add(self, X: Any, strays: Strays | None = None, names: Sequence[str] | None = None) -> None:
+        """Look at rows that were read, and at texts that could not be; the columns of an array have `names`."""
+        for column, texts in (strays or {}).items():
+            if unread := {text: n for text, n in texts.items() if text.strip().lower() not in MISSING_WORDS}:
+                self.strays.setdefault(column, Counter()).update(unread)
+        if X is None:
+            return
         columns = frames.columns_of(X)
         given = columns.names if names is None else names
         places = {str(name): index for index, name in enumerate(given)}  # names of a frame need not be text
         self.rows += X.shape[0]
-        for name, known in self.seen.items():
-            if name not in places:
-                continue
-            if isinstance(known, Range):
+        for name, (low, high) in self.ranges.items():
+            if name in places:
                 values = frames.numbers(columns, places[name], infinite=True)
+                width = high - low if high > low else max(abs(high), 1.0)
+                with np.errstate(invalid="ignore", over="ignore"):
+                    far = np.isfinite(values) & ((values < low - width) | (values > high + width))
                 self.present[name] += int(values.size - np.isnan(values).sum())
-                self.far[name] += int(known.is_far(values).sum())
-            else:
+                self.far[name] += int(far.sum())
+        for name, known in self.categories.items():
+            if name in places:
                 counts = frames.value_counts(columns.columns[places[name]])
                 self.present[name] += sum(counts.values())
                 if new := {text: count for text, count in counts.items() if text not in known}:
@@ -78,16 +70,16 @@ class Comparison:
         """What is to be said, a sentence for each column; nothing where all is as in training."""
         found = []
         for name, new in self.unknown.items():
-            plain: Any = {text.strip().casefold() for text in self.seen[name]}  # type: ignore[union-attr]
+            plain = {text.strip().casefold() for text in self.categories[name]}
             alike = all(text.strip().casefold() in plain for text in new)
             hint = ": they differ from known ones in case or spaces alone" if alike else ""
             share, examples = _share(sum(new.values()), self.rows), show_texts([text for text, _ in new.most_common(4)])
             found.append(f"column {name!r} holds categories that training did not have in {share} ({examples}){hint}")
         for name, count in self.far.items():
-            known = self.seen[name]
-            if count and isinstance(known, Range):
+            if count:
+                low, high = self.ranges[name]
                 found.append(
-                    f"column {name!r} is far outside the range of training, {known.low:g} to {known.high:g}, in "
+                    f"column {name!r} is far outside the range of training, {low:g} to {high:g}, in "
                     f"{_share(count, self.rows)}: check its unit"
                 )
         for name, texts in self.strays.items():
@@ -141,7 +133,7 @@ class TableSchema:
         blocks : iterable of frames
             All in memory.
         **asked
-            Fields of `vrspam.tables.columns.Asked`.
+            Fields of `TableLearner`.
 
         Examples
         --------
@@ -165,9 +157,9 @@ class TableSchema:
         learner = TableLearner()
         learner.add(X)
         found = learner.finish(cls)
-        if not found.columns:
+        if not (found.numeric or found.categorical):
             raise ValueError("Every column looks like an identifier: give at least one that says something.")
-        for name, (kind, remark) in learner.asked.readings.items():
+        for name, (kind, remark) in learner.readings.items():
             warn(TextRead(name, kind, remark))
         if found.identifiers:
             warn(ColumnsLeftOut(found.identifiers))
@@ -194,11 +186,6 @@ class TableSchema:
             return self.width
         return len(self.numeric) + sum(len(values) for values in self.categorical.values())
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether tables are taken as they are."""
-        return not (self.readings or self.identifiers)
-
     def made(self) -> dict[str, tuple[Any, str]]:
         """The columns of numbers that are read from others: the column, and the part of it ("" for the whole)."""
         return {
@@ -212,32 +199,28 @@ class TableSchema:
         made = self.made()
         return [*(name for name in self.numeric if name not in made), *self.readings, *self.categorical]
 
-    def made_of(self, name: Any) -> list[Any]:
-        """The names of what a column of a frame becomes."""
-        if name in self.identifiers:
-            return []
-        return self.readings[name].made(name) if name in self.readings else [name]
-
     @property
     def names(self) -> tuple[Any, ...]:
         """The columns of a frame that was read, in the order of `source`."""
-        return tuple(str(new) if self.readings else new for name in self.source for new in self.made_of(name))
+        left_out = set(self.identifiers)
+        kept = [name for name in self.source if name not in left_out]
+        if not self.readings:
+            return tuple(kept)
+        plain = {name: [str(name)] for name in kept if name not in self.readings}
+        made = plain | {name: kind.made(name) for name, kind in self.readings.items()}
+        return tuple(new for name in kept for new in made[name])
 
     def by_column(self, effects: np.ndarray) -> np.ndarray:
-        """What the columns of a frame do, from deviations of what the columns do that are made of them (`names`).
-
-        Those of the parts of a date are added up as squares; columns that are left out have 0.
-        """
+        """The effects of the columns of a frame, from those of `names`: parts of a date are added up as squares."""
+        sizes = dict.fromkeys(self.source, 1) | dict.fromkeys(self.identifiers, 0)
+        sizes |= {name: len(kind.parts) for name, kind in self.readings.items()}
         squares = iter((effects**2).tolist())
-        return np.sqrt([sum(next(squares) for _ in self.made_of(name)) for name in self.source])
+        return np.sqrt([sum(next(squares) for _ in range(sizes[name])) for name in self.source])
 
     def read(self, table: Any) -> tuple[Any, dict[Any, Counter[str]]]:
-        """The frame with numbers where columns are read as such, and the texts of each column that could not be read.
-
-        Other columns stay; identifiers do not.
-        """
+        """The frame without identifiers, with numbers in the columns that are read; and the texts that cannot be."""
         strays: dict[Any, Counter[str]] = {}
-        if self.is_plain:
+        if not (self.readings or self.identifiers):
             return table, strays
         frame = nw.from_native(table)
         kept: list[int] = []  # by position: names need not be text
@@ -245,13 +228,17 @@ class TableSchema:
         order: list[tuple[int, int]] = []
         for index, (name, column) in enumerate(zip(frame.columns, frame.iter_columns(), strict=True)):
             if name in self.readings:
-                kind = self.readings[name]
-                parts, unread = read_column(column, kind)
-                if unread:
-                    strays[name] = unread
+                kind, texts = self.readings[name], texts_of(column)
+                parts, stray = kind.read(column if texts is None else texts)
+                if texts is not None and stray.any():
+                    strays[name] = Counter(texts[np.flatnonzero(stray)].to_list())
                 for new, numbers in zip(kind.made(name), parts, strict=True):
+                    series = nw.new_series(new, numbers, nw.Float64, backend=frame.implementation)
+                    if frame.implementation.is_pyarrow() and np.isnan(numbers).any():  # there missing is null, not NaN
+                        present = nw.when(~nw.col(new).is_nan()).then(nw.col(new)).alias(new)
+                        series = series.to_frame().select(present)[new]
                     order.append((1, len(made)))
-                    made.append(_series(new, numbers, frame.implementation))
+                    made.append(series)
             elif name not in self.identifiers:
                 order.append((0, len(kept)))
                 kept.append(index)
@@ -270,27 +257,13 @@ class TableSchema:
             warn(UnseenValues(tuple(said)))
         return frame
 
-    def compare(
-        self,
-        rows: Any,
-        strays: Strays | None = None,
-        names: Sequence[str] | None = None,
-        found: Comparison | None = None,
-    ) -> Comparison:
-        """Count what rows that were read hold that training did not; with `found`, beside that of earlier rows.
-
-        `strays` are texts that could not be read. The columns of an array have `names`.
-        """
-        if found is None:
-            known: dict[str, SeenColumn]
-            known = {name: Range(*self.ranges[name]) for name in self.numeric if name in self.ranges}
-            known |= {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped}
-            found = Comparison(known)
-        for name, texts in (strays or {}).items():
-            if new := {text: n for text, n in texts.items() if not is_missing(text)}:
-                found.strays.setdefault(name, Counter()).update(new)
-        if rows is not None:
-            found.add(rows, names)
+    def compare(self, rows: Any = None, strays: Strays | None = None) -> Comparison:
+        """Count what rows that were read, and texts that could not be, hold that training did not."""
+        found = Comparison(
+            {name: self.ranges[name] for name in self.numeric if name in self.ranges},
+            {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped},
+        )
+        found.add(rows, strays)
         return found
 
     @property
@@ -367,36 +340,31 @@ class TableSchema:
 AnySchema = TypeVar("AnySchema", bound=TableSchema)
 
 
-class TableLearner:
-    """What is learned of the columns of a table, block by block; what was learned of two parts can be merged.
+@dataclass
+class TableLearner(Asked):
+    """What is learned of the columns of a table, block by block; `merge` adds what was learned of another part."""
 
-    `asked` has the given fields of `Asked`, and the notes that `finish` has taken.
-    """
-
-    def __init__(self, **asked: Any) -> None:
-        self.asked = Asked(**asked)
-        self.columns: dict[Any, Column] = {}
+    columns: dict[Any, Column] = field(default_factory=dict)
 
     def add(self, block: Any, strays: Strays | None = None) -> None:
         """Look at a frame, and at texts that its reader did not take for the numbers that their columns hold."""
         found = frames.columns_of(block)
         for name, column in zip(found.names, found.columns, strict=True):
-            if name not in self.columns:
-                self.columns[name] = new_column(column, name)
+            if name not in self.columns:  # the type of its first rows says what it is
+                is_object = column.dtype in (nw.Object, nw.Unknown)
+                nested = is_object and any(isinstance(cell, _NESTED) for cell in column.to_list())
+                if nested or column.dtype in (nw.List, nw.Array, nw.Struct):
+                    raise ValueError(f"Column {name!r} holds lists or records: make a column of each part, or drop it.")
+                if frames.is_numeric(column):
+                    self.columns[name] = NumberColumn(name)
+                elif (kind := typed_kind(column)) is not None:
+                    self.columns[name] = TypedColumn(name, kind, [NumberColumn(made) for made in kind.made(name)])
+                else:
+                    self.columns[name] = TextColumn(name, texts_of(column) is not None)
             self.columns[name].add(column)
         for name, texts in (strays or {}).items():
             if name in self.columns:
                 self.columns[name].strays.update(texts)  # type: ignore[union-attr]
-
-    def add_array(self, X: np.ndarray, names: Sequence[str]) -> None:
-        """Look at columns of numbers in an array."""
-        for name, values in zip(names, X.T, strict=True):
-            self.columns.setdefault(name, NumberColumn(name)).add_values(values)  # type: ignore[union-attr]
-
-    def different(self, name: Any) -> int:
-        """How many different values of a column of text were counted so far."""
-        column = self.columns.get(name)
-        return len(column.counts) if isinstance(column, TextColumn) else 0
 
     def merge(self, other: TableLearner) -> TableLearner:
         """Add what was learned of other rows of the same table."""
@@ -409,21 +377,19 @@ class TableLearner:
 
     def finish(self, kind: type[AnySchema], **more: Any) -> AnySchema:
         """Decide on the columns; a mean that is not known is NaN (see `TableSchema.completed`)."""
-        asked = self.asked
-        found = {name: column.decide(asked) for name, column in self.columns.items()}
+        found = {name: column.decide(self) for name, column in self.columns.items()}
         learned = {name: one for name, one in found.items() if one is not None}
         numbers: dict[str, NumberColumn] = {}
         for name, one in learned.items():
             for new, column in one.numbers.items():
                 if new != str(name) and new in map(str, self.columns):
-                    raise asked.error(
-                        f"{asked.place}column {name!r} holds dates, and {new!r} is the name of another column"
-                    )
+                    place = f"{self.path}: " if self.path else ""
+                    raise self.error(f"{place}column {name!r} holds dates, and {new!r} is the name of another column")
                 numbers[new] = column
         schema = kind(
             numeric=tuple(numbers),
             categorical={str(n): one.categories for n, one in learned.items() if one.categories is not None},
-            fill=tuple(column.mean for column in numbers.values()),
+            fill=tuple(one.total / one.count if one.count else float("nan") for one in numbers.values()),
             readings={name: one.kind for name, one in learned.items() if one.kind is not None},
             ranges={name: (one.low, one.high) for name, one in numbers.items() if np.isfinite(one.low)},
             grouped=tuple(str(name) for name, one in learned.items() if one.grouped),
@@ -431,15 +397,6 @@ class TableLearner:
             source=tuple(self.columns),
         )
         return replace(schema, **more)
-
-
-def _series(name: str, numbers: np.ndarray, backend: Any) -> Any:
-    """Numbers as a series; in arrow, which tells the two apart, a missing one is null rather than NaN."""
-    found = nw.new_series(name, numbers, nw.Float64, backend=backend)
-    if backend.is_pyarrow() and np.isnan(numbers).any():
-        present = nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name)
-        return found.to_frame().select(present)[name]
-    return found
 
 
 def _ends(values: Any) -> tuple[float, float]:

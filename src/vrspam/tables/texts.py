@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, time, timedelta
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -51,32 +51,41 @@ class KindOfText:
         Of columns, and of Python objects in columns, that are of this kind without being text.
     meaning : str
         What the numbers are, where that is not plain.
+    nearly : pattern or None
+        Texts that look like this kind, even where they cannot be read.
+    hint : str
+        What to give to a model that only takes numbers; "" where that goes without saying.
     """
 
     words: ClassVar[str]
     meaning: ClassVar[str] = ""
     types: ClassVar[tuple[Any, ...]] = ()
     objects: ClassVar[tuple[type, ...]] = ()
+    nearly: ClassVar[re.Pattern[str] | None] = None
+    hint: ClassVar[str] = ""
     parts: tuple[str, ...] = ("",)
 
     @classmethod
     def find(cls, texts: Mapping[str, int], rows: int) -> Found | None:
         """The format of some texts and their counts, out of so many rows; None if they are of another kind."""
-        read = {text: count for text, count in texts.items() if cls().parses(text)}
+        read = {text: count for text, count in texts.items() if not np.isnan(cls().number(text))}
         return Found(cls(), f", in {cls.meaning}" if cls.meaning else "") if agree(read, texts, rows) else None
 
-    @classmethod
-    def resembles(cls, text: str) -> bool:
-        """Whether a text looks like one of this kind, even where it cannot be read."""
-        return False
-
-    def parses(self, text: str) -> bool:
-        """Whether one text can be read."""
+    def number(self, text: str) -> float:
+        """What one text means: hours, or microseconds since 1970 for a date; NaN for a text that cannot be read."""
         raise NotImplementedError
 
     def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of a series of text, or of `types`, missing ones as NaN, and which texts cannot be read."""
-        raise NotImplementedError
+        different = [text for text in column.unique().to_list() if isinstance(text, str)]
+        if not different:
+            return np.full(len(column), np.nan), np.zeros(len(column), dtype=bool)
+        table = np.array([*map(self.number, different), np.nan])
+        named = column.alias("text")  # pandas 2 replaces nothing in a series without a name
+        codes = named.replace_strict(different, list(range(len(different))), return_dtype=nw.Int64)
+        places = codes.fill_null(len(different)).to_numpy().astype(np.intp, copy=False)
+        found = table[places]
+        return found, np.isnan(found) & (places < len(different))
 
     def read(self, column: Any) -> tuple[list[np.ndarray], np.ndarray]:
         """The numbers of each part, and which texts cannot be read."""
@@ -84,11 +93,7 @@ class KindOfText:
         return [values], stray
 
     def made(self, name: Any) -> list[str]:
-        """The names of the columns of numbers that a column becomes.
-
-        >>> Dates("dmy", ("year", "month")).made("day"), Numbers().made("price")
-        (['day (year)', 'day (month)'], ['price'])
-        """
+        """The names of the columns of numbers that a column becomes: "day (year)" of the part "year" of "day"."""
         return [f"{name} ({part})" if part else str(name) for part in self.parts]
 
     def narrowed(self, varying: Sequence[bool]) -> KindOfText:
@@ -103,47 +108,30 @@ class KindOfText:
         """A number of one part as people write it."""
         return f"{value:.7g}"
 
-    @property
-    def hint(self) -> str:
-        """What to give to a model that only takes numbers; "" where that goes without saying."""
-        return ""
-
     def check(self) -> bool:
         """Whether the fields have values that are known; a file may hold others."""
         return True
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values.
-
-        >>> kind_from_dict(Numbers(",", ".").to_dict()) == Numbers(",", ".")
-        True
-        """
+        """Plain values, of which `kind_from_dict` makes the kind again."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {"kind": self.words, **{name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}}
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_dict` wrote."""
-        given = {field.name: plain[field.name] for field in fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
-
 
 def agree(read: Mapping[str, int], texts: Mapping[str, int], rows: int) -> bool:
-    """Whether so many of the texts can be read that the others are mistakes.
-
-    Half of the rows are enough where all others hold words for a missing value.
-    """
+    """Whether the texts that cannot be read are mistakes; half of the rows may be words for a missing value."""
     least = 0.5 if len(read) == len(texts) else NEARLY_ALL
     return len(read) > 1 and sum(read.values()) >= least * rows
 
 
 _UNITS = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "JPY", "%")
 _SPACES = " \u00a0\u202f\u2009"
+_BLANKS = "\t\n\v\f\r \x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 # (decimal sign, sign between thousands); of formats that read the same number of rows the first is taken
 _FORMATS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
 _CODE = re.compile(r"0\d+")  # 007 is a name
-_SIGNS = "[+\\-\u2212]?"
-_NEARLY_NUMBER = re.compile(r"[<>~]?[+-]?\d+([ ,.'\u00a0\u202f]\d+)*\s?%?")  # 57,5  1 237  <5  20 %
+_ZIP, _LONG_ZIP = re.compile(r"\d{5}"), re.compile(r"\d{5}-\d{4}")
+_SIGN = "[+\\-\u2212]"
 
 
 @dataclass(frozen=True)
@@ -159,6 +147,7 @@ class Numbers(KindOfText):
     """
 
     words: ClassVar[str] = "numbers"
+    nearly = re.compile(r"[<>~]?[+-]?\d+([ ,.'\u00a0\u202f]\d+)*\s?%?")  # 57,5  1 237  <5  20 %
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
@@ -178,12 +167,8 @@ class Numbers(KindOfText):
         _, kind, read = best
         if not agree(read, texts, rows) or any(_CODE.fullmatch(text) for text in read):
             return None
-        return Found(kind)
-
-    @classmethod
-    def resembles(cls, text: str) -> bool:
-        """Whether a text is digits with signs between them."""
-        return _NEARLY_NUMBER.fullmatch(text) is not None
+        are_zips = any(map(_LONG_ZIP.fullmatch, texts)) and all(map(_ZIP.fullmatch, read))
+        return None if are_zips else Found(kind)
 
     @cached_property
     def pattern(self) -> str:
@@ -194,17 +179,17 @@ class Numbers(KindOfText):
         power = "" if self.unit else "(?:[eE][+-]?[0-9]+)?"
         unit = re.escape(self.unit)
         if self.unit == "%":
-            return f"^{_SIGNS}(?:{body})[{_SPACES}]?{unit}$"
+            return f"^{_SIGN}?(?:{body})[{_SPACES}]?{unit}$"
         before, behind = (f"(?:{unit}[{_SPACES}]?)?", f"(?:[{_SPACES}]?{unit})?") if unit else ("", "")
-        number = f"{before}{_SIGNS}(?:{body}){power}{behind}"
-        return f"^(?:{_SIGNS}{number}|\\({number}\\))$"
+        number = f"(?:{body}){power}{behind}"  # with one sign, before the unit or behind it, or in parentheses
+        return f"^(?:(?:{_SIGN}?{before}|{before}{_SIGN}){number}|\\({before}{number}\\))$"
 
     def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
         found, stray = np.full(len(column), np.nan), np.zeros(len(column), dtype=bool)
         if column.dtype != nw.String:
             return frames.column_numbers(column), stray
         present = np.flatnonzero(~column.is_null().to_numpy())
-        stripped = (column if present.size == len(column) else column[present]).str.strip_chars()
+        stripped = (column if present.size == len(column) else column[present]).str.strip_chars(_BLANKS)
         fits = stripped.str.contains(self.pattern).to_numpy().astype(bool)
         good = stripped if fits.all() else stripped[np.flatnonzero(fits)]
         if len(good):
@@ -214,20 +199,22 @@ class Numbers(KindOfText):
             if self.decimal == ",":
                 plain = plain.str.replace_all(",", ".", literal=True)
             numbers = plain.cast(nw.Float64).to_numpy()
-            found[present[fits]] = np.where(negative, -numbers, numbers)
+            finite = np.isfinite(numbers)  # 1e999 is written as a number, and is none
+            found[present[fits]] = np.where(finite, np.where(negative, -numbers, numbers), np.nan)
+            fits[np.flatnonzero(fits)[~finite]] = False
         stray[present[~fits]] = True
         return found, stray
 
-    def parses(self, text: str) -> bool:
-        return re.search(self.pattern, text.strip()) is not None
+    def number(self, text: str) -> float:
+        text = text.strip(_BLANKS)  # engines differ in what they take for blank
+        if re.search(self.pattern, text) is None:
+            return np.nan
+        kept = f"[^0-9{self.decimal}-]" if self.unit else f"[^0-9eE{self.decimal}-]"
+        value = float(re.sub(kept, "", text.replace("\u2212", "-")).replace(",", "."))
+        return np.nan if np.isinf(value) else -value if text.startswith("(") else value
 
     @property
-    def hint(self) -> str:
-        """The number that stands for such a text.
-
-        >>> Numbers(unit="%").hint
-        "In training this was text such as '1234.5 %': give the number, 1234.5."
-        """
+    def hint(self) -> str:  # type: ignore[override]
         if self == Numbers():
             return ""
         number = f"1{self.thousands}234{self.decimal}5"
@@ -239,7 +226,6 @@ class Numbers(KindOfText):
 
 
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?(?:\s?([AaPp])\.?[Mm]\.?)?")
-_MICROSECONDS = 3_600e6  # of an hour
 
 
 @dataclass(frozen=True)
@@ -248,57 +234,44 @@ class Times(KindOfText):
 
     words: ClassVar[str] = "times"
     meaning: ClassVar[str] = "hours"
+    hint: ClassVar[str] = "In training this was a time such as '08:30': give hours, 8.5."
     types: ClassVar[tuple[Any, ...]] = (nw.Time, nw.Duration)
     objects: ClassVar[tuple[type, ...]] = (time, timedelta)
 
     def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Hours of a series of texts, times or durations, missing ones as NaN, and which texts are no times.
-
-        >>> import pandas as pd
-        >>> Times().values(nw.from_native(pd.Series(["08:30", "8:30 pm", "26:15:00", "soon"]), series_only=True))[0]
-        array([ 8.5 , 20.5 , 26.25,   nan])
-        """
         if column.dtype == nw.Duration:
-            hours = column.dt.total_microseconds().cast(nw.Float64).to_numpy() / _MICROSECONDS
+            hours = column.dt.total_microseconds().cast(nw.Float64).to_numpy() / 3_600e6
             return hours, np.zeros(len(column), dtype=bool)
-        cells = column.to_list()
+        if column.dtype in (nw.String, nw.Enum, nw.Categorical):
+            return super().values(column)
         missing = np.array(column.is_null().to_list(), dtype=bool)
-        read = {cell: _hours(cell) for cell in {*cells} if cell is not None}
-        found = np.array([np.nan if gone else read[cell] for cell, gone in zip(cells, missing, strict=True)])
+        found = np.full(len(column), np.nan)
+        for place, cell in enumerate(column.to_list()):
+            if isinstance(cell, timedelta) and not missing[place]:
+                found[place] = cell / timedelta(hours=1)
+            elif isinstance(cell, time | str):
+                found[place] = self.number(str(cell))
         return found, np.isnan(found) & ~missing
 
-    def parses(self, text: str) -> bool:
-        return not np.isnan(_hours(text))
-
-    @property
-    def hint(self) -> str:
-        return "In training this was a time such as '08:30': give hours, 8.5."
-
-
-def _hours(cell: Any) -> float:
-    """One text, time of day or duration as hours; NaN for anything else."""
-    if isinstance(cell, time):
-        cell = cell.isoformat()
-    if isinstance(cell, timedelta):
-        return cell / timedelta(hours=1)
-    match = _CLOCK.fullmatch(cell.strip()) if isinstance(cell, str) else None
-    if match is None:
-        return np.nan
-    hour, half = int(match[1]), (match[4] or "").lower()
-    if half:
-        if not 1 <= hour <= 12:
+    def number(self, text: str) -> float:
+        match = _CLOCK.fullmatch(text.strip())
+        if match is None:
             return np.nan
-        hour = hour % 12 + (12 if half == "p" else 0)
-    seconds = float((match[3] or "0").replace(",", "."))
-    return hour + int(match[2]) / 60.0 + seconds / 3600.0
+        hour, half = int(match[1]), (match[4] or "").lower()
+        if half:
+            if not 1 <= hour <= 12:
+                return np.nan
+            hour = hour % 12 + (12 if half == "p" else 0)
+        seconds = float((match[3] or "0").replace(",", "."))
+        return hour + int(match[2]) / 60.0 + seconds / 3600.0
 
 
 _TIME = (
     r"(?:[T ]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?"
-    r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?)?"
+    r"(?:\s*(?P<half>[AaPp]\.?[Mm]\.?))?(?:\s*(?:Z|UTC|[+-]\d{2}:?\d{2}))?)?"  # no blanks twice: it would be quadratic
 )
+_LONGEST_DATE, _EPOCH = 100, datetime(1970, 1, 1)
 _DAY_NAME = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,?\s+)?"
-_NEARLY_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
 _NUMERIC = re.compile(r"(?P<a>\d{1,4})(?P<sign>[-/.])(?P<b>\d{1,2})(?P=sign)(?P<c>\d{1,4})" + _TIME)
 _DAY_MONTH = re.compile(
     _DAY_NAME
@@ -351,6 +324,7 @@ class Dates(KindOfText):
     words: ClassVar[str] = "dates"
     types: ClassVar[tuple[Any, ...]] = (nw.Datetime, nw.Date)
     objects: ClassVar[tuple[type, ...]] = (date,)
+    nearly = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
     order: str = "ymd"
     parts: tuple[str, ...] = PARTS
 
@@ -358,9 +332,10 @@ class Dates(KindOfText):
     def find(cls, texts: Mapping[str, int], rows: int) -> Found | None:
         """The order in which most texts are dates."""
         sample = list(islice(texts, 20))  # quick for words and numbers
-        if 2 * sum(any(_one_moment(text, order) for order in ORDERS) for text in sample) <= len(sample):
+        kinds = [cls(order) for order in ORDERS]
+        if 2 * sum(any(not np.isnan(kind.number(text)) for kind in kinds) for text in sample) <= len(sample):
             return None
-        fits = {order: {t: n for t, n in texts.items() if _one_moment(t, order)} for order in ORDERS}
+        fits = {kind.order: {t: n for t, n in texts.items() if not np.isnan(kind.number(t))} for kind in kinds}
         most = {order: sum(read.values()) for order, read in fits.items()}
         order, remark = max(most, key=lambda name: most[name]), ""
         if most["dmy"] == most["mdy"] > most["ymd"]:
@@ -371,37 +346,38 @@ class Dates(KindOfText):
             order = "ymd"
         return Found(cls(order), remark) if agree(fits[order], texts, rows) else None
 
-    @classmethod
-    def resembles(cls, text: str) -> bool:
-        """Whether a text is three numbers with the same sign between them."""
-        return _NEARLY_DATE.fullmatch(text) is not None
-
     def moments(self, texts: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Texts, or dates, as datetime64 with NaT for missing ones, and which texts are not dates."""
+        """Texts, or dates, as datetime64 with NaT for missing ones, and which texts are not dates.
+
+        The time of day is the one on the wall, whatever the zone.
+        """
         if texts.dtype not in (nw.String, nw.Enum, nw.Categorical):
-            return as_moments(texts), np.zeros(len(texts), dtype=bool)
-        different = [text for text in texts.unique().to_list() if isinstance(text, str)]
-        if not different:
-            return np.full(len(texts), np.datetime64("NaT", "us")), np.zeros(len(texts), dtype=bool)
-        read = [_one_moment(text, self.order) for text in different]
-        table = np.array([*read, None], dtype="datetime64[us]")
-        named = texts.alias("text")  # pandas 2 replaces nothing in a series without a name
-        codes = named.replace_strict(different, list(range(len(different))), return_dtype=nw.Int64)
-        places = codes.fill_null(len(different)).to_numpy().astype(np.intp, copy=False)
-        found = table[places]
-        return found, np.isnat(found) & (places < len(different))
+            if texts.dtype == nw.Object:
+                gone = texts.is_null().to_numpy().tolist()
+                days = [None if absent else day for day, absent in zip(texts.to_list(), gone, strict=True)]
+                local = [day.replace(tzinfo=None) if isinstance(day, datetime) else day for day in days]
+                return np.array(local, dtype="datetime64[us]"), np.zeros(len(texts), dtype=bool)
+            if texts.dtype == nw.Unknown or getattr(texts.dtype, "time_zone", None) is not None:
+                texts = texts.dt.replace_time_zone(None)
+            elif texts.dtype == nw.Date:
+                texts = texts.cast(nw.Datetime("us"))
+            return texts.to_numpy().astype("datetime64[us]"), np.zeros(len(texts), dtype=bool)
+        found, stray = super().values(texts)
+        with np.errstate(invalid="ignore"):
+            moments = found.astype(np.int64).astype("datetime64[us]")
+        return np.where(np.isnan(found), np.datetime64("NaT", "us"), moments), stray
 
     def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Positions in time, in microseconds since 1970, missing ones as NaN, and which texts are not dates."""
         moments, stray = self.moments(column)
         return np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64)), stray
+
+    def number(self, text: str) -> float:
+        moment = _one_moment(text, self.order) if len(text) <= _LONGEST_DATE else None
+        return np.nan if moment is None else float((moment - _EPOCH) // timedelta(microseconds=1))
 
     def read(self, column: Any) -> tuple[list[np.ndarray], np.ndarray]:
         moments, stray = self.moments(column)
         return [date_part(moments, part) for part in self.parts], stray
-
-    def parses(self, text: str) -> bool:
-        return _one_moment(text, self.order) is not None
 
     def narrowed(self, varying: Sequence[bool]) -> Dates:
         """The parts that differ between dates; the position in time where none does."""
@@ -418,20 +394,6 @@ class Dates(KindOfText):
 
     def check(self) -> bool:
         return self.order in ORDERS and bool(self.parts) and not set(self.parts) - set(PARTS)
-
-
-def as_moments(column: Any) -> np.ndarray:
-    """A series of dates, or of dates and times, as datetime64; the time of day is the one on the wall."""
-    if column.dtype == nw.Object:
-        gone = column.is_null().to_numpy().tolist()
-        days = [None if absent else day for day, absent in zip(column.to_list(), gone, strict=True)]
-        local = [day.replace(tzinfo=None) if isinstance(day, datetime) and day.tzinfo else day for day in days]
-        return np.array(local, dtype="datetime64[us]")
-    if column.dtype == nw.Datetime and getattr(column.dtype, "time_zone", None) is not None:
-        column = column.dt.replace_time_zone(None)
-    if column.dtype == nw.Date:
-        column = column.cast(nw.Datetime("us"))
-    return column.to_numpy().astype("datetime64[us]")
 
 
 def date_part(moments: np.ndarray, part: str) -> np.ndarray:
@@ -457,11 +419,7 @@ def date_part(moments: np.ndarray, part: str) -> np.ndarray:
 
 
 def day_of(year: float) -> np.datetime64:
-    """The day of a position in time, which "year" is.
-
-    >>> str(day_of(float(date_part(np.array(["2020-12-21"], dtype="datetime64[us]"), "year")[0])))
-    '2020-12-21'
-    """
+    """The day of a position in time, which "year" is."""
     days = int(np.floor((year - 1970.0) * DAYS_OF_A_YEAR + 1e-6))
     return np.datetime64("1970-01-01") + np.timedelta64(days, "D")
 
@@ -515,15 +473,8 @@ KINDS: tuple[type[KindOfText], ...] = (Dates, Times, Numbers)
 
 
 def find_kind(counts: Mapping[str, int]) -> Found | None:
-    """What the texts of a column are, if nearly all of them agree; None for words.
+    """What the texts of a column are, of which each occurs so often, if nearly all agree; None for words.
 
-    Parameters
-    ----------
-    counts : dict of str to int
-        How often each text occurs.
-
-    Examples
-    --------
     >>> find_kind({"$4,012.50": 1, "$12.00": 2, "n/a": 1}).kind
     Numbers(decimal='.', thousands=',', unit='$')
     >>> find_kind({"21.12.2020": 1, "3.1.2021": 1}).kind.order, find_kind({"Graz": 3, "Linz 1": 4})
@@ -532,7 +483,7 @@ def find_kind(counts: Mapping[str, int]) -> Found | None:
     rows = 0
     looked_at: dict[str, int] = {}
     for text, count in islice(counts.items(), 2_000):  # enough to choose a format
-        if not is_missing(text):
+        if text.strip().lower() not in MISSING_WORDS:
             looked_at[text.strip()] = looked_at.get(text.strip(), 0) + count
         rows += count
     found = (kind.find(looked_at, rows) for kind in KINDS) if looked_at else iter(())
@@ -542,6 +493,8 @@ def find_kind(counts: Mapping[str, int]) -> Found | None:
 def typed_kind(column: Any) -> KindOfText | None:
     """The kind of a column of dates or times, say, which are no text; None for other columns."""
     present: list[Any] | None = None
+    if column.dtype == nw.Unknown and hasattr(column.to_native().dtype, "tz"):
+        return Dates()  # narwhals does not know zones of pandas with "_" or "-" in their names
     for kind in KINDS:
         if column.dtype in kind.types:
             return kind()
@@ -555,24 +508,19 @@ def typed_kind(column: Any) -> KindOfText | None:
 def kind_from_dict(plain: Mapping[str, Any]) -> KindOfText:
     """The kind that `KindOfText.to_dict` wrote, or an error that says what is wrong with it."""
     for kind in KINDS:
-        if plain.get("kind") == kind.words and (found := kind.from_dict(plain)).check():
-            return found
+        if plain.get("kind") == kind.words:
+            given = {field.name: plain[field.name] for field in fields(kind)}  # type: ignore[arg-type]
+            found = kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
+            if found.check():
+                return found
     raise ValueError(f"{plain!r} is not a kind of text")
 
 
-def is_missing(text: str) -> bool:
-    """Whether a text says that there is no value."""
-    return text.strip().lower() in MISSING_WORDS
-
-
 def looks_like(texts: Sequence[str]) -> str | None:
-    """What most of the different texts of a column look like, if not words.
-
-    >>> looks_like(["57,5", "61", "?"]), looks_like(["13.01.2024", "2.5.2024"]), looks_like(["Graz", "Linz 1"])
-    ('numbers', 'dates', None)
-    """
+    """What most of the different texts of a column look like ("numbers", "dates"); None for words."""
     for kind in KINDS:
-        if len(texts) > 1 and sum(kind.resembles(text.strip()) for text in texts) > len(texts) / 2:
+        alike = [text for text in texts if kind.nearly is not None and kind.nearly.fullmatch(text.strip())]
+        if len(texts) > 1 and len(alike) > len(texts) / 2:
             return kind.words
     return None
 
@@ -584,26 +532,18 @@ def describe(found: Found, texts: Sequence[str], strays: Mapping[str, int]) -> s
     "text that was read as numbers ('1,200'); 3 values that are not ('?') count as missing"
     """
     kind, remark = found
-    examples = show_texts([text for text in dict.fromkeys(texts) if kind.parses(text)][:2])
+    examples = show_texts([text for text in dict.fromkeys(texts) if not np.isnan(kind.number(text))][:2])
     said = f"text that was read as {kind.words}{kind.form(texts)}{remark} ({examples})"
     return said + (f"; {count_missing(strays)}" if strays else "")
 
 
 def count_missing(strays: Mapping[str, int]) -> str:
-    """That texts which cannot be read count as missing.
-
-    >>> count_missing({"soon": 1}), count_missing({"?": 2, "-": 3})
-    ("1 value that is not ('soon') counts as missing", "5 values that are not ('-', '?') count as missing")
-    """
+    """That texts which cannot be read count as missing: "2 values that are not ('?') count as missing"."""
     count, one = sum(strays.values()), sum(strays.values()) == 1
     words = show_texts(sorted(strays, key=lambda text: -strays[text]))
     return f"{count:,} value{' that is' if one else 's that are'} not ({words}) count{'s' if one else ''} as missing"
 
 
 def show_texts(texts: Sequence[str], most: int = 3) -> str:
-    """Some texts as examples.
-
-    >>> show_texts(["n/a", "?", "-", "x"])
-    "'n/a', '?', '-', ..."
-    """
+    """Some texts as examples: "'n/a', '?', '-', ..."."""
     return ", ".join(map(repr, texts[:most])) + (", ..." if len(texts) > most else "")

@@ -1,4 +1,4 @@
-"""Checks of the data that a model is trained on, as notes for the model file; and the paper's constants for a file."""
+"""Checks of the data that a model is trained on, as notes for the model file."""
 
 from __future__ import annotations
 
@@ -9,41 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vrspam import AUCClassifier
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 from vrspam.data import Schema
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
-from vrspam.paper.constants import Description, describe
 from vrspam.tables.frames import numbers
-from vrspam.tool.model import Scaling
-from vrspam.tool.table import open_labelled
-
-
-def constants(
-    path: Any,
-    target: str | None = None,
-    positive: str | None = None,
-    *,
-    l2: float | None = None,
-    theta: float = 0.5,
-    epsilon: float = 1e-6,
-    raw: bool = False,
-    **opening: Any,
-) -> Description:
-    """The paper's constants of a file (`vrspam theory`): `vrspam.theory.describe` at the exact optimum of its rows.
-
-    The features are standardised, as by `vrspam train`, unless they are to be taken `raw`; `l2` is by default that of
-    `AUCClassifier(l2="auto")`, and `opening` are options of `open_labelled`.
-    """
-    X, labels = open_labelled(path, target, positive, **opening).load()
-    if not raw:
-        moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
-        X = Scaling.of(moments, sparse.issparse(X))(X)
-    fitted = AUCClassifier("auto" if l2 is None else l2).fit(X, labels)
-    coef = fitted.coef_[0]
-    return describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef if np.any(coef) else None)
 
 
 def note_of(noticed: Warning | str) -> str:
@@ -67,14 +38,12 @@ def note_of(noticed: Warning | str) -> str:
             return f"{missed} of {total} candidates for the penalty {certificate if convex else missed_it}"
         case NotConverged(measure=measure):
             return f"the model {certificate if measure == 'gap_' else missed_it}"
-        case GridEdge(parameter="l1", beyond=beyond):
-            advice = "try {beyond} numbers with {option}"
-            return Message(
-                at_the_edge + advice, **vars(noticed), unit=noticed.unit, beyond=beyond, option=Parameter("l1")
-            )
-        case GridEdge(beyond=beyond):
+        case GridEdge(parameter=parameter, beyond=beyond):
+            fields = {**vars(noticed), "unit": noticed.unit, "beyond": beyond}
+            if parameter == "l1":
+                return Message(at_the_edge + "try {beyond} numbers with {option}", **fields, option=Parameter("l1"))
             advice = "a {beyond} value might rank better, but `train` does not try one"
-            return Message(at_the_edge + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
+            return Message(at_the_edge + advice, **fields)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
             return Message(
                 "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
@@ -103,10 +72,7 @@ def note_constant_features(names: Sequence[str]) -> str:
 
 
 def note_straight(schema: Schema, most: int, most_columns: int) -> Message:
-    """The note that a table got straight lines alone, why, and what gives it curves and interactions.
-
-    Up to `most` features have curves by default, and up to `most_columns` columns if they are asked for.
-    """
+    """The note that a table of more than `most` features, or `most_columns` columns, got straight lines alone."""
     words = "Only a simple model was fitted, because {reason}; probably clearly worse."
     sizes = {name: len(values) for name, values in schema.categorical.items()}
     largest = max(sizes, key=lambda name: sizes[name], default="")
@@ -168,16 +134,15 @@ def note_missing_values(missing: dict[str, int], rows: int) -> list[str]:
     worst = sorted((name for name in missing if missing[name] > 0), key=lambda name: -missing[name])
     if not worst:
         return []
-    shown = ", ".join(f"{name!r} in {_percent(missing[name] / rows)} of the rows" for name in worst[:SHOWN])
+    shares = {name: 100.0 * missing[name] / rows for name in worst[:SHOWN]}
+    percents = {name: f"{share:.1f} %" if share >= 0.05 else "less than 0.1 %" for name, share in shares.items()}
+    shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
     more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
     return [f"values are missing: {shown}{more}"]
 
 
 def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema, most: int = 1000) -> list[str]:
-    """Warnings about columns that separate the classes all but alone: do they know the answer?
-
-    Of more than `most` numbers only some are looked at.
-    """
+    """Warnings about columns that separate the classes all but alone; of numbers, at most `most` are looked at."""
     if not 0 < positive.sum() < positive.size:
         return []
     names = schema.columns[: len(schema.columns) - len(schema.categorical)]
@@ -224,7 +189,3 @@ def _category_aucs(column: Any, name: str, values: Sequence[str], positive: np.n
     if 2 < len(values) <= positive.size / 50:  # with fewer rows in each, categories fit the labels by chance
         share = np.append(of_positives / np.maximum(of_positives + of_others, 1), 0.0)
         yield name, float(roc_auc_columns(positive, share[codes].reshape(-1, 1))[0])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share >= 0.0005 else "less than 0.1 %"

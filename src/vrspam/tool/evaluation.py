@@ -22,7 +22,7 @@ from vrspam.metrics import (
     sensitivity_at_specificity,
 )
 from vrspam.metrics.thresholds import Bin, Curve, Threshold, calibration_error, lift, reliability
-from vrspam.tool.model import Model, SeenRows
+from vrspam.tool.model import Model
 from vrspam.tool.plan import check_measures
 from vrspam.tool.table import beside_values
 
@@ -59,14 +59,12 @@ class Evaluation:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import evaluate, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> found = evaluate(train(path, "target", features="linear", fingerprint=False), path)
+    >>> cells = load_breast_cancer(as_frame=True).frame
+    >>> found = evaluate(train(cells[::2], "target", features="linear"), cells[1::2])
     >>> sorted(found.thresholds), found.positives, found.flat()["positives"]
-    (['recall', 'youden'], 357, 357)
+    (['recall', 'youden'], 174, 174)
     """
 
     positive: np.ndarray
@@ -94,23 +92,15 @@ class Evaluation:
 
     def flat(self) -> dict[str, Any]:
         """All numbers under flat keys, for scripts."""
-        values: dict[str, Any] = {
-            "auc": self.auc.auc,
-            "auc_low": self.auc.low,
-            "auc_high": self.auc.high,
-            "auc_method": self.auc.method,
-            "auc_standard_error": self.auc.standard_error,
-            "confidence": self.auc.confidence,
-            "n": self.n,
-            "positives": self.positives,
-            "average_precision": self.average_precision,
-        }
-        if self.partial_auc is not None:
-            part = self.partial_auc
-            values |= {"max_fpr": self.max_fpr, "partial_auc": part.auc}
-            values |= {
-                f"partial_auc_{name}": getattr(part, name) for name in ("low", "high", "method", "standard_error")
-            }
+        values: dict[str, Any] = {}
+        for name, interval in (("auc", self.auc), ("partial_auc", self.partial_auc)):
+            if interval is not None:
+                values[name] = interval.auc
+                for key in ("low", "high", "method", "standard_error"):
+                    values[f"{name}_{key}"] = getattr(interval, key)
+        values |= {"confidence": self.auc.confidence, "n": self.n, "positives": self.positives}
+        values |= {} if self.max_fpr is None else {"max_fpr": self.max_fpr}
+        values["average_precision"] = self.average_precision
         values |= {f"sensitivity_at_specificity_{100 * s:g}": v for s, v in self.sensitivity.items()}
         values |= {f"lift_top_{100 * share:g}": v for share, v in self.lift.items()}
         for name, found in self.thresholds.items():
@@ -123,14 +113,14 @@ class Evaluation:
 def score_file(
     model: Model, path: Any, *, skip_errors: bool = False, progress: bool = False, **reading: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and scores of the rows of a labelled file, in its order.
+    """Labels and scores of the rows of a labelled table, in its order.
 
     Parameters
     ----------
     model : Model
         From `vrspam.tool.load_model`.
-    path : path
-        Of any kind that `vrspam.tool.train` reads, with the columns and the target of the training file.
+    path : path, directory, pattern or list of paths; or frame
+        As in `vrspam.tool.train`, with the columns and the target of the training table.
     skip_errors : bool, default=False
         Leave out rows that cannot be read, instead of refusing the file.
     progress : bool, default=False
@@ -145,14 +135,12 @@ def score_file(
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import score_file, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> positive, scores = score_file(train(path, "target", features="linear", fingerprint=False), path)
+    >>> cells = load_breast_cancer(as_frame=True).frame
+    >>> positive, scores = score_file(train(cells[::2], "target", features="linear"), cells[1::2])
     >>> print(f"{positive.sum()} of {positive.size} rows are positive, {(scores > 0).sum()} have a score above 0")
-    357 of 569 rows are positive, 3... have a score above 0
+    174 of 284 rows are positive, 1... have a score above 0
     """
     found = score_rows(model, path, skip_errors=skip_errors, progress=progress, **reading)
     if found.notes:
@@ -181,15 +169,12 @@ def score_rows(
     """Do what `score_file` does, but return the notes instead of warning; `weights` is a column of them."""
     source = model.open_source(path, **reading)
     if weights is not None and not source.reader.tabular:
-        raise DataError(
-            "a {format} file has no named columns; leave {option} out",
-            format=source.reader.title,
-            option=Parameter("weights"),
-        )
+        words = "a {format} file has no named columns; leave {option} out"
+        raise DataError(words, format=source.reader.title, option=Parameter("weights"))
     keep = () if weights is None else (weights,)
     chunks = model.open(source, labels=True, keep=keep, skip_errors=skip_errors, progress=progress)
-    known = None if model.fingerprint is None else SeenRows(model.fingerprint)
-    chunks.watch = None if known is None else known.add
+    known, seen = model.fingerprint, set[str]()
+    chunks.watch = None if known is None else lambda rows: seen.update(known.find(rows))
     blocks = list(model.score_chunks(chunks))
     if not blocks:
         raise chunks.nothing_left()
@@ -201,9 +186,9 @@ def score_rows(
         counts = np.concatenate([beside_values(block.kept, column, source.paths[0])["weights"] for block in blocks])
     for wanted, name in ((positive, "positive"), (~positive, "negative")):
         if wanted.sum() < 2:
-            raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
+            raise DataError(f"an evaluation needs at least two {name} rows, and {source.paths[0]} has {wanted.sum()}")
     notes = [
-        *([] if known is None else known.sentences()),
+        *([] if known is None else known.sentences(seen)),
         *([] if chunks.unseen is None else chunks.unseen.sentences()),
     ]
     return ScoredRows(positive, scores, tuple(notes), counts)
@@ -231,11 +216,11 @@ def evaluate(
     ----------
     model : Model
         From `train` or `load_model`.
-    data : path, directory, pattern or list of paths; or boolean array of n
-        A labelled file of any kind that `train` reads, with the columns and the target of the training file. With
-        `scores`: which rows are positive.
+    data : path, directory, pattern or list of paths; frame; or boolean array of n
+        Labelled rows as `train` takes them, with the columns and the target of the training table. With `scores`:
+        which rows are positive.
     scores : array of n numbers, optional
-        Scores of rows, from `score_file` for example, where no file is to be read.
+        Scores of rows, from `score_file` for example, where no table is to be read.
     confidence : float in (0, 1), default=0.95
         Of the intervals.
     cost_ratio : float, optional
@@ -245,7 +230,7 @@ def evaluate(
     max_fpr : float in (0, 1], optional
         Adds the partial AUC up to this false-positive rate, standardised, with its interval.
     weights : str, or array of n numbers, optional
-        How much each row counts in all numbers: a column of the file, or with `scores` the numbers. Not with `max_fpr`.
+        How much each row counts: a column of the table, or with `scores` the numbers. Not with `max_fpr`.
     probabilities : array of n numbers, optional
         With `scores`: those of the rows, where the calibration of the model has seen their labels.
     notes : tuple of str
@@ -262,54 +247,25 @@ def evaluate(
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import evaluate, train
-    >>> path, new = (f"{tempfile.mkdtemp()}/cells.csv" for _ in range(2))
     >>> cells = load_breast_cancer(as_frame=True).frame
-    >>> cells[::2].to_csv(path, index=False), cells[1::2].to_csv(new, index=False)
-    (None, None)
-    >>> found = evaluate(train(path, "target", features="linear"), new)
+    >>> found = evaluate(train(cells[::2], "target", features="linear"), cells[1::2])
     >>> print(f"AUC {found.auc.auc:.2f}, 95 % interval {found.auc.low:.2f} to {found.auc.high:.2f}, {found.n} rows")
     AUC 0.99, 95 % interval 0.9... to 1.00, 284 rows
     """
-    wanted: dict[str, Any] = {"confidence": confidence, "cost_ratio": cost_ratio, "recall": recall, "max_fpr": max_fpr}
-    if scores is not None:
-        if reading:
-            raise TypeError(f"evaluate() reads no file where scores are given: leave {', '.join(reading)} out.")
-        return evaluate_scores(model, data, scores, weights=weights, probabilities=probabilities, notes=notes, **wanted)
-    if probabilities is not None or notes:
-        raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
-    found = evaluate_file(model, data, wanted, weights=weights, **reading)
-    if found.notes:
-        warn(UnseenValues(found.notes))
-    return found
-
-
-def evaluate_file(model: Model, path: Any, measures: Mapping[str, Any], **reading: Any) -> Evaluation:
-    """Do what `evaluate` does with a file, but return the notes instead of warning; `measures` are what it computes."""
-    rows = score_rows(model, path, **reading)
-    return evaluate_scores(model, rows.positive, rows.scores, weights=rows.weights, notes=rows.notes, **measures)
-
-
-def evaluate_scores(
-    model: Model,
-    positive: np.ndarray,
-    scores: np.ndarray,
-    *,
-    confidence: float = 0.95,
-    cost_ratio: float | None = None,
-    recall: float = 0.9,
-    max_fpr: float | None = None,
-    weights: np.ndarray | None = None,
-    probabilities: np.ndarray | None = None,
-    notes: tuple[str, ...] = (),
-) -> Evaluation:
-    """Do what `evaluate` does with scores."""
-    positive, scores = np.asarray(positive), np.asarray(scores)
+    check_measures(weights, confidence=confidence, recall=recall, cost_ratio=cost_ratio, max_fpr=max_fpr)
+    if scores is None:
+        if probabilities is not None or notes:
+            raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
+        data, scores, notes, weights = score_rows(model, data, weights=weights, **reading)
+        if notes:
+            warn(UnseenValues(notes))
+    elif reading:
+        raise TypeError(f"evaluate() reads no file where scores are given: leave {', '.join(reading)} out.")
+    positive, scores = np.asarray(data), np.asarray(scores)
     if positive.dtype != bool:
         raise TypeError("with scores, data must be booleans: which rows are positive.")
-    check_measures(confidence, recall, cost_ratio, max_fpr, weights)
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
     curve = Curve.of(positive, scores, weights)
@@ -319,6 +275,12 @@ def evaluate_scores(
     }
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
+    brier, bins, partial = None, (), None
+    if probabilities is not None:
+        brier = float(brier_score_loss(positive, probabilities, sample_weight=weights))
+        bins = reliability(positive, probabilities, weights=weights)
+    if max_fpr is not None:
+        partial = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
     specificities = (0.80, 0.90, 0.95, 0.99)
     return Evaluation(
         positive=positive,
@@ -329,14 +291,10 @@ def evaluate_scores(
         sensitivity={s: sensitivity_at_specificity(positive, scores, s, sample_weight=weights) for s in specificities},
         lift={share: lift(positive, scores, share, weights) for share in (0.01, 0.05, 0.10, 0.20)},
         thresholds=thresholds,
-        bins=() if probabilities is None else reliability(positive, probabilities, weights=weights),
-        brier=None
-        if probabilities is None
-        else float(brier_score_loss(positive, probabilities, sample_weight=weights)),
+        bins=bins,
+        brier=brier,
         max_fpr=max_fpr,
-        partial_auc=None
-        if max_fpr is None
-        else partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence),
+        partial_auc=partial,
         notes=notes,
         weights=weights,
     )
@@ -383,8 +341,8 @@ def compare(
     ----------
     model_a, model_b : Model
         Trained for the same target; they may use different columns of the file.
-    path : path, directory, pattern or list of paths
-        A labelled file, see `score_file`.
+    path : path, directory, pattern or list of paths; or frame
+        Labelled rows, as in `score_file`.
     confidence : float in (0, 1), default=0.95
         Of the interval of the difference between the AUCs.
     skip_errors : bool, default=False
@@ -399,14 +357,11 @@ def compare(
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import compare, train
-    >>> path, new = (f"{tempfile.mkdtemp()}/cells.csv" for _ in range(2))
-    >>> cells = load_breast_cancer(as_frame=True).frame[["mean radius", "mean texture", "target"]]
-    >>> cells[::2].to_csv(path, index=False), cells[1::2].to_csv(new, index=False)
-    (None, None)
-    >>> models = [train(path, "target", features="linear", drop=[f"mean {name}"]) for name in ("texture", "radius")]
+    >>> cells = load_breast_cancer(as_frame=True).frame
+    >>> old, new = cells[::2], cells[1::2]
+    >>> models = [train(old[[f"mean {name}", "target"]], "target", features="linear") for name in ("radius", "texture")]
     >>> test = compare(*models, new).test
     >>> print(f"radius alone {test.auc_a:.2f}, texture alone {test.auc_b:.2f}, different: {test.p_value < 0.05}")
     radius alone 0.9..., texture alone 0.7..., different: True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vrspam.data import Chunks, DataError
+from vrspam.data import DataError
 from vrspam.data.chunks import BrokenRow
 from vrspam.model.drawing import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
 from vrspam.report.words import describe_size
@@ -60,12 +60,10 @@ class ExplainedRows(NamedTuple):
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import explain_file, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> found = explain_file(train(path, "target", features="linear"), path, [3])
+    >>> cells = load_breast_cancer(as_frame=True).frame
+    >>> found = explain_file(train(cells, "target", features="linear"), cells, [3])
     >>> found.rows[0].row, len(found.rows[0].parts), found.rows[0].score < 0
     (3, 30, True)
     """
@@ -78,13 +76,13 @@ class ExplainedRows(NamedTuple):
 def explain_file(
     model: Model, path: Any, numbers: Sequence[int] | None = None, *, most: int | None = None, **reading: Any
 ) -> ExplainedRows:
-    """Explain rows of a file: what each column adds to the score of each.
+    """Explain rows of a table: what each column adds to the score of each.
 
     Parameters
     ----------
     model : Model
         From `train` or `load_model`.
-    path : path
+    path : path, directory, pattern or list of paths; or frame
         Rows with the columns of the model; labels are not needed.
     numbers : sequence of int, optional
         The rows to explain, counted from 1 (the first row of the data), in this order. By default all.
@@ -99,17 +97,13 @@ def explain_file(
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
+    >>> import pandas as pd
     >>> from vrspam.tool import explain_file, train
-    >>> rng = np.random.default_rng(0)
-    >>> sick = rng.random(300) < 0.3
-    >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(60 + 10 * sick + rng.normal(0, 9, 300), sick)]
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
-    >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
-    >>> (row,) = explain_file(train(path, "sick", features="linear"), path, [2]).rows
-    >>> row.row, row.parts[0].column, f"{row.parts[0].value:g}" == lines[1].split(",")[0]
-    (2, 'age', True)
+    >>> ages, sick = [20 + row // 5 for row in range(300)], ["no"] * 140 + ["yes", "no"] * 10 + ["yes"] * 140
+    >>> patients = pd.DataFrame({"age": ages, "sick": sick})
+    >>> (row,) = explain_file(train(patients, "sick", features="linear"), patients, [2]).rows
+    >>> row.row, row.parts[0].column, row.parts[0].value, row.score < 0
+    (2, 'age', 20.0, True)
     """
     source = model.open_source(path, **reading)
     keep = partial(_kept_columns, model) if source.reader.tabular else ()
@@ -120,22 +114,23 @@ def explain_file(
             raise DataError(f"there is no row {number}: rows are counted from 1, the first row of the data")
     found: dict[int, ExplainedRow] = {}
     n = 0
-    for block in _blocks(chunks):
-        places = np.arange(n + 1, n + 1 + block.size)
-        if wanted is None:
-            chosen = places[: None if most is None else max(most - n, 0)]
-        else:
-            chosen = places[np.isin(places, list(wanted))]
-        found |= {row.row: row for row in _explain_block(model, block, chosen, n + 1)}
-        n += block.size
+    for X, _, kept, broken in chunks:
+        scored = 0 if X is None else int(X.shape[0])
+        # for each row of the file the number of the row that can be scored, or -1 - that of the broken one
+        places = np.concatenate([np.arange(scored) + 0.5, [row.place for row in broken]])
+        order = np.r_[np.arange(scored), -1 - np.arange(len(broken))][np.argsort(places, kind="stable")]
+        rows = np.arange(n + 1, n + 1 + order.size)
+        chosen = rows <= (np.inf if most is None else most) if wanted is None else np.isin(rows, list(wanted))
+        found |= {row.row: row for row in _explain_rows(model, X, kept, broken, rows[chosen], order[chosen])}
+        n += order.size
         if wanted is not None and wanted <= set(found):
             break  # the rest of a long file is not needed
-    if wanted is not None:
-        for number in sorted(wanted - set(found)):
-            raise DataError(f"there is no row {number:,}: {source.paths[0]} has {n:,} rows, counted from 1")
-    rows = list(found.values()) if numbers is None else [found[number] for number in dict.fromkeys(numbers)]
-    all_rows = numbers is None and chunks.unseen is not None  # what is said of a file need not hold for some rows
-    return ExplainedRows(rows, n, tuple(chunks.unseen.sentences()) if all_rows and chunks.unseen else ())
+    for number in sorted((wanted or set()) - set(found)):
+        raise DataError(f"there is no row {number:,}: {source.paths[0]} has {n:,} rows, counted from 1")
+    explained = list(found.values()) if numbers is None else [found[number] for number in dict.fromkeys(numbers)]
+    if numbers is not None or chunks.unseen is None:  # what is said of a file need not hold for some rows
+        return ExplainedRows(explained, n, ())
+    return ExplainedRows(explained, n, tuple(chunks.unseen.sentences()))
 
 
 def value_text(model: Model, part: Part) -> str:
@@ -148,59 +143,31 @@ def value_text(model: Model, part: Part) -> str:
     return f"{part.value:.7g}" if isinstance(part.value, float) else part.value
 
 
-class _Block(NamedTuple):
-    """Rows that can be scored, their kept columns, and those that cannot, which stand between them."""
-
-    X: Any
-    kept: Any
-    broken: Sequence[BrokenRow]
-
-    @property
-    def scored(self) -> int:
-        return 0 if self.X is None else int(self.X.shape[0])
-
-    @property
-    def size(self) -> int:
-        return self.scored + len(self.broken)
-
-    def order(self) -> np.ndarray:
-        """For each row of the file the number of the row that can be scored, or -1 - that of the broken one."""
-        places = np.concatenate([np.arange(self.scored) + 0.5, [row.place for row in self.broken]])
-        numbers = np.concatenate([np.arange(self.scored), -1 - np.arange(len(self.broken))])
-        return numbers[np.argsort(places, kind="stable")].astype(int)
-
-
-def _blocks(chunks: Chunks) -> Iterator[_Block]:
-    for X, _, *more in chunks:
-        kept, broken = (*more, None, ())[:2] if more else (None, ())
-        yield _Block(X, kept, broken)
-
-
 def _kept_columns(model: Model, names: Mapping[str, Any]) -> list[str]:
     """Columns to show as they are: those of the model before they are encoded, and identifiers."""
     own = [] if model.features is not None else [*model.schema.columns, *model.schema.readings]
     return [name for name in dict.fromkeys([*own, *model.identifiers]) if name in names]
 
 
-def _explain_block(model: Model, block: _Block, chosen: np.ndarray, first: int) -> Iterator[ExplainedRow]:
-    """The chosen rows of a block, whose first row has the number `first`."""
-    order = block.order()[chosen - first]
+def _explain_rows(
+    model: Model, X: Any, kept: Any, broken: Sequence[BrokenRow], rows: np.ndarray, order: np.ndarray
+) -> Iterator[ExplainedRow]:
+    """Rows of a block: their numbers in the file, and that of each in `X`, or -1 - its number in `broken`."""
     good = order[order >= 0]
     scores, parts = np.empty(0), {}
     if good.size:
-        some = frames.rows_of(block.X, good)
+        some = frames.rows_of(X, good)
         scores, parts = model.score(some), parts_by_column(model, some)
     probabilities = None if model.calibration is None else model.calibration(scores)
-    kept = {} if block.kept is None else dict(zip(block.kept.schema.names, block.kept.columns, strict=True))
+    columns = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
     number = 0
-    for place, which in zip(chosen.tolist(), order.tolist(), strict=True):
+    for place, which in zip(rows.tolist(), order.tolist(), strict=True):
         if which < 0:
-            yield ExplainedRow(place, None, None, {}, (), block.broken[-1 - which].reason)
+            yield ExplainedRow(place, None, None, {}, (), broken[-1 - which].reason)
             continue
-        cells = {name: _plain(column[which].as_py()) for name, column in kept.items()}
+        cells = {name: _plain(column[which].as_py()) for name, column in columns.items()}
         own = [
-            Part(name, value_of(model, name, block.X, which, cells), float(values[number]))
-            for name, values in parts.items()
+            Part(name, value_of(model, name, X, which, cells), float(values[number])) for name, values in parts.items()
         ]
         yield ExplainedRow(
             place,
@@ -261,4 +228,18 @@ def features_picture(model: Model) -> Figure:
     found = find_strongest(model, 20)
     figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
     plot_coefficients(dict(found), label=describe_size(model), ax=axes[0, 0])
+    return figure
+
+
+def row_picture(model: Model, row: ExplainedRow) -> Figure:
+    """What each column adds to the score of one row."""
+    from vrspam.plotting import plot_contributions
+    from vrspam.plotting.style import new_figure
+
+    if row.score is None:
+        raise ValueError(f"row {row.row:,} has no score to draw: {row.reason}")
+    figure, axes = new_figure(1, 1, (6.4, 1.4 + 0.27 * min(len(row.parts) + 1, 14)))
+    values = {part.column: text for part in row.parts if (text := value_text(model, part))}
+    plot_contributions({part.column: part.adds for part in row.parts}, values, ax=axes[0, 0])
+    axes[0, 0].set_title(f"row {row.row:,}")
     return figure

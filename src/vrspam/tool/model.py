@@ -1,7 +1,4 @@
-"""The model of a file: its columns, the parts of its score, calibration, curves and how it came about.
-
-Beside it, what linear ones are made of: the standardisation of encoded rows, and coefficients.
-"""
+"""The model of a file: its columns, the parts of its score, calibration, curves and how it came about."""
 
 from __future__ import annotations
 
@@ -16,13 +13,14 @@ from scipy import sparse
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
-from vrspam.data.chunks import BrokenRow, map_ahead
+from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers import Source
+from vrspam.data.readers.base import map_ahead
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import Curves
+from vrspam.features.encoders import Indicators
 from vrspam.features.parts import Parts, Table
 from vrspam.inspection import INTERACTIONS, Shapes, distinct
-from vrspam.model.scorer import NUMBER, TEXT, Column, Input, Scorer, input_of_reading, linear_parts
+from vrspam.model.scorer import Scorer, linear_parts, named_columns
 from vrspam.model_selection.calibration import Calibration
 from vrspam.model_selection.folds import row_hashes
 from vrspam.moments import ClassMoments
@@ -64,26 +62,17 @@ class Fingerprint:
             raise TypeError("a fingerprint needs a salt and a list of texts")
         return cls(salt, frozenset(rows))
 
+    def find(self, rows: Any) -> set[str]:
+        """The training rows among these."""
+        enough = len(self.rows) >= ENOUGH
+        return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if enough else set()
 
-@dataclass
-class SeenRows:
-    """Counts the rows of a fingerprint in new rows, block by block."""
-
-    fingerprint: Fingerprint
-    found: set[str] = field(default_factory=set)
-
-    def add(self, rows: Any) -> None:
-        """Look at a block of rows."""
-        if len(self.fingerprint.rows) >= ENOUGH:
-            self.found.update(self.fingerprint.rows.intersection(_digests(row_numbers(rows), self.fingerprint.salt)))
-
-    def sentences(self) -> list[str]:
-        """What is to be said, if many training rows are among them."""
+    def sentences(self, found: set[str]) -> list[str]:
+        """What is to be said, if many training rows were found."""
         many = 0.5  # share of the rows of a fingerprint that makes a file the training file
-        total = len(self.fingerprint.rows)
-        if total < ENOUGH or len(self.found) < many * total:
+        if len(self.rows) < ENOUGH or len(found) < many * len(self.rows):
             return []
-        share = 100.0 * len(self.found) / total
+        share = 100.0 * len(found) / len(self.rows)
         return [
             f"about {share:.0f} % of the rows that the model was trained on are in this file: what is measured here is "
             "too good, give rows that it has not seen"
@@ -145,26 +134,20 @@ class Scaling:
         return original, intercept - float(original @ self.centre)
 
 
-class LinearParts(NamedTuple):
-    """The numbers of a linear model of some features: see the attributes of `Model`."""
-
-    coef: np.ndarray
-    intercept: float
-    means: np.ndarray
-    deviations: np.ndarray
-
-
-def undo_linear_map(features: Any, parts: LinearParts) -> LinearParts | None:
-    """The same model without its map, of the encoded columns, if the map only standardises and encodes one-hot.
-
-    None for any other map, and where missing values have features of their own.
-    """
-    if not features.is_linear:
+def undo_linear_map(
+    features: Any, coef: np.ndarray, intercept: float, means: np.ndarray, deviations: np.ndarray
+) -> dict[str, Any] | None:
+    """The same fields of a `Model` without its map, if that only standardises and encodes one-hot; None otherwise."""
+    if len(features.members) > 1 or not features.keeps_columns_apart:
         return None
     lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
     for encoder in features.encoders_:
-        if not isinstance(encoder, Curves):
+        if encoder.missing or (isinstance(encoder, Indicators) and encoder.scale):
+            return None
+        if isinstance(encoder, Indicators):
             lines += [(1.0, 0.0, 0.0)] * encoder.width
+        elif encoder.table.shape[1] != 1 or encoder.nodes.size > 1 + encoder.extend:
+            return None
         elif encoder.nodes.size == 1:
             lines.append((0.0, 0.0, float(encoder.nodes[0])))
         else:
@@ -172,12 +155,12 @@ def undo_linear_map(features: Any, parts: LinearParts) -> LinearParts | None:
             lines.append((slope, float(encoder.table[0, 0] - slope * encoder.nodes[0]), 0.0))
     slopes, origins, constants = np.array(lines).T
     safe = np.where(slopes == 0.0, 1.0, slopes)
-    return LinearParts(
-        coef=parts.coef * slopes,
-        intercept=parts.intercept + float(parts.coef @ origins),
-        means=np.where(slopes == 0.0, constants, (parts.means - origins) / safe),
-        deviations=parts.deviations / safe,
-    )
+    return {
+        "coef": coef * slopes,
+        "intercept": intercept + float(coef @ origins),
+        "means": np.where(slopes == 0.0, constants, (means - origins) / safe),
+        "deviations": deviations / safe,
+    }
 
 
 def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
@@ -203,11 +186,9 @@ class Model:
         score(x) = coef · x + intercept
 
     where x are the columns as `schema` encodes them: numbers with missing ones replaced by the training mean, and
-    one 0/1 feature for each category. The standardisation that was used in training is folded into `coef`;
-    `deviations` turns it back: coef · deviations is the change of the score for one standard deviation. With
-    `features`, functions of the columns as they are (text is a category, missing values are missing), the score is the
-    sum of these instead: x is what each column adds on its own, if columns do, and at last what they add together;
-    `coef`, `means` and `deviations` are those of these parts.
+    one 0/1 feature for each category; coef · deviations is the change of the score for one standard deviation. With
+    `features`, functions of the columns as they are, x is what each column adds on its own, if columns do, and at last
+    what they add together; `coef`, `means` and `deviations` are those of these parts.
 
     Attributes
     ----------
@@ -316,7 +297,8 @@ class Model:
             typical = np.zeros((2, len(schema.columns)))
             typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
             parts = _encoded_parts(schema, self.coef)
-        inputs, columns = _file_columns(schema)
+        numeric = [name not in schema.categorical for name in schema.columns]
+        inputs, columns = named_columns(schema.columns, numeric, schema)
         others = [label for label in schema.labels or () if label != self.positive]
         classes = (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
         return Scorer(
@@ -361,12 +343,10 @@ class Model:
         progress: bool = False,
         **reading: Any,
     ) -> Chunks:
-        """Open a file, or what `open_source` returned, with the columns of this model.
+        """Open a file, or what `open_source` returned, with the columns of this model; `reading` is as there.
 
         A category that training did not have sets all its indicators to 0. Text in columns of numbers is missing, and
         rows without a label are left out. With `keep_errors` rows that cannot be scored keep their places.
-
-        `reading`: `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
         """
         schema = self.schema if labels else self.schema.without_target()
         return Chunks(
@@ -411,21 +391,6 @@ class Model:
             return
         with blas_threads(1):  # products of a block are small: threads do more for several blocks
             yield from map_ahead(scored, iter(chunks), threads)
-
-
-def _file_columns(schema: Schema) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
-    """The columns of a file, and those that the model makes of them."""
-    made = schema.made()
-    inputs: dict[str, Input] = {}
-    columns = []
-    for name in schema.columns:
-        source, part = made.get(name, (name, ""))
-        if source not in inputs:
-            plain = Input(source, TEXT if source in schema.categorical else NUMBER)
-            how = schema.readings.get(source)
-            inputs[source] = plain if how is None else input_of_reading(source, how)
-        columns.append(Column(name, list(inputs).index(source), part or None))
-    return tuple(inputs.values()), tuple(columns)
 
 
 def _encoded_parts(schema: Schema, coef: np.ndarray) -> Parts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Message
 from vrspam.data import DataError, Schema
-from vrspam.data.errors import problem_of
+from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table
@@ -127,7 +128,7 @@ def export_model(
     sql: str | os.PathLike[str] | None = None,
     dtype: str = "float32",
 ) -> list[Path]:
-    """Write a model for other programs, in one or more forms; nothing is written if one of them is refused.
+    """Write a model for other programs, in one or more forms; nothing is written if one of them is refused or fails.
 
     Parameters
     ----------
@@ -172,9 +173,9 @@ def export_model(
         contents[Path(python)] = to_python(model).encode("utf-8")
     if sql is not None:
         contents[Path(sql)] = to_sql(model).encode("utf-8")
-    for path, content in contents.items():
-        with replacing(path) as temporary:
-            temporary.write_bytes(content)
+    with ExitStack() as files:  # no file gets its name before all of them are written
+        for path, content in contents.items():
+            files.enter_context(replacing(path)).write_bytes(content)
     return list(contents)
 
 
@@ -194,8 +195,9 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         training["warnings"] = [Message.from_plain(note) for note in training["warnings"]]
     if not isinstance(content["positive"], bool | int | float | str):
         raise TypeError("the positive label must be a number or a text")
-    if not _fits("texts", content["identifiers"]):
-        raise TypeError("identifiers must be a list of texts")
+    for names in (content["identifiers"], list(schema.identifiers)):
+        if not _fits("texts", names) or len(set(names)) < len(names):
+            raise TypeError("identifiers must be a list of different texts")
     arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
     if content["features"] is None:
         taken = len(arrays["coef"])

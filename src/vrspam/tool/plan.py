@@ -25,7 +25,7 @@ class Option(NamedTuple):
     braces are shown in `help` as the reader types them; `typed` is added on the command line, `in_python` in Python.
     `check` returns what is wrong with a value ("must be at least 2"), or None; `read` makes the value of what was
     typed. `metavar` and `kind` are its type, on the command line and in Python; `only` names the one command that has
-    it.
+    it. `type`, `default` and `flag`, the option as it is typed, follow from the field.
     """
 
     panel: str | None
@@ -38,6 +38,9 @@ class Option(NamedTuple):
     kind: str | None = None
     read: Callable[[str], Any] = lambda text: text
     only: str | None = None
+    type: Any = None
+    default: Any = None
+    flag: str = ""
 
 
 def read_names(text: str) -> tuple[str, ...]:
@@ -66,20 +69,19 @@ def read_numbers(text: str) -> Any:
         return text.strip()
 
 
+def must(holds: Callable[[Any], bool], words: str) -> Callable[[Any], str | None]:
+    """The check that something holds of a value that is given; else it says these words."""
+    return lambda value: None if value is None or holds(value) else words
+
+
 def at_least(least: int) -> Callable[[Any], str | None]:
-    return lambda value: f"must be at least {least}" if value is not None and value < least else None
+    """The check of a number that must not be smaller."""
+    return must(lambda value: value >= least, f"must be at least {least}")
 
 
-def share(value: float | None) -> str | None:
-    return None if value is None or 0.0 < value < 1.0 else "must be between 0 and 1"
-
-
-def share_or_all(value: float | None) -> str | None:
-    return None if value is None or 0.0 < value <= 1.0 else "must be above 0 and at most 1"
-
-
-def positive_number(value: float | None) -> str | None:
-    return None if value is None or 0.0 < value < float("inf") else "must be a positive number"
+share = must(lambda value: 0.0 < value < 1.0, "must be between 0 and 1")
+share_or_all = must(lambda value: 0.0 < value <= 1.0, "must be above 0 and at most 1")
+positive_number = must(lambda value: 0.0 < value < float("inf"), "must be a positive number")
 
 
 def _l1(value: Any) -> str | None:
@@ -126,7 +128,7 @@ def columns(panel: str, help: str, typed: str = "") -> Any:
         panel,
         help,
         typed=typed,
-        check=lambda value: "must be names of columns, not one text" if isinstance(value, str) else None,
+        check=must(lambda value: not isinstance(value, str), "must be names of columns, not one text"),
         read=read_names,
         metavar="<names>",
         kind="sequence of str",
@@ -238,10 +240,7 @@ class TrainPlan:
         None, FOLDS, "A column of groups that folds keep together, such as patients.", metavar="<column>"
     )
     time: str | None = option(
-        None,
-        FOLDS,
-        "A column of times: each fold trains on earlier rows and tests on later ones.",
-        metavar="<column>",
+        None, FOLDS, "A column of times: each fold trains on earlier rows and tests on later ones.", metavar="<column>"
     )
     selection: Selection = option(
         "auto",
@@ -254,9 +253,7 @@ class TrainPlan:
         FOLDS,
         "Folds computed at the same time; -1: one on each core. By default one on each core that memory allows, "
         "but one by one up to 5,000 rows and beyond 1,000 features.",
-        check=lambda value: (
-            None if value is None or value >= 1 or value == -1 else "must be at least 1, or -1 for one on each core"
-        ),
+        check=must(lambda value: value >= 1 or value == -1, "must be at least 1, or -1 for one on each core"),
         flags=("--jobs",),
     )
     random_state: int = option(0, FOLDS, "Seed that draws the folds.", check=at_least(0), flags=("--seed",))
@@ -268,9 +265,7 @@ class TrainPlan:
         None,
         FILE,
         "Between the fields of CSV: one character, or tab; by default found in the header line.",
-        check=lambda value: (
-            None if value is None or len(value.encode()) == 1 else "is neither one ASCII character nor tab"
-        ),
+        check=must(lambda value: len(value.encode()) == 1, "is neither one ASCII character nor tab"),
         read=lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
         metavar="<char>",
     )
@@ -359,17 +354,9 @@ def conflict(why: str, **parameters: Any) -> WordedError:
     return error_about(f"{' and '.join(f'{{{name}}}' for name in parameters)} cannot be combined: {why}", **parameters)
 
 
-def check_option(name: str, value: Any) -> None:
-    """Refuse a value of an option that is not one of its choices, or fails its check."""
-    kind, shown = declared(name)
-    choices = get_args(kind) if get_origin(kind) is Literal else ()
-    wrong = shown.check(value) if not choices or value in choices else f"is not known; give {in_words(choices)}"
-    refuse(name, value, wrong)
-
-
-def refuse(name: str, value: Any, wrong: str | None) -> None:
-    """Raise the error that says what is wrong with a value, if anything is."""
-    if wrong:
+def check_option(name: str, value: Any, check: Callable[[Any], str | None] | None = None) -> None:
+    """Refuse a value that fails the check of its option, or the one that is given."""
+    if wrong := (check or OPTIONS[name].check)(value):
         raise WordedError(f"{{given}} {wrong}", given=Parameter(name, value))
 
 
@@ -379,75 +366,41 @@ def check_weights(weights: Any, max_fpr: float | None) -> None:
         raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
 
 
-def check_measures(
-    confidence: float,
-    recall: float = 1.0,
-    cost_ratio: float | None = None,
-    max_fpr: float | None = None,
-    weights: Any = None,
-) -> None:
-    """Refuse what `evaluate` and `compare` cannot be asked for."""
-    rules = (("confidence", confidence, share), ("recall", recall, share_or_all))
-    for name, value, rule in (*rules, ("cost_ratio", cost_ratio, positive_number), ("max_fpr", max_fpr, share_or_all)):
-        refuse(name, value, rule(value))
-    check_weights(weights, max_fpr)
+def check_measures(weights: Any = None, **given: float | None) -> None:
+    """Refuse what `evaluate` and `compare` cannot be asked for: confidence, recall, cost_ratio, max_fpr."""
+    for name, value in given.items():
+        check_option(name, value, {"confidence": share, "recall": share_or_all}.get(name))
+    check_weights(weights, given.get("max_fpr"))
 
 
-def options_of(plan: type[TrainPlan], command: str) -> list[str]:
+def _completed(one: "Field[Any]") -> Option:
+    """An option with what follows from its field: type, default, flag, and choices as a check."""
+    shown: Option = one.metadata["option"]
+    if get_origin(one.type) is Literal:
+        choices = get_args(one.type)
+        shown = shown._replace(
+            check=lambda value: None if value in choices else f"is not known; give {in_words(choices)}"
+        )
+    flag = shown.flags[0].partition("/")[0] if shown.flags else f"--{one.name.replace('_', '-')}"
+    return shown._replace(type=one.type, default=one.default, flag=flag)
+
+
+OPTIONS = {one.name: _completed(one) for one in fields(ReportPlan)}
+
+
+def options_of(command: str) -> list[str]:
     """The names of the fields that a command has as options."""
-    shown = {one.name: declared(one.name)[1] for one in fields(plan)}
-    return [name for name, one in shown.items() if one.panel is not None and one.only in (None, command)]
-
-
-OPTIONS: dict[str, "Field[Any]"] = {one.name: one for one in fields(ReportPlan)}
-
-
-def declared(name: str) -> tuple[Any, Option]:
-    """The type of an option, and how it is shown and checked."""
-    return OPTIONS[name].type, OPTIONS[name].metadata["option"]
-
-
-def flag_of(name: str) -> str:
-    """An option as it is typed.
-
-    >>> flag_of("n_splits"), flag_of("max_fpr")
-    ('--folds', '--max-fpr')
-    """
-    flags = declared(name)[1].flags
-    return flags[0].partition("/")[0] if flags else f"--{name.replace('_', '-')}"
-
-
-def quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def _in_python(name: str) -> list[str]:
-    """The lines of an option in a docstring."""
-    (kind, shown), default = declared(name), OPTIONS[name].default
-    words = shown.kind or (get_args(kind) or (kind,))[0]  # of str | None the first
-    if get_origin(kind) is Literal:
-        words = f"{{{', '.join(map(quoted, get_args(kind)))}}}"
-    elif isinstance(words, type):
-        words = words.__name__
-    optional = default is None or default == () or callable(default)
-    words = f"{words}, optional" if optional else f"{words}, default={quoted(default)}"
-    text = shown.help.format_map({name: f"`{name}`" for name in OPTIONS})
-    return [f"{name} : {words}", *(f"    {line}" for line in wrap(f"{text} {shown.in_python}", 112))]
+    return [name for name, one in OPTIONS.items() if one.panel is not None and one.only in (None, command)]
 
 
 def takes(plan: type[TrainPlan]) -> Callable[[Thing], Thing]:
-    """A decorator for a function with `**options`: its signature and docstring name those of a plan.
-
-    In the docstring they take the place of {options}.
-    """
+    """A decorator for a function with `**options`: its signature and docstring name those of a plan."""
 
     def decorate(function: Thing) -> Thing:
         signature = inspect.signature(function)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         options = [
-            inspect.Parameter(
-                one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=declared(one.name)[0]
-            )
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
             for one in fields(plan)
             if one.name not in signature.parameters
         ]
@@ -460,9 +413,22 @@ def takes(plan: type[TrainPlan]) -> Callable[[Thing], Thing]:
 
 def documented(plan: type[TrainPlan], thing: Thing) -> Thing:
     """The docstring with all options in the place of {options}."""
-    lines = [line for one in fields(plan) for line in _in_python(one.name)]
+    lines = []
+    for name, shown in ((one.name, OPTIONS[one.name]) for one in fields(plan)):
+        first = (get_args(shown.type) or (shown.type,))[0]  # of str | None the first
+        words = shown.kind or getattr(first, "__name__", "")
+        if get_origin(shown.type) is Literal:
+            words = f"{{{', '.join(map(_quoted, get_args(shown.type)))}}}"
+        optional = shown.default is None or shown.default == () or callable(shown.default)
+        lines.append(f"{name} : {words}, {'optional' if optional else f'default={_quoted(shown.default)}'}")
+        text = shown.help.format_map({other: f"`{other}`" for other in OPTIONS})
+        lines += [f"    {line}" for line in wrap(f"{text} {shown.in_python}", 112)]
     thing.__doc__ = (thing.__doc__ or "").replace("{options}", "\n    ".join(lines))
     return thing
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 documented(TrainPlan, TrainPlan)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,12 +14,12 @@ from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
-from vrspam.data.chunks import BrokenRow, read_ahead
-from vrspam.data.readers import Source
+from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers.arrow_reader import type_kind
+from vrspam.data.readers.base import read_ahead
 from vrspam.tool.model import Model
 
-SCORE, PROBABILITY, REASON = "score", "probability", "reason"
+OWN = SCORE, PROBABILITY, REASON = ("score", "probability", "reason")
 KINDS = (".csv", ".csv.gz", ".parquet")
 FORMULA = r"^[=+\-@\t\r]"  # what spreadsheets take for the beginning of a formula, or skip before one
 
@@ -86,22 +85,11 @@ def predict(
     ...     print(scores.readline().strip())
     "score","probability"
     """
-    found = predict_rows(
-        model,
-        path,
-        out,
-        ids=ids,
-        escape_formulas=escape_formulas,
-        drop_errors=drop_errors,
-        progress=progress,
-        **reading,
-    )
+    asked: dict[str, Any] = {"ids": ids, "escape_formulas": escape_formulas, "drop_errors": drop_errors}
+    found = predict_rows(model, path, out, **asked, progress=progress, **reading)
     if found.unscored:
-        one = found.unscored == 1
-        warn(
-            f"{found.unscored:,} row{'' if one else 's'} cannot be scored: the score is empty there, and the column "
-            f"{REASON!r} says why"
-        )
+        rows = f"{found.unscored:,} row{'' if found.unscored == 1 else 's'}"
+        warn(f"{rows} cannot be scored: the score is empty there, and the column {REASON!r} says why")
     if found.unseen:
         warn(UnseenValues(found.unseen))
     return found.rows
@@ -121,10 +109,24 @@ def predict_rows(
     """Do what `predict` does, and return the notes instead of warning."""
     target = Path(out)
     source = model.open_source(path, **reading)
+    if ids and not source.reader.tabular:
+        raise DataError(
+            "a {format} file has no named columns; leave {ids} out", format=source.reader.title, ids=Parameter("ids")
+        )
+
+    def choose(names: Mapping[str, Any]) -> list[str]:
+        """The columns to copy of a file that has these."""
+        for name in ids or ():
+            if name not in names:
+                raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
+            if name in OWN:
+                raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
+        return [name for name in model.identifiers if name in names] if ids is None else list(dict.fromkeys(ids))
+
     chunks = model.open(
         source,
         labels=False,
-        keep=_ids(model, source, ids),
+        keep=choose if source.reader.tabular else (),
         skip_errors=drop_errors,
         keep_errors=not drop_errors,
         progress=progress,
@@ -135,10 +137,10 @@ def predict_rows(
     except _RowWithoutScore:  # once more, with a column of reasons from the start
         rows, unscored = _write_scores(model, chunks, target, escape, reasons=True)
     renamed = [
-        f"the identifier {name!r} of {source.paths[0]} is copied as {copied_name(name)!r}, because the result has a "
-        f"column {name!r} of its own"
-        for name in chunks.keep
-        if copied_name(name) != name
+        f"the identifier {name!r} of {source.paths[0]} is copied as {copied!r}, because the result has a column "
+        f"{name!r} of its own"
+        for name, copied in zip(chunks.keep, _names(chunks.keep), strict=True)
+        if name != copied
     ]
     return Prediction(rows, unscored, (*renamed, *(() if chunks.unseen is None else chunks.unseen.sentences())))
 
@@ -148,38 +150,46 @@ class _RowWithoutScore(Exception):
 
 
 def _write_scores(model: Model, chunks: Chunks, target: Path, escape: bool, reasons: bool) -> tuple[int, int]:
-    """Write all rows; return how many, and how many of them have no score."""
+    """Write all rows; return how many, and how many of them have no score. The file appears when all is written."""
     import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+    import pyarrow.parquet as pq
 
-    path = chunks.source.paths[0]
-    rows = unscored = 0
+    kind, rows, unscored = check_out(target), 0, 0
     own = [SCORE, *([PROBABILITY] if model.calibration is not None else []), *([REASON] if reasons else [])]
-    with _writer(target) as write:
+    open_writer: Any = pq.ParquetWriter if kind == ".parquet" else arrow_csv.CSVWriter
+    writer: Any = None
+    packing = "gzip" if kind == ".csv.gz" else None
+    with replacing(target) as temporary, pa.output_stream(str(temporary), compression=packing) as sink:
         for block in read_ahead(model.score_chunks(chunks)):  # scored while the block before is written
             if block.broken and not reasons:
                 raise _RowWithoutScore
-            names = [*_copied_names(chunks.keep, escape), *own]
-            copied = [block.kept.column(name) for name in chunks.keep]
-            columns = [_escaped(column) for column in copied] if escape else copied
-            columns.append(pa.array(block.scores))
+            columns = [block.kept.column(name) for name in chunks.keep]
+            columns = [*(map(_escaped, columns) if escape else columns), pa.array(block.scores)]
             if model.calibration is not None:
                 columns.append(pa.array(model.calibration(block.scores)))
             if reasons:
                 columns.append(pa.nulls(block.scores.size, pa.string()))
-            batch = pa.record_batch(columns, names=names)
-            write(_with_broken_rows(batch, block.broken) if block.broken else batch)
-            rows, unscored = rows + block.scores.size + len(block.broken), unscored + len(block.broken)
+            batch = pa.record_batch(columns, names=[*_names(chunks.keep, escape), *own])
+            if block.broken:
+                batch = _with_broken_rows(batch, block.broken)
+            writer = writer or open_writer(sink, batch.schema)
+            writer.write_batch(batch)
+            rows, unscored = rows + batch.num_rows, unscored + len(block.broken)
         if rows == unscored and chunks.skipped_:
-            raise DataError(f"no row of {path} could be scored: {chunks.skipped_[0].reason}")
-        if rows == 0:
-            names = [*_copied_names(chunks.keep, escape), *own]
-            write(pa.record_batch({name: pa.array(np.empty(0)) for name in names}))
+            raise DataError(f"no row of {chunks.source.paths[0]} could be scored: {chunks.skipped_[0].reason}")
+        if writer is None:
+            batch = pa.record_batch({name: pa.array(np.empty(0)) for name in [*_names(chunks.keep, escape), *own]})
+            writer = open_writer(sink, batch.schema)
+            writer.write_batch(batch)
+        writer.close()
     return rows, unscored
 
 
-def _copied_names(keep: Sequence[str], escape: bool) -> list[str]:
-    """What copied columns are called in the result."""
-    return [f"'{name}" if escape and re.match(FORMULA, name) else copied_name(name) for name in keep]
+def _names(keep: Sequence[str], escape: bool = False) -> list[str]:
+    """What copied columns are called in the result, whose own columns keep their names."""
+    names = [f"{name} (of the file)" if name in OWN else name for name in keep]
+    return [f"'{name}" if escape and re.match(FORMULA, name) else name for name in names]
 
 
 def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow]) -> Any:
@@ -215,37 +225,6 @@ def _escaped(column: Any) -> Any:
     return pc.if_else(is_formula, pc.binary_join_element_wise("'", texts, ""), texts)
 
 
-def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> Any:
-    """The columns to copy, or a function that chooses them when the file is opened."""
-    if not source.reader.tabular:
-        if ids:
-            raise DataError(
-                "a {format} file has no named columns; leave {ids} out",
-                format=source.reader.title,
-                ids=Parameter("ids"),
-            )
-        return []
-
-    def choose(names: Mapping[str, Any]) -> list[str]:
-        for name in ids or ():
-            if name not in names:
-                raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
-            if name in (SCORE, PROBABILITY, REASON):
-                raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
-        return [name for name in model.identifiers if name in names] if ids is None else list(dict.fromkeys(ids))
-
-    return choose
-
-
-def copied_name(name: str) -> str:
-    """What a copied column is called in the result, whose own columns keep their names.
-
-    >>> copied_name("patient"), copied_name("score")
-    ('patient', 'score (of the file)')
-    """
-    return f"{name} (of the file)" if name in (SCORE, PROBABILITY, REASON) else name
-
-
 def check_out(path: Path) -> str:
     """The format that the name of an output file asks for; refuses other names, and directories that do not exist."""
     kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
@@ -254,26 +233,3 @@ def check_out(path: Path) -> str:
     if not path.parent.is_dir():
         raise DataError(f"{path.parent} is not a directory: make it first")
     return kind
-
-
-@contextmanager
-def _writer(target: Path) -> Iterator[Any]:
-    """A function that writes a batch; the file gets its name when everything is written."""
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-    import pyarrow.parquet as pq
-
-    kind = check_out(target)
-    writer: Any = None
-    packing = "gzip" if kind == ".csv.gz" else None
-    with replacing(target) as temporary, pa.output_stream(str(temporary), compression=packing) as sink:
-
-        def write(batch: Any) -> None:
-            nonlocal writer
-            if writer is None:
-                opened = pq.ParquetWriter if kind == ".parquet" else arrow_csv.CSVWriter
-                writer = opened(sink, batch.schema)
-            writer.write_batch(batch)
-
-        yield write
-        writer.close()

@@ -29,7 +29,7 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, expected_auc
 from vrspam.tables.frames import rows_of
-from vrspam.tool.evaluation import Evaluation, evaluate_scores
+from vrspam.tool.evaluation import Evaluation, evaluate
 from vrspam.tool.explanation import Part, parts_by_column, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
@@ -114,12 +114,9 @@ class Report:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import make_report
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> report = make_report(path, "target", features="linear", rows=0)
+    >>> report = make_report(load_breast_cancer(as_frame=True).frame, "target", features="linear", rows=0)
     >>> report.folds, report.evaluation.n, 0.9 < report.expected.auc < 1.0
     (5, 569, True)
     """
@@ -139,11 +136,11 @@ class Report:
 def make_report(
     path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
 ) -> Report:
-    """Train a model on a file and find out how good it is, by rows that it has not seen.
+    """Train a model on a table and find out how good it is, by rows that it has not seen.
 
     Parameters
     ----------
-    path : path, directory, pattern or list of paths
+    path : path, directory, pattern or list of paths; or frame
         As in `vrspam.tool.train`.
     plan : TrainPlan, optional
         Options in one object; those that are given by name take the place of its own.
@@ -156,15 +153,11 @@ def make_report(
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
+    >>> import numpy as np, pandas as pd
     >>> from vrspam.tool import make_report
-    >>> rng = np.random.default_rng(0)
-    >>> age, sick = rng.normal(60, 10, 300), rng.random(300) < 0.3
-    >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(age + 10 * sick, sick)]
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
-    >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
-    >>> report = make_report(path, "sick", features="linear", by=["age"], rows=2)
+    >>> sick = np.random.default_rng(0).random(300) < 0.3
+    >>> patients = pd.DataFrame({"age": np.arange(300) % 60 + 20 * sick, "sick": np.where(sick, "yes", "no")})
+    >>> report = make_report(patients, "sick", features="linear", by=["age"], rows=2)
     >>> report.evaluation.n, report.folds, len(report.groups)
     (300, 5, 4)
     """
@@ -176,9 +169,8 @@ def make_report(
 def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_ratio: float | None = None) -> Report:
     """The report of a model that was trained by `fit_file`."""
     model, opened = trained.model, trained.opened
-    opened.check_columns(by)
     part, probabilities, weights = _unseen_rows(trained)
-    evaluation = evaluate_scores(
+    evaluation = evaluate(
         model,
         part.positive,
         part.scores,
@@ -202,12 +194,12 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     shown: tuple[SingleRow, ...] = ()
     if places is not None:
         identifiers = opened.schema.identifiers if rows else ()
-        beside = read_columns(opened, [*by, *identifiers])
+        beside = read_columns(opened, [*by, *identifiers], places)
         if by:
-            levels = {name: _values(beside[name], places) for name in by}
+            levels = {name: beside[name] for name in by}
             groups = subgroups(levels, part.positive, part.scores, evaluation.probabilities, weights)
         if rows:
-            names = [_values(beside[name], places) for name in identifiers]
+            names = [beside[name] for name in identifiers]
             shown = single_rows(model, opened, part, evaluation.probabilities, rows, names)
     used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
     return Report(
@@ -240,14 +232,7 @@ def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarr
 
 
 def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
-    """Probabilities of held-out rows, each by a calibration that was fitted on the rows of the other folds.
-
-    >>> rng = np.random.default_rng(0)
-    >>> positive = rng.random(600) < 0.5
-    >>> held_out = HeldOut(positive, rng.standard_normal(600) + positive, np.arange(600) % 3, np.ones(600))
-    >>> bool(abs(cross_calibrated(held_out, "sigmoid").mean() - positive.mean()) < 0.02)
-    True
-    """
+    """Probabilities of held-out rows, each by a calibration that was fitted on the rows of the other folds."""
     found = np.empty(held_out.scores.size)
     for number in np.unique(held_out.fold):
         inside = held_out.fold == number
@@ -257,8 +242,8 @@ def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
     return found
 
 
-def read_columns(opened: OpenedTable, names: Sequence[str]) -> dict[str, Any]:
-    """Columns of all labelled rows as they are in the file, whether they are features or not."""
+def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
+    """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None."""
     import pyarrow as pa
 
     frame, positive = opened.load_rows()
@@ -270,17 +255,14 @@ def read_columns(opened: OpenedTable, names: Sequence[str]) -> dict[str, Any]:
         if whole.num_rows != positive.size:
             raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
         found |= {name: whole.column(name) for name in missing}
-    return found
-
-
-def _values(column: Any, places: np.ndarray) -> np.ndarray:
-    """Values of some rows: numbers with NaN for missing ones, or texts with None."""
-    import pyarrow as pa
-
-    some = column.take(pa.array(places))
-    if pa.types.is_integer(some.type) or pa.types.is_floating(some.type):
-        return np.array([np.nan if value is None else value for value in some.to_pylist()], dtype=np.float64)
-    return np.array([None if value is None else str(value) for value in some.to_pylist()], dtype=object)
+    values: dict[str, np.ndarray] = {}
+    for name in names:
+        some = found[name].take(pa.array(places))
+        if pa.types.is_integer(some.type) or pa.types.is_floating(some.type):
+            values[name] = np.array([np.nan if value is None else value for value in some.to_pylist()], dtype=float)
+        else:
+            values[name] = np.array([None if value is None else str(value) for value in some.to_pylist()], dtype=object)
+    return values
 
 
 def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
@@ -294,12 +276,11 @@ def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
         numbers = array.astype(np.float64)
         different = np.unique(numbers[~np.isnan(numbers)]).size
         return bin_numbers(numbers, 8 if different <= 8 else 4)  # few values have a level each
-    texts = ["" if value is None else str(value) for value in array.tolist()]
     gone = np.array([value is None for value in array.tolist()])
-    names = sorted({text for text, absent in zip(texts, gone, strict=True) if not absent})
-    place = {name: number for number, name in enumerate(names)}
-    codes = np.where(gone, len(names), np.array([place.get(text, 0) for text in texts]))
-    return bin_categories(codes.astype(np.intp), tuple(names), bool(gone.any()), 12)  # rarer ones are taken together
+    names, present = np.unique(array[~gone].astype(str), return_inverse=True)
+    codes = np.full(array.size, names.size, dtype=np.intp)
+    codes[~gone] = present
+    return bin_categories(codes, tuple(names.tolist()), bool(gone.any()), 12)  # rarer ones are taken together
 
 
 def subgroups(
@@ -318,44 +299,32 @@ def subgroups(
             inside = bins.codes == code
             if not inside.any():
                 continue
-            group = _describe(column, name, inside, positive, scores, probabilities, weights)
-            enough = min(_smaller(positive[inside]), _smaller(positive[~inside])) >= 10
-            p_ranked, worse = np.nan, False
-            if enough and group.auc is not None:
-                p_ranked, worse = _ranking_p(inside, positive, scores, weights, whole)
-            auc_ps.append(p_ranked)
-            calibrated = enough and probabilities is not None
-            calibration_ps.append(_calibration_p(inside, positive, probabilities, weights) if calibrated else np.nan)
-            found.append(replace(group, worse=worse))
-    corrected = holm(np.array([*auc_ps, *calibration_ps]))
-    known = [None if np.isnan(p) else float(p) for p in corrected]
-    count = len(found)
-    return tuple(replace(group, auc_p=known[k], calibration_p=known[count + k]) for k, group in enumerate(found))
+            labels, own = positive[inside], None if weights is None else weights[inside]
+            auc, auc_p, worse, predicted, calibration_p = None, np.nan, False, None, np.nan
+            enough = min(_smaller(labels), _smaller(positive[~inside])) >= 10
+            if _smaller(labels if own is None else labels[own > 0.0]) >= 2:
+                auc = roc_auc_ci(labels, scores[inside], sample_weight=own)
+                if enough:
+                    auc_p, worse = _ranking_p(inside, positive, scores, weights, whole)
+            mass = own if own is not None and own.any() else None
+            if probabilities is not None:
+                predicted = float(np.average(probabilities[inside], weights=mass))
+                p, each = probabilities[inside], np.ones(labels.size) if own is None else own
+                variance = float(each**2 @ (p * (1.0 - p)))
+                if enough and variance > 0.0:
+                    calibration_p = float(2.0 * ndtr(-abs(each @ (labels - p)) / np.sqrt(variance)))
+            observed = float(np.average(labels, weights=mass))
+            count = int(inside.sum()), int(labels.sum())
+            found.append(Subgroup(column, name, *count, auc, predicted, observed, worse=worse))
+            auc_ps.append(auc_p)
+            calibration_ps.append(calibration_p)
+    corrected = [None if np.isnan(p) else float(p) for p in holm(np.array([*auc_ps, *calibration_ps]))]
+    pairs = zip(found, corrected[: len(found)], corrected[len(found) :], strict=True)
+    return tuple(replace(group, auc_p=ranked, calibration_p=predicted) for group, ranked, predicted in pairs)
 
 
 def _smaller(positive: np.ndarray) -> int:
     return int(min(positive.sum(), (~positive).sum()))
-
-
-def _describe(
-    column: str,
-    name: str,
-    inside: np.ndarray,
-    positive: np.ndarray,
-    scores: np.ndarray,
-    probabilities: np.ndarray | None,
-    weights: np.ndarray | None,
-) -> Subgroup:
-    own = None if weights is None else weights[inside]
-    counted = positive[inside] if own is None else positive[inside][own > 0.0]
-    auc = None
-    if _smaller(counted) >= 2:
-        auc = roc_auc_ci(positive[inside], scores[inside], sample_weight=own)
-    if own is not None and not own.any():
-        own = None
-    predicted = None if probabilities is None else float(np.average(probabilities[inside], weights=own))
-    observed = float(np.average(positive[inside], weights=own))
-    return Subgroup(column, name, int(inside.sum()), int(positive[inside].sum()), auc, predicted, observed)
 
 
 def _ranking_p(
@@ -372,19 +341,6 @@ def _ranking_p(
     if variance == 0.0:
         return np.nan, False
     return float(2.0 * ndtr(-abs(difference) / np.sqrt(variance))), difference < 0.0
-
-
-def _calibration_p(
-    inside: np.ndarray, positive: np.ndarray, probabilities: np.ndarray | None, weights: np.ndarray | None
-) -> float:
-    """Two-sided p-value of positives seen against positives predicted."""
-    assert probabilities is not None
-    p = probabilities[inside]
-    mass = np.ones(p.size) if weights is None else weights[inside]
-    variance = float(mass**2 @ (p * (1.0 - p)))
-    if variance == 0.0:
-        return np.nan
-    return float(2.0 * ndtr(-abs(mass @ (positive[inside] - p)) / np.sqrt(variance)))
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
@@ -434,10 +390,7 @@ def single_rows(
     more: int,
     names: Sequence[np.ndarray] = (),
 ) -> tuple[SingleRow, ...]:
-    """Explain the highest, the lowest, the most wrong and some `more` rows; their scores are those of `held_out`.
-
-    `names` are the values of columns that name the rows. Empty where the model cannot say what its columns add.
-    """
+    """Explain the highest, the lowest, the most wrong and some `more` rows, if the model can say what columns add."""
     assert held_out.places is not None
     no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
     if no_curves or len(model.schema.columns) > 5_000:
@@ -472,11 +425,9 @@ def single_rows(
     return tuple(found)
 
 
-def _name(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+def _name(value: float | str | None) -> str:
+    if value is None or value != value:
         return "missing"
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, float) and not value.is_integer():
-        return rounded(value, 4)
-    return str(int(value)) if isinstance(value, float | int) else str(value)
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if float(value).is_integer() else rounded(value, 4)

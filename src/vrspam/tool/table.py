@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,12 +16,10 @@ from scipy import sparse
 from vrspam._utils.messages import Parameter
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
-from vrspam.data.chunks import read_ahead
-from vrspam.data.errors import Problems, no_column
 from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import as_table, is_integer, type_kind
-from vrspam.data.readers.base import ColumnRequest
-from vrspam.data.schema import encode_block, infer_schema, no_feature_left, table_schema
+from vrspam.data.readers.arrow_reader import as_table
+from vrspam.data.readers.base import ColumnRequest, Problems, no_column, read_ahead
+from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, table_schema
 from vrspam.tables.columns import texts_of
 from vrspam.tables.frames import is_numeric, rows_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
@@ -33,22 +31,19 @@ class OpenedTable:
     """Labelled rows of a file, in memory or to be read block by block as often as needed.
 
     Rows are arrow tables of typed columns, or arrays for files without names; `encode` makes features of them.
-    `loaded` are all rows, and whether each is positive, where they are in memory. `weights`, `groups` and `time` are
-    columns beside the features, of rows in memory; `kept` has others that were asked for, as they are in the file.
-    `names` are all columns of the file.
     """
 
     chunks: Chunks
     positive: Label
     notes: tuple[str, ...] = ()
-    loaded: tuple[Any, np.ndarray] | None = None
+    loaded: tuple[Any, np.ndarray] | None = None  # all rows, and whether each is positive, if they are in memory
     max_categories: int = 1000
-    weights: np.ndarray | None = None
+    weights: np.ndarray | None = None  # of rows in memory, as groups and time
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
     weights_column: str | None = None
-    kept: Mapping[str, Any] = field(default_factory=dict)
-    names: tuple[str, ...] = ()
+    kept: Mapping[str, Any] = field(default_factory=dict)  # columns that were asked for, as they are in the file
+    names: tuple[str, ...] = ()  # all columns of the file
 
     @property
     def schema(self) -> Schema:
@@ -177,42 +172,33 @@ def open_labelled(
     check_beside(beside, str(target), drop)
     asked = {"include": include, "categorical": categorical, "max_categories": max_categories, "dates": dates}
     learner = TableLearner(**asked, empty="leave out", path=source.paths[0], error=DataError)
-    wanted = TableRequest(learner, str(target), drop, tuple(beside.values()), tuple(keep or ()))
-    problems = Problems(on_error, leave_unlabelled=True)
-    rows = _read_table(source, wanted, problems, positive, progress, keep=not streaming)
-    schema = wanted.finish(rows.counts)
+    table = TableReading(learner, str(target), drop, tuple(beside.values()), tuple(keep or ()))
+    table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not streaming)
+    labels = {"target_type": table.schema.target_type, "labels": tuple(sorted(table.counts))}
+    schema = learner.finish(Schema, target=table.target, **labels, source=())
+    if not schema.columns:
+        raise DataError(NO_FEATURE, path=source.paths[0])
+    label = choose_positive(schema.labels or (), positive)
+    chunks = _chunks(source, schema, on_error, progress, [weights] if weights else ())
     columns: dict[str, Any] = {}
     if streaming:
-        again = Chunks(source, schema, unknown="ignore", on_error=on_error, raw=True, lenient=True)
-        schema = schema.completed(block for block, *_ in again)
+        chunks.schema = schema.completed(block for block, *_ in chunks.keeping(()))
     else:
         with ThreadPoolExecutor() as pool:  # arrow does without Python's lock
-            parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), rows.frames)
-        frame, others = stack(list(parts)), stack(rows.others)
-        schema = schema.completed([frame])
+            parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), table.frames)
+        frame, others = stack(list(parts)), stack(table.others)
+        chunks.schema = schema.completed([frame])
         columns = beside_values(others, beside, source.paths[0])
-        columns["kept"] = {} if keep is None else _kept_columns(rows.frames, others, schema, keep)
-    label = choose_positive(schema.labels or (), positive)
-    chunks = Chunks(
-        source,
-        schema,
-        unknown="ignore",
-        keep=[weights] if weights else (),
-        on_error=on_error,
-        progress=progress,
-        raw=True,
-        lenient=True,
-    )
-    return OpenedTable(
-        chunks,
-        label,
-        tuple(learner.asked.notes),
-        None if streaming else (frame, np.concatenate(rows.labels) == label),
-        max_categories,
-        weights_column=weights,
-        names=tuple(wanted.names),
-        **columns,
-    )
+        columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
+        columns["loaded"] = frame, np.concatenate(table.labels) == label
+    known = {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
+    return OpenedTable(chunks, label, tuple(learner.notes), **known, **columns)
+
+
+def _chunks(source: Source, schema: Schema, on_error: str, progress: bool, keep: Sequence[str] = ()) -> Chunks:
+    """The rows of a file for training: as they are, without those that have no label."""
+    how: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
+    return Chunks(source, schema, keep=keep, on_error=on_error, progress=progress, **how)
 
 
 def _open_unnamed(
@@ -235,7 +221,7 @@ def _open_unnamed(
     missing = 0.0 if source.reader.sparse else "mean"
     problems = Problems(on_error, leave_unlabelled=True)
     schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
-    chunks = Chunks(source, schema, unknown="ignore", on_error=on_error, progress=progress, raw=True, lenient=True)
+    chunks = _chunks(source, schema, on_error, progress)
     return OpenedTable(chunks, choose_positive(schema.labels or (), positive), max_categories=max_categories)
 
 
@@ -250,8 +236,8 @@ def check_target(source: Source, target: str | None) -> None:
 
 
 @dataclass
-class TableRequest:
-    """Which columns of a table are read, and as what; chosen when the types of the columns are known.
+class TableReading:
+    """A table that is read once: which columns and as what, and its rows in blocks.
 
     `beside` are weights, groups and times; `keep` are columns that are also wanted as they are in the file.
     """
@@ -261,122 +247,50 @@ class TableRequest:
     drop: Sequence[str]
     beside: Sequence[str]
     keep: Sequence[str]
-    names: list[str] = field(init=False, default_factory=list)
-    schema: Schema = field(init=False)  # numbers, text and labels as they are read
-    typed: list[str] = field(init=False, default_factory=list)  # dates and times
-    raw: list[str] = field(init=False, default_factory=list)  # what is not a feature
-    request: ColumnRequest | None = field(init=False, default=None)
+    names: list[str] = field(default_factory=list)
+    schema: Schema = field(default_factory=Schema)  # as columns are read: dates and times are readings
+    raw: list[str] = field(default_factory=list)  # columns of `keep` that are no features
+    frames: list[Any] = field(default_factory=list)  # features as they are
+    others: list[Any] = field(default_factory=list)  # columns of `beside` and `raw`
+    labels: list[np.ndarray] = field(default_factory=list)
+    counts: Counter[Label] = field(default_factory=Counter)  # of labels
 
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
         """Say what to read of a file whose columns have these types; the first file decides for all."""
-        if self.request is not None:
-            return self.request
-        import pyarrow as pa
         import pyarrow.types as t
 
-        asked, path = self.learner.asked, self.learner.asked.path
-        for name in (*asked.include, *asked.categorical, *self.beside):
-            if name not in types:
-                raise DataError(no_column(path, name, types))
-        if self.target in self.drop:
-            raise DataError(
-                "column {column!r} holds the labels and cannot be left out: name another with {drop}",
-                column=self.target,
-                drop=Parameter("drop"),
-            )
-        left_out, dates = [], {}
-        for name, kind in types.items():
-            if name in (*self.drop, *self.beside, *asked.categorical, self.target):
+        if not self.names:
+            for name in self.beside:
+                if name not in types:
+                    raise DataError(no_column(self.learner.path, name, types))
+            self.schema = table_schema(types, self.target, self.learner, drop=[*self.drop, *self.beside])
+            self.learner.integers = [name for name in self.schema.numeric if t.is_integer(types[name])]
+            self.names, read = list(types), {*self.schema.inputs(), *self.beside, self.target}
+            self.raw = [name for name in self.keep if name in types and name not in read]
+        return self.schema.wanted(True, [*self.beside, *self.raw])._replace(lenient=True)
+
+    def read(self, source: Source, problems: Problems, progress: bool, hold: bool) -> None:
+        """Learn the columns block by block, and keep the blocks if they are to stay in memory."""
+        for block in read_ahead(source.blocks(self.choose, 1 << 15, problems, "reading" if progress else None)):
+            typed, beside = list(self.schema.readings), [*self.beside, *self.raw]
+            keep = [*typed, *beside]
+            checked = encode_block(block, self.schema, problems, keep=keep, raw=True) if block.rows else None
+            if checked is None:
                 continue
-            if t.is_timestamp(kind) or t.is_date(kind):
-                dates[name] = pa.timestamp("us")
-            elif t.is_time(kind) or t.is_duration(kind):
-                dates[name] = None
-            elif name not in asked.include and t.is_null(kind):
-                asked.note(name, "has no values; left out")
-                left_out.append(name)
-            elif name not in asked.include and type_kind(kind) == "other":
-                asked.note(name, "is of type {type}, neither number nor category; left out", type=str(kind))
-                left_out.append(name)
-        unused = [*self.drop, *left_out, *self.beside, *dates]
-        self.schema = table_schema(path, types, self.target, None, unused, asked.categorical, {})
-        asked.integers = [name for name in self.schema.numeric if is_integer(types[name])]
-        self.names, self.typed = list(types), list(dates)
-        self.raw = [name for name in self.keep if name in (*self.drop, *left_out)]
-        raw = dict.fromkeys([*self.beside, *self.raw])
-        wanted = self.schema.wanted(tabular=True)
-        self.request = wanted._replace(types={**wanted.types, **dates, **raw}, lenient=True)
-        return self.request
-
-    def finish(self, labels: Iterable[Label]) -> Schema:
-        """The columns that are left, in the order of the file."""
-        found = {"target": self.target, "target_type": self.schema.target_type, "labels": tuple(sorted(labels))}
-        schema = self.learner.finish(Schema, **found, source=())
-        if not schema.columns:
-            raise no_feature_left(self.learner.asked.path)
-        return schema
-
-
-class TableRows(NamedTuple):
-    """Rows of a table in blocks: numbers and text as they are, columns that are no features, labels, their counts."""
-
-    frames: list[Any]
-    others: list[Any]
-    labels: list[np.ndarray]
-    counts: Counter[Label]
-
-    def without_blank_labels(self, wanted: str | None, problems: Problems) -> TableRows:
-        """Leave out rows whose label is blank, where there are two others at least; refuse them if none is wanted."""
-        blank = [label for label in self.counts if not str(label).strip()]
-        others = sorted(label for label in self.counts if label not in blank)
-        if not blank or len(others) < 2 or (wanted is not None and not wanted.strip()):
-            return self
-        count = sum(self.counts[label] for label in blank)
-        if wanted is None and len(others) == 2:
-            raise DataError(
-                "the label column holds {first}, {second} and blank ({count:,} row{s}). Add {fix}; blanks are left out",
-                first=str(others[0]),
-                second=str(others[1]),
-                count=count,
-                s="" if count == 1 else "s",
-                fix=Parameter("positive", str(others[1])),
-            )
-        problems.unlabelled += count
-        kept = [~np.isin(labels, blank) for labels in self.labels]
-        frames, tables = (
-            [part.filter(rows) if part.num_columns else part for part, rows in zip(parts, kept, strict=True)]
-            for parts in (self.frames, self.others)
-        )
-        labels = [part[rows] for part, rows in zip(self.labels, kept, strict=True)]
-        return TableRows(frames, tables, labels, Counter({label: self.counts[label] for label in others}))
-
-
-def _read_table(
-    source: Source, wanted: TableRequest, problems: Problems, positive: str | None, progress: bool, keep: bool
-) -> TableRows:
-    """Read a table once, learn its columns block by block, and keep the blocks if they are to stay in memory."""
-    rows = TableRows([], [], [], Counter())
-    for block in read_ahead(source.blocks(wanted.choose, 1 << 15, problems, "reading" if progress else None)):
-        others = [*wanted.typed, *wanted.beside, *wanted.raw]
-        checked = encode_block(block, wanted.schema, problems, keep=others, raw=True) if block.rows else None
-        if checked is not None:
             frame, y, other = checked
-            assert y is not None
-            for name in wanted.typed:
+            for name in typed:
                 frame = frame.append_column(name, other.column(name))
             there = set(frame.column_names)
-            frame = frame.select([name for name in wanted.names if name in there])
-            wanted.learner.add(frame, block.strays)
-            rows.counts.update(dict(zip(*(part.tolist() for part in np.unique(y, return_counts=True)), strict=True)))
-            if keep:
-                rows.frames.append(frame)
-                rows.others.append(as_table(other, [*wanted.beside, *wanted.raw]))
-                rows.labels.append(y)
-    rows = rows.without_blank_labels(positive, problems)
-    problems.warn()
-    if not rows.counts:
-        raise problems.nothing_left(source.paths[0])
-    return rows
+            frame = frame.select([name for name in self.names if name in there])
+            self.learner.add(frame, block.strays)
+            self.counts.update(dict(zip(*(part.tolist() for part in np.unique(y, return_counts=True)), strict=True)))
+            if hold:
+                self.frames.append(frame)
+                self.others.append(as_table(other, beside))
+                self.labels.append(y)
+        problems.warn()
+        if not self.counts:
+            raise problems.nothing_left(source.paths[0])
 
 
 def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[str]) -> dict[str, Any]:
@@ -397,7 +311,13 @@ def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[
 
 
 def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) -> None:
-    """Refuse the label column, and columns that are left out, as weights, groups or times."""
+    """Refuse to leave out the labels, and the label column, or columns left out, as weights, groups or times."""
+    if target in drop:
+        raise DataError(
+            "column {column!r} holds the labels and cannot be left out: name another with {drop}",
+            column=target,
+            drop=Parameter("drop"),
+        )
     for option, name in beside.items():
         if name == target:
             raise DataError(
@@ -421,23 +341,8 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str) -> dict[str
         values = others.column(name)
         whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         column = nw.from_native(whole, series_only=True).alias(name)
-        if option == "groups":
-            found[option] = _groups(column, path)
-        else:
-            numbers = _ordered_numbers(column, path, option)
-            found[option] = check_weights(numbers, path, name) if option == "weights" else numbers
+        found[option] = _groups(column, path) if option == "groups" else _ordered_numbers(column, path, option)
     return found
-
-
-def check_weights(values: np.ndarray, path: str, name: str) -> np.ndarray:
-    """Refuse weights that are missing, negative or infinite."""
-    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
-    if wrong.size:
-        raise DataError(
-            f"{path}: column {name!r} holds weights, and {wrong.size:,} of them are missing, negative or infinite (the "
-            f"first in row {wrong[0] + 1}): correct them"
-        )
-    return values
 
 
 def _groups(column: Any, path: str) -> np.ndarray:
@@ -473,6 +378,12 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
         raise DataError(
             f"{path}: column {column.name!r} is missing in {int(np.isnan(values).sum()):,} rows: fill them in, or "
             "leave these rows out of the file"
+        )
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0))) if option == "weights" else np.empty(0)
+    if wrong.size:
+        raise DataError(
+            f"{path}: column {column.name!r} holds weights, and {wrong.size:,} of them are negative or infinite (the "
+            f"first in row {int(wrong[0]) + 1}): correct them"
         )
     return values
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,13 +26,14 @@ from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
+from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
 from vrspam.tables.frames import rows_of
 from vrspam.tool import data_checks
-from vrspam.tool.model import Fingerprint, LinearParts, Model, Scaling, parts_of_map, undo_linear_map
+from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import TrainPlan, takes
 from vrspam.tool.table import OpenedTable, open_labelled, stack
 
@@ -42,12 +44,12 @@ LEAST = 4  # rows of each class: two folds of two
 def train(
     path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
 ) -> Model:
-    """Train a model on a file: every choice is made by cross-validation and recorded in the model.
+    """Train a model on a table: every choice is made by cross-validation and recorded in the model.
 
     Parameters
     ----------
-    path : path, directory, pattern or list of paths
-        CSV, Parquet, Feather, LIBSVM or `.npy`.
+    path : path, directory, pattern or list of paths; or frame
+        CSV, Parquet, Feather, Excel, LIBSVM or `.npy`; or a frame of pandas or polars, or an arrow table.
     plan : TrainPlan, optional
         Options in one object; those that are given by name take the place of its own.
     {options}
@@ -59,15 +61,11 @@ def train(
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
+    >>> import numpy as np, pandas as pd
     >>> from vrspam.tool import train
-    >>> rng = np.random.default_rng(0)
-    >>> age, sick = rng.normal(60, 10, 300), rng.random(300) < 0.3
-    >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(age + 10 * sick, sick)]
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
-    >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
-    >>> model = train(path, "sick", features="linear")
+    >>> sick = np.random.default_rng(0).random(300) < 0.3
+    >>> patients = pd.DataFrame({"age": np.arange(300) % 60 + 20 * sick, "sick": np.where(sick, "yes", "no")})
+    >>> model = train(patients, "sick", features="linear")
     >>> model.positive, model.schema.feature_names, bool(model.coef[0] > 0)
     ('yes', ('age',), True)
     """
@@ -75,10 +73,9 @@ def train(
 
 
 class Trained(NamedTuple):
-    """A model, the table that it was trained on, and what the folds say about rows that it had not seen.
+    """A model, its table, scores of rows by models of the other folds, their weights, and rows that were kept apart.
 
-    `held_out` are scores of training rows by models of the other folds, `weights` theirs, where rows have some. `kept`
-    are the places of the rows that were kept from the training (`holdout`), None where there are none.
+    `weights` is None where rows have none, `kept` (places of rows) where `holdout` was not asked for.
     """
 
     model: Model
@@ -139,12 +136,10 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
 
 
 class Fit(NamedTuple):
-    """A fitted estimator, and what came with it.
+    """A fitted estimator, the rows of each class (negative ones first), scores of the folds, and what was noticed.
 
-    `counts` are the rows of each class, negative ones first. `held_out` are scores of rows by models that were trained
-    on the other folds, which the calibration was fitted on, and `weights` theirs, where rows have some. `moments` and
-    `scaling` are those of encoded rows; None where a map took the columns as they are. `sample` are some training rows
-    as they are.
+    `moments` and `scaling` are those of encoded rows, None where a map took the columns as they are; `sample` are some
+    training rows as they are.
     """
 
     estimator: AUCClassifierCV
@@ -160,28 +155,19 @@ class Fit(NamedTuple):
 class TableClassifier(AUCClassifierCV):
     """The estimator for columns that the tool has read already: what is text is a category."""
 
+    _reads_columns = False
+
     @staticmethod
     def _in_words(what: str) -> str:
         name, colon, score = what.partition(":")
         return f"{describe_candidate(name)}{colon}{score}"
 
-    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> None:
-        return None
-
 
 def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
     """The cross-validation that a plan asks for, unfitted."""
-    return kind(
-        l1s=l1s,
-        loss=plan.loss,
-        penalty=plan.penalty,
-        max_fpr=plan.max_fpr,
-        cv=folds,
-        calibration=None if plan.calibration == "none" else plan.calibration,
-        selection=plan.selection,
-        n_jobs=plan.n_jobs,
-        **more,
-    )
+    calibration = None if plan.calibration == "none" else plan.calibration
+    same = {name: getattr(plan, name) for name in ("loss", "penalty", "max_fpr", "selection", "n_jobs")}
+    return kind(l1s=l1s, cv=folds, calibration=calibration, **same, **more)
 
 
 def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened: OpenedTable, **more: Any) -> Fit:
@@ -250,7 +236,12 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
 def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     """Encoded and standardised rows, block by block, for files larger than memory."""
     plan.say("first reading of the blocks: spread of the features")
-    moments, sample, missing = gather(opened, plan.random_state)
+    moments = ClassMoments(opened.schema.n_features, classes=[False, True], scatter=False)
+    sample, missing = RowSample(20_000, np.random.default_rng(plan.random_state)), Counter[str]()
+    for rows, positive, weights in opened.blocks():
+        missing.update(data_checks.count_missing(rows, opened.schema))
+        moments.update(opened.encode(rows), positive, weights)
+        sample.add(rows, positive)
     check_size(moments.rows)
     notes = data_checks.note_missing_values(missing, int(moments.rows.sum()))
     notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
@@ -271,10 +262,7 @@ def l1_grid(
     scaling: Scaling | None = None,
     penalty: PenaltyName = "elasticnet",
 ) -> Sequence[float]:
-    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0.
-
-    Only the elastic net allows 0 itself.
-    """
+    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0."""
     if l1 != "auto":
         return tuple(float(value) for value in l1)
     delta = moments.delta if scaling is None else moments.delta / scaling.deviations
@@ -327,20 +315,6 @@ class RowSample:
         self.keys, self.y, self.X = keys, labels, both
 
 
-def gather(opened: OpenedTable, seed: int) -> tuple[ClassMoments, RowSample, dict[str, int]]:
-    """The spread of each feature, a sample of rows to look at, and the missing values of each column, in one pass."""
-    schema = opened.schema
-    moments = ClassMoments(schema.n_features, classes=[False, True], scatter=False)
-    sample = RowSample(20_000, np.random.default_rng(seed))
-    missing: dict[str, int] = {}
-    for rows, y, weights in opened.blocks():
-        for name, count in data_checks.count_missing(rows, schema).items():
-            missing[name] = missing.get(name, 0) + count
-        moments.update(opened.encode(rows), y, weights)
-        sample.add(rows, y)
-    return moments, sample, missing
-
-
 def check_size(counts: Any) -> int:
     """Return the number of rows of the smaller class; refuse too few."""
     smaller = int(min(counts))
@@ -351,14 +325,10 @@ def check_size(counts: Any) -> int:
 
 
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
-    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward.
-
-    Each fold has at least two rows of each class; so there may be fewer than were asked for.
-    """
+    """Stratified folds, or of whole groups, or that look forward; fewer than asked for where a class has few rows."""
     smaller = check_size([positive.sum(), (~positive).sum()])
     if opened.groups is not None:
-        folds = StratifiedGroupKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-        return check_cv(list(folds.split(np.empty(positive.size), positive, opened.groups)))
+        return check_cv(group_folds(positive, opened.groups, min(n_splits, smaller // 2), seed))
     if opened.time is not None:
         splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
         if len(splits) < 2:  # one fold shows neither standard errors nor bands
@@ -388,10 +358,7 @@ def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list
 
 
 def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train on, and rows to keep: about this share of each class. Both are places in the table.
-
-    Groups stay together, and of rows with times the latest are kept; rows of the same time stay together.
-    """
+    """Places of rows to train on, and to keep: about this share of each class, whole groups, or the latest rows."""
     _, positive = opened.load_rows()
     if opened.time is not None:
         rarer = positive if positive.sum() <= (~positive).sum() else ~positive
@@ -430,14 +397,11 @@ def fold_auc_ci(
     max_fpr: float | None = None,
     weights: np.ndarray | None = None,
 ) -> AUCInterval:
-    """Mean AUC, or partial AUC up to `max_fpr`, of the folds with an interval from DeLong's standard error of each.
+    """Mean AUC, or partial AUC up to `max_fpr`, of the folds, with an interval from DeLong's standard error of each.
 
-    Rows are compared within their fold only, because other folds were scored by other models; folds with fewer than two
-    rows of a class are left out. The held-out rows of different folds are independent, so squared errors add:
-    se = √(Σ se_k²)/K; the interval is symmetric on the logit scale, as in `vrspam.metrics.roc_auc_ci`. If the folds
-    give no standard error of a partial AUC, the bounds are the means of their bounds. The models share training rows,
-    which this does not see: the interval says how well these folds were ranked, and is a little short for a model
-    trained on other rows. Weights of the rows do not go with `max_fpr`.
+    Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
+    add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
+    a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out.
 
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
@@ -475,6 +439,10 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
+    rows = (zip(candidates, row, strict=True) for row in zip(*candidates.values(), strict=True))
+    selection = [{name: value for name, value in row if value == value} for row in rows]  # what is not known is NaN
+    names = ("corrected_auc", "corrected_auc_low", "corrected_auc_high")
+    corrected = dict(zip(names, (fitted.corrected_score_, *fitted.corrected_interval_), strict=True))
     moments = fitted.moments_ if fit.moments is None else fit.moments  # with the weights of the rows
     # the certificate of the model, or how stationary it is where its penalty allows none, also as a share of F(0)
     accuracy = "gap" if fitted.penalty == "elasticnet" else "stationarity"
@@ -499,7 +467,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             "features": int(fitted.coef_.size),
             "rows_held": 0 if features is None else min(fitted.features_.n_rows_held_, others + positives),
             "map": kind_of_map(fitted.features_),
-            "selection": [_known(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
+            "selection": selection,
             "nonzero": int(np.count_nonzero(fitted.coef_)),
             "loss": fitted.loss,
             "l2": float(fitted.l2_),
@@ -510,28 +478,13 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             "cv_auc_low": interval.low,
             "cv_auc_high": interval.high,
             **partial,
-            **corrected_facts(fitted.corrected_score_, *fitted.corrected_interval_),
-            **_known({"objective": float(fitted.objective_)}.items()),
+            **{name: None if np.isnan(value) else value for name, value in corrected.items()},
+            **({} if np.isnan(fitted.objective_) else {"objective": float(fitted.objective_)}),  # of a blend
             accuracy: value,
             f"relative_{accuracy}": value / (moments.p * moments.q),
             "warnings": notes,
         },
     )
-
-
-def _known(facts: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The facts without those that are not known, NaN: a blend has no objective, a map that was not taken no gap."""
-    return {name: value for name, value in facts if value == value}
-
-
-def corrected_facts(auc: float, low: float, high: float) -> dict[str, float | None]:
-    """The AUC corrected for the choice, and its interval; None where they are not known.
-
-    >>> corrected_facts(0.7, 0.6, 0.8)
-    {'corrected_auc': 0.7, 'corrected_auc_low': 0.6, 'corrected_auc_high': 0.8}
-    """
-    found = {"corrected_auc": auc, "corrected_auc_low": low, "corrected_auc_high": high}
-    return {name: None if np.isnan(value) else value for name, value in found.items()}
 
 
 def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
@@ -541,10 +494,11 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     coef, intercept = fitted.coef_[0], float(fitted.intercept_[0]) - fitted.baseline_
     if fit.scaling is not None and fit.moments is not None:
         coef, intercept = fit.scaling.undo(coef, intercept)
-        return LinearParts(coef, intercept, fit.moments.means, fit.scaling.deviations)._asdict()
-    deviations = spread(fitted.moments_)[1]
-    parts = LinearParts(coef, intercept, fitted.moments_.means, np.where(deviations > 0.0, deviations, 1.0))
-    if (plain := undo_linear_map(fitted.features_, parts)) is not None:
-        return plain._asdict()
-    found = parts_of_map(fitted.features_, parts.coef, parts.means)
+        moments = fit.moments
+        return {"coef": coef, "intercept": intercept, "means": moments.means, "deviations": fit.scaling.deviations}
+    means, deviations = fitted.moments_.means, spread(fitted.moments_)[1]
+    deviations = np.where(deviations > 0.0, deviations, 1.0)
+    if (plain := undo_linear_map(fitted.features_, coef, intercept, means, deviations)) is not None:
+        return plain
+    found = parts_of_map(fitted.features_, coef, means)
     return {**found, "intercept": intercept, "shapes": shapes_of(fitted, opened.schema.columns)}

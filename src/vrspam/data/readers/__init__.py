@@ -6,8 +6,10 @@ import atexit
 import glob
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -18,11 +20,20 @@ from typing import Any, NamedTuple
 
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
-from vrspam.data.errors import DataError, Problems
-from vrspam.data.readers.array_readers import LibsvmReader, NpyReader, open_npy, with_labels
-from vrspam.data.readers.arrow_reader import ExcelReader, FeatherReader, ParquetReader
-from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile, check_encoding
+from vrspam.data.readers.array_readers import LibsvmReader, NpyReader
+from vrspam.data.readers.arrow_reader import ExcelReader, FeatherReader, FrameReader, ParquetReader
+from vrspam.data.readers.base import (
+    DAMAGED,
+    Block,
+    Choice,
+    DataError,
+    Problems,
+    Reader,
+    TextFile,
+    check_encoding,
+)
 from vrspam.data.readers.csv_reader import CSVReader
+from vrspam.tables.frames import is_frame
 
 PathLike = str | os.PathLike[str]
 
@@ -44,7 +55,7 @@ class Source:
     @classmethod
     def open(
         cls,
-        path: PathLike | Sequence[PathLike],
+        path: Any,
         format: str | None = None,
         *,
         delimiter: str | None = None,
@@ -53,10 +64,18 @@ class Source:
         zero_based_before: bool = False,
         chunk_bytes: int = 8 << 20,
     ) -> Source:
-        """Find the files; the format is told from the first one's name, else from its content.
+        """Find the files, or take a frame; the format is told from the first one's name, else from its content.
 
         Indices of LIBSVM files start as `zero_based` says, else as they did in earlier files (`zero_based_before`).
         """
+        if is_frame(path):
+            named = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+            for name, value in named.items():
+                if value is not None:
+                    raise DataError(
+                        "a frame has its own types and names; leave {parameter} out", parameter=Parameter(name)
+                    )
+            return cls(("the frame",), FrameReader(path), chunk_bytes)
         paths = find_paths(path)
         if format is not None and format not in READERS:
             raise DataError(
@@ -82,24 +101,14 @@ class Source:
                     other=next(other.title for other in READERS.values() if name in other.options),
                 )
         from_zero = zero_based_before if zero_based is None else zero_based
-        known = {
-            "delimiter": delimiter,
-            "encoding": encoding,
-            "zero_based": from_zero,
-            "block_bytes": chunk_bytes,
-        }
-        options = {name: known[name] for name in kind.options}
-        return cls(paths, kind(**options), chunk_bytes, from_zero and kind.sparse)
-
-    @property
-    def format(self) -> str:
-        """The name of the format."""
-        return self.reader.name
+        known = {**given, "zero_based": from_zero, "block_bytes": chunk_bytes}
+        reader = kind(**{name: known[name] for name in kind.options})
+        return cls(paths, reader, chunk_bytes, from_zero and kind.sparse)
 
     @property
     def n_bytes(self) -> int:
         """Size of all files on disk."""
-        return sum(os.path.getsize(path) for path in self.paths)
+        return sum(map(self.reader.size, self.paths))
 
     @property
     def n_rows(self) -> int | None:
@@ -107,33 +116,18 @@ class Source:
         counts = [self.reader.rows(path) for path in self.paths]
         return None if None in counts else sum(count for count in counts if count is not None)
 
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of the first file with their types."""
-        return self.reader.columns(self.paths[0])
-
-    def blocks(
-        self, wanted: RequestOrChoice, rows: int, problems: Problems, label: str | None = None
-    ) -> Iterator[Block]:
+    def blocks(self, wanted: Choice, rows: int, problems: Problems, label: str | None = None) -> Iterator[Block]:
         """Read the files one after the other; with a `label` a progress line says how far the reading is."""
         before = count = 0
         with Progress(label, self.n_bytes, "rows") if label else nullcontext() as bar:
             for path in self.paths:
-                size = os.path.getsize(path)
+                size = self.reader.size(path)
                 for block in self.reader.blocks(path, wanted, rows, problems):
                     yield block
                     count += block.rows
                     if bar:
                         bar.update(before + int(size * block.done), count)
                 before += size
-
-    def blocks_with_labels(
-        self, labels: str, wanted: RequestOrChoice, rows: int, problems: Problems, label: str | None = None
-    ) -> Iterator[Block]:
-        """The same for `.npy` files whose labels are in another `.npy` file."""
-        array = open_npy(labels)
-        if array.shape != (self.n_rows,):
-            raise DataError(f"{labels} has shape {array.shape} where {self.n_rows} labels are needed")
-        return with_labels(self.blocks(wanted, rows, problems, label), array)
 
 
 def find_paths(path: PathLike | Sequence[PathLike]) -> tuple[str, ...]:
@@ -161,9 +155,17 @@ def _standard_input() -> str:
     """A file with what comes on the standard input: a table may be read more than once."""
     folder = tempfile.mkdtemp(prefix="vrspam-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = os.path.join(folder, "standard input")
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # else the file would stay
+    path, left_free = os.path.join(folder, "standard input"), 1 << 30
     with open(path, "wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        while block := sys.stdin.buffer.read(16 << 20):
+            if shutil.disk_usage(folder).free < left_free:
+                raise DataError(
+                    f"the standard input fills the disk: {file.tell() >> 20:,} MiB came, and less than "
+                    f"{left_free >> 30} GiB is free in {tempfile.gettempdir()}; write it to a file, and name that"
+                )
+            file.write(block)
     return path
 
 
@@ -191,12 +193,12 @@ def guess_format(path: str) -> str:
 
 
 class OtherFormat(NamedTuple):
-    """A format that is not read: what it is called, how its files end and begin, and what converts it."""
+    """A format that is not read: its title, how its files end and begin, and what to do, or what of pandas reads it."""
 
     title: str
     suffixes: tuple[str, ...]
-    magic: tuple[bytes, ...] = ()
-    pandas: str = ""
+    magic: tuple[bytes, ...]
+    how: str
 
 
 OTHERS = (
@@ -210,22 +212,19 @@ OTHERS = (
     OtherFormat("a pickle", (".pkl", ".pickle"), (b"\x80\x04", b"\x80\x05"), "read_pickle"),
     OtherFormat("an ORC file", (".orc",), (b"ORC",), "read_orc"),
     OtherFormat("an HTML page", (".html", ".htm"), (b"<!DOCTYPE html", b"<!doctype html", b"<html"), "read_html"),
-    OtherFormat("a database file", (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb"), (b"SQLite format 3\0",)),
-    OtherFormat("an Access database", (".mdb", ".accdb"), (b"\0\1\0\0Standard",)),
-    OtherFormat("an R file", (".rds", ".rda", ".rdata")),
-    OtherFormat("an Avro file", (".avro",), (b"Obj\x01",)),
-    OtherFormat("a zip archive", (".zip",)),
-    OtherFormat("an archive", (".tar", ".tgz", ".7z", ".rar"), (b"7z\xbc\xaf", b"Rar!")),
-    OtherFormat("a PDF document", (".pdf",), (b"%PDF",)),
+    OtherFormat(
+        "a database file",
+        (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb"),
+        (b"SQLite format 3\0",),
+        "write the table as CSV first (sqlite3 -header -csv FILE 'select * from TABLE' > table.csv)",
+    ),
+    OtherFormat("an Access database", (".mdb", ".accdb"), (b"\0\1\0\0Standard",), "export the table as CSV first"),
+    OtherFormat("an R file", (".rds", ".rda", ".rdata"), (), "write the table with R's write.csv first"),
+    OtherFormat("an Avro file", (".avro",), (b"Obj\x01",), "write the table as CSV or Parquet first"),
+    OtherFormat("a zip archive", (".zip",), (), "unpack it first"),
+    OtherFormat("an archive", (".tar", ".tgz", ".7z", ".rar"), (b"7z\xbc\xaf", b"Rar!"), "unpack it first"),
+    OtherFormat("a PDF document", (".pdf",), (b"%PDF",), "get the table as CSV or Excel"),
 )
-_HOW = {
-    "a database file": "write the table as CSV first (sqlite3 -header -csv FILE 'select * from TABLE' > table.csv)",
-    "an Access database": "export the table as CSV first",
-    "an R file": "write the table with R's write.csv first",
-    "a zip archive": "unpack it first",
-    "an archive": "unpack it first",
-    "a PDF document": "get the table as CSV or Excel",
-}
 
 
 def describe_other_format(path: str, start: bytes) -> str | None:
@@ -237,10 +236,10 @@ def describe_other_format(path: str, start: bytes) -> str | None:
     suffix = Path(path).suffix.lower()
     for found in OTHERS:
         if suffix in found.suffixes or any(start.startswith(magic) for magic in found.magic):
-            how = _HOW.get(found.title)
-            if how is None:
+            how = found.how
+            if how.startswith("read_"):
                 name = Path(path).name
-                table = f"pandas.{found.pandas}({name!r}){'[0]' if found.pandas == 'read_html' else ''}"
+                table = f"pandas.{how}({name!r}){'[0]' if how == 'read_html' else ''}"
                 how = f"write it as Parquet first, with {table}.to_parquet({Path(name).stem + '.parquet'!r})"
             return f"{path} is {found.title}, which is not read: {how}"
     return None

@@ -11,8 +11,17 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter
-from vrspam.data.errors import DataError, Problems, problem_of, unusable
-from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile, choose, count, line_blocks
+from vrspam.data.readers.base import (
+    Block,
+    Choice,
+    DataError,
+    Problems,
+    Reader,
+    TextFile,
+    count,
+    problem_of,
+    text_blocks,
+)
 
 
 class LibsvmReader(Reader):
@@ -25,9 +34,9 @@ class LibsvmReader(Reader):
     def __init__(self, zero_based: bool = False, block_bytes: int = 8 << 20) -> None:
         self.zero_based, self.block_bytes = zero_based, block_bytes
 
-    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
-        width = choose(wanted, {}).width
+        width = wanted({}).width
         for index, text, line, done in self._texts(path, problems):
             broken: list[tuple[int, str]] = []
             try:
@@ -59,14 +68,12 @@ class LibsvmReader(Reader):
 
     def _texts(self, path: str, problems: Problems) -> Iterator[tuple[int, bytes, int, float]]:
         """Yield (block number, text, number of its first line, share of the file read so far)."""
-        index, line = 0, 1
         with TextFile(path) as file:
-            try:
-                for text, line in line_blocks(file.stream, self.block_bytes):
-                    index += 1
-                    yield index, text, line, file.share
-            except DAMAGED as error:
-                problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({error})", rows=None)
+            for index, line, text, share in text_blocks(file, self.block_bytes):
+                if isinstance(text, Exception):
+                    problems.report(path, index, f"after line {line}", f"cut off or damaged ({text})", rows=None)
+                else:
+                    yield index, text, line, share
 
 
 def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
@@ -167,14 +174,14 @@ class NpyReader(Reader):
         """Return the number of rows."""
         return len(open_npy(path))
 
-    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns as float64, and the label column, `rows` rows at a time."""
         try:
             array = open_npy(path)
         except DataError as error:
             problems.report(path, None, None, problem_of(error), rows=None)
             return
-        asked = choose(wanted, {})
+        asked = wanted({})
         features, label = list(asked.features), asked.label
         needed = max([*features, -1 if label is None else label]) + 1
         if array.ndim != 2 or array.shape[1] < needed:
@@ -197,9 +204,11 @@ def open_npy(path: str) -> np.ndarray:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise unusable(path, "is truncated, or not a .npy file of numbers; get it again") from error
+        problem = "is truncated, or not a .npy file of numbers; get it again"
+        raise DataError("{path} {problem}", path=path, problem=problem) from error
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
-        raise unusable(path, f"holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed")
+        problem = f"holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed"
+        raise DataError("{path} {problem}", path=path, problem=problem)
     return array
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils.messages import how_to_install
 from vrspam._utils.warnings import warn
-from vrspam.data.errors import DataError, Problems, problem_of, similar, unusable
-from vrspam.data.readers.base import Block, Reader, RequestOrChoice, choose
+from vrspam.data.readers.base import Block, Choice, DataError, Problems, Reader, problem_of, similar
+from vrspam.tables.frames import check_frame, columns_of
 
 
 def type_kind(kind: Any) -> str:
@@ -32,31 +32,11 @@ def type_kind(kind: Any) -> str:
     return "other"
 
 
-def is_integer(kind: Any) -> bool:
-    """Whether an arrow type is one of integers."""
-    import pyarrow.types as t
-
-    return t.is_integer(kind)
-
-
 def is_exact(kind: Any) -> bool:
     """Whether an arrow or NumPy type holds integers or decimals, which float64 may round."""
     import pyarrow.types as t
 
     return kind.kind in "iu" if isinstance(kind, np.dtype) else t.is_integer(kind) or t.is_decimal(kind)
-
-
-def numeric_values(table: Any, names: Sequence[str]) -> np.ndarray:
-    """Return float64 columns of a record batch as one row-major array, missing values as NaN."""
-    if not names:
-        return np.empty((table.num_rows, 0))
-    return table.select(list(names)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
-
-
-def column_values(table: Any, name: str) -> np.ndarray:
-    """Return a float64 column of a record batch or a table, missing values as NaN."""
-    column = table.column(name)
-    return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
 
 
 def as_table(batch: Any, names: Sequence[str] | None = None) -> Any:
@@ -66,18 +46,22 @@ def as_table(batch: Any, names: Sequence[str] | None = None) -> Any:
     return pa.Table.from_batches([batch if names is None else batch.select(list(names))])
 
 
-def as_batch(table: Any) -> Any:
-    """A table in one piece."""
-    import pyarrow as pa
+class _File(NamedTuple):
+    """An opened file: its columns, the rows of each group, and batches(group, rows, columns) of its rows."""
 
-    batches = table.combine_chunks().to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+    schema: Any
+    group_rows: list[int]
+    batches: Callable[[int, int, list[str]], Iterable[Any]]
 
 
 class ArrowReader(Reader):
     """What Parquet, Feather and Excel share: a schema in the file, and groups of rows that are read one by one."""
 
-    _kind: Any
+    _called: str  # the file, and a group of its rows, in messages
+    _part: str
+
+    def _read(self, path: str) -> _File:
+        raise NotImplementedError
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with their arrow types."""
@@ -86,9 +70,9 @@ class ArrowReader(Reader):
 
     def rows(self, path: str) -> int:
         """Return the number of rows a file says it has."""
-        return self._open(path).rows
+        return sum(self._open(path).group_rows)
 
-    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns, at most `rows` rows at a time."""
         import pyarrow as pa
 
@@ -98,7 +82,7 @@ class ArrowReader(Reader):
             problems.report(path, None, None, problem_of(error), rows=None)
             return
         own = dict(zip(file.schema.names, file.schema.types, strict=True))
-        chosen = choose(wanted, own)
+        chosen = wanted(own)
         types = {}
         for name, kind in chosen.types.items():  # dates are read where their form is known
             types[name] = own.get(name) if kind is None or pa.types.is_timestamp(kind) else kind
@@ -106,13 +90,14 @@ class ArrowReader(Reader):
         for name, kind in types.items():
             if chosen.lenient and name in own and type_kind(own[name]) == "string" and kind == pa.float64():
                 texts[name], types[name] = kind, pa.string()
+        total = sum(file.group_rows)
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
-                problems.refuse(path, reason, rows=file.rows)
+                problems.refuse(path, reason, rows=total)
                 return
         target = pa.schema(list(types.items()))
         index = group_start = 0
-        for group in range(file.groups):
+        for group, size in enumerate(file.group_rows):
             done = group_start
             try:
                 for batch in file.batches(group, rows, list(types)):
@@ -125,86 +110,72 @@ class ArrowReader(Reader):
                     def where(row: int, start: int = start) -> str:
                         return f"row {start + row + 1}"
 
-                    yield Block(path, index, batch.num_rows, where, done / file.rows, table=batch, strays=strays)
+                    yield Block(path, index, batch.num_rows, where, done / total, table=batch, strays=strays)
                 group_start = done
+            except MemoryError as error:
+                fix = f"write the file with smaller ones, or free memory ({_one_line(error)})"
+                raise DataError(f"{path}: {self._part} {group + 1} does not fit into memory; {fix}") from error
             except (pa.ArrowException, OSError, ValueError) as error:
-                group_start += file.group_rows(group)
-                reason = f"{file.part} {group + 1} is damaged ({_one_line(error)})"
+                group_start += size
+                reason = f"{self._part} {group + 1} is damaged ({_one_line(error)})"
                 problems.report(path, index + 1, f"row {done + 1}", reason, rows=group_start - done)
 
     def _open(self, path: str) -> Any:
         import pyarrow as pa
 
         try:
-            file = self._kind(path)
+            file = self._read(path)
+        except MemoryError as error:
+            raise DataError(f"{path} does not fit into memory ({_one_line(error)}); free some") from error
         except (pa.ArrowException, OSError, ValueError) as error:
-            problem = f"is truncated, or not {self._kind.called} ({_one_line(error)}); get it again"
-            raise unusable(path, problem) from error
+            problem = f"is truncated, or not {self._called} ({_one_line(error)}); get it again"
+            raise DataError("{path} {problem}", path=path, problem=problem) from error
         twice = [name for name in file.schema.names if file.schema.names.count(name) > 1]
         if twice:
-            raise unusable(path, f"names the column {twice[0]!r} twice; rename one")
+            raise DataError("{path} {problem}", path=path, problem=f"names the column {twice[0]!r} twice; rename one")
         return file
-
-
-class _Parquet:
-    """A Parquet file, row group by row group."""
-
-    part, called = "row group", "a Parquet file"
-
-    def __init__(self, path: str) -> None:
-        import pyarrow.parquet as pq
-
-        # no pre-buffering: it would hold whole row groups, whatever their size
-        self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
-        self.schema = self._file.schema_arrow
-        self.rows = self._file.metadata.num_rows
-        self.groups = self._file.num_row_groups
-
-    def group_rows(self, group: int) -> int:
-        return self._file.metadata.row_group(group).num_rows
-
-    def batches(self, group: int, rows: int, columns: list[str]) -> Iterator[Any]:
-        for batch in self._file.iter_batches(rows, row_groups=[group], columns=columns):
-            yield batch.select(columns)
-
-
-class _Feather:
-    """An Arrow IPC file (Feather), record batch by record batch."""
-
-    part, called = "record batch", "an Arrow file"
-
-    def __init__(self, path: str) -> None:
-        import pyarrow as pa
-
-        # data are not memory-mapped: mapped pages would count as memory of this process
-        self._file = pa.ipc.open_file(pa.OSFile(path))
-        self.schema = self._file.schema
-        self.groups = self._file.num_record_batches
-        mapped = pa.ipc.open_file(pa.memory_map(path))  # touches the heads of the batches only
-        self._rows = [mapped.get_batch(group).num_rows for group in range(self.groups)]
-        self.rows = sum(self._rows)
-
-    def group_rows(self, group: int) -> int:
-        return self._rows[group]
-
-    def batches(self, group: int, rows: int, columns: list[str]) -> Iterator[Any]:
-        batch = self._file.get_batch(group).select(columns)
-        for start in range(0, batch.num_rows, rows):
-            yield batch.slice(start, rows)
 
 
 class ParquetReader(ArrowReader):
     """Parquet files."""
 
     name, title, suffixes, magic = "parquet", "Parquet", (".parquet", ".pq"), b"PAR1"
-    _kind = _Parquet
+    _called, _part = "a Parquet file", "row group"
+
+    def _read(self, path: str) -> _File:
+        import pyarrow.parquet as pq
+
+        # no pre-buffering: it would hold whole row groups, whatever their size
+        file = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+
+        def batches(group: int, rows: int, columns: list[str]) -> Iterator[Any]:
+            for batch in file.iter_batches(rows, row_groups=[group], columns=columns):
+                yield batch.select(columns)
+
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        return _File(file.schema_arrow, sizes, batches)
 
 
 class FeatherReader(ArrowReader):
     """Arrow IPC files, also called Feather."""
 
     name, title, suffixes, magic = "feather", "Feather", (".feather", ".arrow", ".ipc"), b"ARROW1"
-    _kind = _Feather
+    _called, _part = "an Arrow file", "record batch"
+
+    def _read(self, path: str) -> _File:
+        import pyarrow as pa
+
+        # data are not memory-mapped: mapped pages would count as memory of this process
+        file = pa.ipc.open_file(pa.OSFile(path))
+        mapped = pa.ipc.open_file(pa.memory_map(path))  # touches the heads of the batches only
+
+        def batches(group: int, rows: int, columns: list[str]) -> Iterator[Any]:
+            batch = file.get_batch(group).select(columns)
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+
+        sizes = [mapped.get_batch(group).num_rows for group in range(file.num_record_batches)]
+        return _File(file.schema, sizes, batches)
 
 
 def _cast(batch: Any, target: Any) -> Any:
@@ -314,33 +285,67 @@ def _as_column(cells: list[Any]) -> Any:
     return pa.array([None if cell is None else str(cell) for cell in kept], pa.string())
 
 
-class _Workbook:
-    """A workbook, as one group of rows."""
+def _table_file(table: Any) -> _File:
+    """A table in memory, as one group of rows."""
 
-    part, called = "sheet", "an Excel workbook"
+    def batches(group: int, rows: int, columns: list[str]) -> Iterable[Any]:
+        return table.select(columns).to_batches(max_chunksize=rows)
 
-    def __init__(self, path: str) -> None:
-        state = os.stat(path)
-        key = (path, state.st_size, state.st_mtime_ns)
-        if key not in _KEPT:
-            table = read_sheet(path)
-            _KEPT.clear()
-            _KEPT[key] = table
-        self._table = _KEPT[key]
-        self.schema, self.rows, self.groups = self._table.schema, self._table.num_rows, 1
+    return _File(table.schema, [table.num_rows], batches)
 
-    def group_rows(self, group: int) -> int:
-        return self.rows
 
-    def batches(self, group: int, rows: int, columns: list[str]) -> Iterator[Any]:
-        yield from self._table.select(columns).to_batches(max_chunksize=rows)
+class FrameReader(ArrowReader):
+    """A frame in memory: pandas, polars, an arrow table; its columns are read as those of a Parquet file."""
+
+    name, title, suffixes = "frame", "frame", ()
+    _called, _part = "a table", "table"
+
+    def __init__(self, frame: Any) -> None:
+        table = frame_as_table(frame)
+        self._file, self._n_bytes = _table_file(table), table.nbytes
+
+    def size(self, path: str) -> int:
+        """Bytes of the columns."""
+        return self._n_bytes
+
+    def _read(self, path: str) -> _File:
+        return self._file
+
+
+def frame_as_table(frame: Any) -> Any:
+    """A frame as an arrow table; categories are text, and so are columns of objects of several types."""
+    import pyarrow as pa
+
+    check_frame(frame)
+    columns = {}
+    for name, column in zip(*columns_of(frame), strict=True):
+        try:
+            values = column.to_arrow()
+        except (pa.ArrowException, TypeError, ValueError):
+            pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+            values = _as_column([None if gone else value for value, gone in pairs])
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type).cast(pa.string())
+        if str(name) in columns:
+            raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
+        columns[str(name)] = values
+    return pa.table(columns)
 
 
 _KEPT: dict[tuple[str, int, int], Any] = {}  # the last workbook: a table is looked at more than once
 
 
 class ExcelReader(ArrowReader):
-    """Excel workbooks."""
+    """Excel workbooks, as one group of rows."""
 
     name, title, suffixes, magic = "excel", "Excel", (".xlsx", ".xlsm"), b"PK\x03\x04"
-    _kind = _Workbook
+    _called, _part = "an Excel workbook", "sheet"
+
+    def _read(self, path: str) -> _File:
+        state = os.stat(path)
+        key = (path, state.st_size, state.st_mtime_ns)
+        if key not in _KEPT:
+            table = read_sheet(path)
+            _KEPT.clear()
+            _KEPT[key] = table
+        return _table_file(_KEPT[key])

@@ -1,26 +1,156 @@
-"""`Reader` and the blocks it yields; text files, compressed or not, read in blocks that end at a line end."""
+"""`Reader` and the blocks it yields; broken rows; text files, compressed or not, in blocks that end at a line end."""
 
 from __future__ import annotations
 
 import bz2
 import codecs
+import difflib
 import gzip
+import io
 import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter
-from vrspam.data.errors import DataError, NoLabel, Problems
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.warnings import warn
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+class DataError(WordedError):
+    """A file or a named data set cannot be used; the message says which, why, and what to do.
+
+    Examples
+    --------
+    >>> from vrspam.data import DataError, load
+    >>> try:
+    ...     load("breast_cancer")
+    ... except DataError as error:
+    ...     print(error)
+    no data set is called 'breast_cancer'; did you mean 'breast-cancer'? available() or `vrspam datasets` lists them all
+    """
+
+
+def problem_of(error: Exception) -> str | Message:
+    """What is wrong, without the file and without advice, where the error has this as a field; else its whole text."""
+    if isinstance(error, WordedError):
+        return error.message.fields.get("problem", error.message)
+    return str(error)
+
+
+def no_column(path: str, name: str, columns: Iterable[str]) -> str:
+    """Say that a table has no column of this name, and what it has."""
+    return f"{path} has no column {name!r}{similar(name, columns)}"
+
+
+def similar(name: str, columns: Iterable[str]) -> str:
+    """The columns there are, a name much like the one wanted first."""
+    names = list(columns)
+    plain = {column.strip().casefold(): column for column in names}
+    near = difflib.get_close_matches(name.strip().casefold(), plain, 1, 0.75)
+    hint = f" (did you mean {plain[near[0]]!r}?)" if near else ""
+    shown = 20  # columns named in one message
+    return f"{hint}; it has {', '.join(map(repr, names[:shown]))}{', ...' if len(names) > shown else ''}"
+
+
+class NoLabel(str):
+    """The reason why a row is bad that has no label: the tool leaves such rows out."""
+
+
+class Skipped(NamedTuple):
+    """Rows that were left out of a file.
+
+    Attributes
+    ----------
+    file, where, reason : str
+        The file, the place in it in words (a line, say; None if that is not known), and what is wrong there.
+    block, rows : int or None
+        The number of the block, where the file has blocks; how many rows, where that can be known.
+
+    Examples
+    --------
+    >>> from vrspam.data import Skipped
+    >>> left_out = Skipped("rows.csv", None, "line 3", 1, "3 fields where the header has 2")  # of `Chunks.skipped_`
+    >>> print(f"{left_out.file}, {left_out.where}: {left_out.reason}")
+    rows.csv, line 3: 3 fields where the header has 2
+    """
+
+    file: str
+    block: int | None
+    where: str | None
+    rows: int | None
+    reason: str
+
+
+class Problems:
+    """Raise at the first problem (`on_error="raise"`), or collect them (`"skip"`, and `"keep"` for single rows).
+
+    `unlabelled` counts rows that are left out for want of a label (`leave_unlabelled`). `most` notes are kept in full.
+    """
+
+    def __init__(self, on_error: str, leave_unlabelled: bool = False, most: int = 1000) -> None:
+        if on_error not in ("raise", "skip", "keep"):
+            raise DataError("{given} is not known; give 'raise' or 'skip'", given=Parameter("on_error", on_error))
+        self.on_error, self.leave_unlabelled, self._most = on_error, leave_unlabelled, most
+        self.notes: list[Skipped] = []
+        self.count = self.rows = self.unlabelled = 0
+
+    def report(
+        self, file: str, block: int | None, where: str | None, reason: str | Message, rows: int | None = 1
+    ) -> None:
+        """Stop with file, block and line in the message, or take a note."""
+        if self.on_error == "raise" or (self.on_error == "keep" and rows != 1):
+            raise DataError(
+                "{place}: {reason}; correct it, or give {skip} to leave it out",
+                place=", ".join(filter(None, [file, f"block {block}" if block else None, where])),
+                reason=reason,
+                skip=Parameter("on_error", "skip"),
+            )
+        self.count += 1
+        self.rows += rows or 0
+        if len(self.notes) < self._most:
+            self.notes.append(Skipped(file, block, where, rows, str(reason)))
+
+    def refuse(self, file: str, reason: str | Message, rows: int | None = None) -> None:
+        """Stop because a whole file does not fit, or leave it out."""
+        if self.on_error == "skip":
+            self.report(file, None, None, reason, rows=rows)
+        else:
+            raise DataError("{path}: {problem}", path=file, problem=reason)
+
+    def nothing_left(self, path: str) -> DataError:
+        """The error where no row is left of a file."""
+        if self.unlabelled:
+            return DataError(f"no row of {path} has a label: {self.unlabelled} rows are without one")
+        if self.notes:
+            return DataError(f"no row of {path} can be used: {self.notes[0].reason}")
+        return DataError(f"{path} has no rows; get it again")
+
+    def warn(self) -> None:
+        """Say at the end what was left out."""
+        if self.unlabelled:
+            one = self.unlabelled == 1
+            warn(f"{self.unlabelled:,} row{'' if one else 's'} without a label {'was' if one else 'were'} left out")
+        if self.count and self.on_error == "skip":
+            first = self.notes[0]
+            place = ", ".join(filter(None, [first.file, first.where]))
+            warn(
+                f"left out {self.count} broken part(s) holding {self.rows} known row(s), the first at {place}: "
+                f"{first.reason}"
+            )
 
 
 class ColumnRequest(NamedTuple):
-    """Which columns to read."""
+    """Which columns to read; it stands for a `Choice` that is made beforehand."""
 
     types: Mapping[str, Any] = {}  # arrow types of columns of a table; None takes a column as it is (text in CSV)
     features: tuple[int, ...] = ()  # columns of a `.npy` array
@@ -28,37 +158,29 @@ class ColumnRequest(NamedTuple):
     width: int = 0  # features of a LIBSVM file
     lenient: bool = False  # in CSV, text among numbers or dates is missing and counted (`Block.strays`), not an error
 
+    def __call__(self, columns: Mapping[str, Any]) -> ColumnRequest:
+        return self
 
-#: What to read: known beforehand, or chosen when the columns of the file and their types are known.
-RequestOrChoice = ColumnRequest | Callable[[Mapping[str, Any]], ColumnRequest]
 
-
-def choose(wanted: RequestOrChoice, columns: Mapping[str, Any]) -> ColumnRequest:
-    """What to read of a file that has these columns."""
-    return wanted if isinstance(wanted, ColumnRequest) else wanted(columns)
+#: What to read of a file that has columns of these types.
+Choice = ColumnRequest | Callable[[Mapping[str, Any]], ColumnRequest]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of one file: `table` (an arrow record batch) for tables, `X` and `y` for LIBSVM and `.npy`.
-
-    `where(i)` names the place of the block's row i; `done` is the share of the file up to the block's end. `strays` are
-    texts that are missing in the table because its columns hold numbers, with their counts. `broken` are rows that
-    could not be read at all: how many rows of the block come before, and what is wrong. `raw` is the table before text
-    was read as numbers and dates, where it was.
-    """
+    """Rows of one file: `table` (an arrow record batch) for tables, `X` and `y` for LIBSVM and `.npy`."""
 
     file: str
     index: int
     rows: int
-    where: Callable[[int], str]
-    done: float
+    where: Callable[[int], str]  # the place of the block's row i, in words
+    done: float  # the share of the file up to the block's end
     table: Any = None
     X: Any = None
     y: Any = None
-    strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    broken: tuple[tuple[int, str], ...] = ()
-    raw: Any = None
+    strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts of texts that count as missing
+    broken: tuple[tuple[int, str], ...] = ()  # rows that cannot be read: how many of the block come before, and why
+    raw: Any = None  # the table before text was read as numbers and dates, where it was
 
     def split(self, rows: int) -> Iterator[Block]:
         """Cut the block into blocks of at most `rows` rows."""
@@ -125,11 +247,15 @@ class Reader:
         """Return the columns of a file with their types."""
         return {}
 
+    def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
+        return os.path.getsize(path)
+
     def rows(self, path: str) -> int | None:
         """Return the number of rows where the head of the file says it."""
         return None
 
-    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield blocks of the wanted columns; at most `rows` rows each, where the format can be cut by rows."""
         raise NotImplementedError
 
@@ -142,12 +268,7 @@ _PIECE = 1 << 20
 
 
 def find_encoding(stream: BinaryIO, most: int = 64 << 20) -> str:
-    """The encoding of a text: UTF-8, UTF-16, Windows-1252 or Latin-1; at most `most` bytes of the stream are read.
-
-    >>> import io
-    >>> [find_encoding(io.BytesIO("Köln, Łódź"[:4].encode(name))) for name in ("utf-8", "latin-1", "utf-16")]
-    ['utf-8', 'windows-1252', 'utf-16']
-    """
+    """The encoding of a text: UTF-8, UTF-16, Windows-1252 or Latin-1; at most `most` bytes of the stream are read."""
     piece = stream.read(_PIECE)
     marks = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
     for mark, name in marks.items():
@@ -191,60 +312,44 @@ def check_encoding(name: str) -> None:
         ) from None
 
 
-class RecodedStream:
-    """A stream of text in some encoding, read as UTF-8."""
+class RecodedStream(io.RawIOBase):
+    """Text in some encoding as UTF-8, for a buffer that reads it; it can be begun again, no other place be sought."""
 
     def __init__(self, raw: BinaryIO, encoding: str, path: str) -> None:
         self._raw, self._encoding, self._path = raw, encoding, path
         self.seek(0)
 
-    def seek(self, position: int) -> None:
-        """Go to a place; text before it is decoded again."""
-        self._raw.seek(0)
-        self._decoder = codecs.getincrementaldecoder(self._encoding)()
-        self._ready, self._position, self._ended = b"", 0, False
-        if position:
-            self.read(position)
-
-    def tell(self) -> int:
-        """Where the stream is, in bytes of UTF-8."""
+    def seek(self, position: int, whence: int = 0) -> int:
+        if whence == 0:
+            self._raw.seek(0)
+            self._decoder = codecs.getincrementaldecoder(self._encoding)()
+            self._ready, self._position = memoryview(b""), 0
         return self._position
 
-    def read(self, size: int) -> bytes:
-        """The next bytes."""
-        while len(self._ready) < size and not self._ended:
-            self._decode_more()
-        return self._take(min(size, len(self._ready)))
+    def seekable(self) -> bool:
+        return True
 
-    def readline(self, limit: int = 1 << 62) -> bytes:
-        """The next line."""
-        start = 0
-        while (end := self._ready.find(b"\n", start)) < 0 and len(self._ready) < limit and not self._ended:
-            start = len(self._ready)
-            self._decode_more()
-        return self._take(min(end + 1 if end >= 0 else len(self._ready), limit))
+    def readable(self) -> bool:
+        return True
 
-    def close(self) -> None:
-        """Close the stream below."""
-        self._raw.close()
-
-    def _take(self, count: int) -> bytes:
-        taken, self._ready = self._ready[:count], self._ready[count:]
-        self._position += count
-        return taken
-
-    def _decode_more(self) -> None:
-        data = self._raw.read(_PIECE)
-        self._ended = not data
-        try:
-            self._ready += self._decoder.decode(data, final=self._ended).encode("utf-8", "replace")
-        except UnicodeError as error:
-            raise DataError(
-                "{path} is not {name} text; name what it is with {encoding}",
-                path=self._path,
-                name=self._encoding,
-                encoding=Parameter("encoding"),
-            ) from error
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = self._raw.read(_PIECE)
+            try:
+                self._ready = memoryview(self._decoder.decode(data, final=not data).encode("utf-8", "replace"))
+            except UnicodeError as error:
+                raise DataError(
+                    "{path} is not {name} text; name what it is with {encoding}",
+                    path=self._path,
+                    name=self._encoding,
+                    encoding=Parameter("encoding"),
+                ) from error
+            if not data:
+                break
+        taken = self._ready[: len(buffer)]
+        buffer[: len(taken)], self._ready = taken, self._ready[len(taken) :]
+        self._position += len(taken)
+        return len(taken)
 
 
 #: What reading a damaged or cut-off compressed file can raise.
@@ -278,7 +383,7 @@ class TextFile:
             self.stream.seek(0)
         self.encoding = encoding
         if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
-            self.stream = cast(BinaryIO, RecodedStream(self.stream, encoding, os.fspath(path)))
+            self.stream = io.BufferedReader(RecodedStream(self.stream, encoding, os.fspath(path)), _PIECE)
 
     @property
     def share(self) -> float:
@@ -290,6 +395,59 @@ class TextFile:
     def __exit__(self, *_: object) -> None:
         self.stream.close()
         self._raw.close()
+
+
+def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
+    """Yield the same items, and errors, in the same order; a thread makes `depth` of them before they are asked for."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="vrspam reading ahead")
+    end: Any = object()
+    made: deque[Future] = deque(pool.submit(next, items, end) for _ in range(depth))
+    try:
+        while (item := made.popleft().result()) is not end:
+            made.append(pool.submit(next, items, end))
+            yield item
+    finally:
+        pool.shutdown(cancel_futures=True)
+        if isinstance(items, Generator):
+            items.close()
+
+
+def map_ahead(function: Callable[[Item], Made], items: Iterator[Item], threads: int) -> Iterator[Made]:
+    """Yield function(item), or its error, in the order of the items; as many threads compute at the same time."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam mapping ahead")
+    made: deque[Future] = deque()
+    try:
+        for item in items:
+            made.append(pool.submit(function, item))
+            if len(made) > threads:
+                yield made.popleft().result()
+        while made:
+            yield made.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+        if isinstance(items, Generator):
+            items.close()
+
+
+def as_batch(table: Any) -> Any:
+    """An arrow table in one piece."""
+    import pyarrow as pa
+
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+
+
+def text_blocks(
+    file: TextFile, size: int, *, first_line: int = 1, quoted: bool = False
+) -> Iterator[tuple[int, int, Any, float]]:
+    """Yield (number, first line, text, share of the file read so far) of each block; of damage, its error as text."""
+    index, line = 0, 1
+    try:
+        for text, line in line_blocks(file.stream, size, first_line=first_line, quoted=quoted):
+            index += 1
+            yield index, line, text, file.share
+    except DAMAGED as error:
+        yield index + 1, line, error, 1.0
 
 
 def line_blocks(

@@ -8,9 +8,8 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,13 +19,27 @@ import numpy as np
 
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import warn
-from vrspam.data.errors import DataError, Problems, similar
-from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile, choose, count, line_blocks
+from vrspam.data.readers.base import (
+    DAMAGED,
+    Block,
+    Choice,
+    DataError,
+    Problems,
+    Reader,
+    TextFile,
+    as_batch,
+    count,
+    line_blocks,
+    map_ahead,
+    similar,
+    text_blocks,
+)
 from vrspam.tables.texts import Dates, Numbers, find_kind
 
 _FEW = 0.1  # share of cells that may be out of type there
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_ODD_NUMBER = re.compile(_THOUSANDS.pattern + r"|\d{5}-\d{4}")  # thousands, and ZIP codes, which are names
 
 
 class _Head(NamedTuple):
@@ -60,16 +73,15 @@ class CSVReader(Reader):
             except DAMAGED as error:
                 raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
 
-    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns of a file, a block of text at a time."""
         import pyarrow as pa
 
         parsers = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
-        with self._open(path) as file, ThreadPoolExecutor(parsers, "vrspam parsing") as pool:
-            index, line = 0, 1
+        with self._open(path) as file:
             try:
                 head = self._read_head(path, file)
-                chosen = choose(wanted, head.types)
+                chosen = wanted(head.types)
                 types = {name: pa.string() if kind is None else kind for name, kind in chosen.types.items()}
                 missing = [name for name in types if name not in head.types]
                 if missing:
@@ -84,29 +96,19 @@ class CSVReader(Reader):
             except DAMAGED as error:
                 problems.report(path, 1, "after line 1", f"cut off or damaged ({error})", rows=None)
                 return
-            pending: deque[tuple[int, float, Future[ParsedBlock]]] = deque()
-            texts: Iterator[tuple[bytes, int]] | None
-            texts = line_blocks(file.stream, self.block_bytes, first_line=head.first_line, quoted=True)
-            damage: Exception | None = None
-            while texts is not None or pending:
-                while texts is not None and len(pending) <= parsers:
-                    try:
-                        text, line = next(texts)
-                    except StopIteration:
-                        texts = None
-                        break
-                    except DAMAGED as error:
-                        texts, damage = None, error
-                        break
-                    index += 1
-                    future = pool.submit(parse_block, text, line, head.dialect, parsed, chosen.lenient)
-                    pending.append((index, file.share, future))
-                if pending:
-                    block = _finished(path, *pending.popleft(), pa.schema(list(types.items())), problems)
-                    if block is not None:
-                        yield block
-            if damage is not None:
-                problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({damage})", rows=None)
+
+            def parse(read: tuple[int, int, Any, float]) -> tuple[int, int, Any, float]:
+                index, line, text, share = read
+                if not isinstance(text, Exception):
+                    text = parse_block(text, line, head.dialect, parsed, chosen.lenient)
+                return index, line, text, share
+
+            texts = text_blocks(file, self.block_bytes, first_line=head.first_line, quoted=True)
+            for index, line, found, share in map_ahead(parse, texts, parsers):
+                if isinstance(found, Exception):
+                    problems.report(path, index, f"after line {line}", f"cut off or damaged ({found})", rows=None)
+                elif block := _finished(path, index, share, found, pa.schema(list(types.items())), problems):
+                    yield block
 
     def _open(self, path: str) -> TextFile:
         """Open a file; its encoding is found at the first opening, and said where it is not UTF-8."""
@@ -125,9 +127,10 @@ class CSVReader(Reader):
                 file.stream.readline()
             return self._heads[key]
         names, delimiter, lines = _read_names(path, file, self.delimiter)
-        start = file.stream.tell()
         text = _first_lines(file)
-        file.stream.seek(start)
+        file.stream.seek(0)
+        for _ in range(lines):
+            file.stream.readline()
         rows = islice(csv_rows(text, Dialect([], delimiter)), 200)
         sample = [row for _, _, row in rows if len(row) == len(names)]
         later = [cell for row in sample for cell in row[1:]]
@@ -138,19 +141,13 @@ class CSVReader(Reader):
         return head
 
 
-def _finished(
-    path: str, index: int, share: float, future: Future[ParsedBlock], schema: Any, problems: Problems
-) -> Block | None:
+def _finished(path: str, index: int, share: float, found: ParsedBlock, schema: Any, problems: Problems) -> Block | None:
     """A block that was parsed; what is wrong with it is reported here, in the order of the file."""
-    import pyarrow as pa
-
-    found = future.result()
     for place, reason, rows in found.reports:
         problems.report(path, index, place, reason, rows=rows)
     if found.table is None or (found.table.num_rows == 0 and not found.broken):
         return None
-    batches = found.table.cast(schema).combine_chunks().to_batches()
-    batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema)
+    batch = as_batch(found.table.cast(schema))
     return Block(
         path,
         index,
@@ -164,25 +161,11 @@ def _finished(
 
 
 def _find_types(path: str, text: bytes, line: int, dialect: Dialect) -> dict[str, Any]:
-    """Return the columns with the arrow types of the first rows."""
-    import pyarrow as pa
-
+    """The columns with the arrow types of the first rows; lines that are wrong are named when they are read."""
     if not text or text.isspace():
         raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
     if dialect.spaced:
         text = without_spaces(text, dialect.delimiter)
-    try:
-        table = parse(text, dialect, {})
-        whole = not any(pa.types.is_binary(column.type) for column in table.columns)  # binary: text, but not UTF-8
-    except pa.ArrowInvalid:
-        whole = False
-    if not whole:  # go by the other lines; those that are wrong are named when they are read
-        table = _parse_good_lines(path, text, line, dialect)
-    return {name: _prevailing_type(table.column(name), dialect.decimal) for name in dialect.names}
-
-
-def _parse_good_lines(path: str, text: bytes, line: int, dialect: Dialect) -> Any:
-    """The table of the lines that are right; an error that names the first line where none is."""
     wrong: list[tuple[int, str]] = []
     text, not_text = replace_other_bytes(text)
 
@@ -197,7 +180,7 @@ def _parse_good_lines(path: str, text: bytes, line: int, dialect: Dialect) -> An
     if table.num_rows == 0 and wrong:
         number, reason = min(wrong)
         raise DataError(f"{path}, line {number}: {reason}; no row there is right, correct them")
-    return table
+    return {name: _prevailing_type(table.column(name), dialect.decimal) for name in dialect.names}
 
 
 def _first_lines(file: TextFile) -> bytes:
@@ -225,12 +208,13 @@ def _prevailing_type(column: Any, decimal: str = ".") -> Any:
         return column.type
     cells = column.drop_null().to_pylist()
     cells = cells[:: len(cells) // 300 + 1]  # a sample is enough, and quick
+    texts = pa.chunked_array([pa.array(cells, pa.string())])
     for kind in (pa.float64(), pa.bool_()):
-        wrong = [cells[place] for place in not_castable(cells, kind, decimal)]
+        wrong = [cells[place] for place in np.flatnonzero(convert_texts(texts, kind, decimal, lenient=False)[1])]
         if not cells or len(wrong) > _FEW * len(cells):
             continue
         # where the others are numbers that are written in another way, the whole column is to be looked at
-        if find_kind(Counter(wrong)) is None and not any(_THOUSANDS.fullmatch(cell.strip()) for cell in wrong):
+        if find_kind(Counter(wrong)) is None and not any(_ODD_NUMBER.fullmatch(cell.strip()) for cell in wrong):
             return kind
     return column.type
 
@@ -443,13 +427,14 @@ def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[
     try:
         return trimmed.cast(kind), none
     except pa.ArrowInvalid:
-        flag, whole = r"^(?:true|false|True|False|TRUE|FALSE|0|1)$", r"^[+-]?[0-9]+$"
-        fits = pc.match_substring_regex(trimmed, flag if pa.types.is_boolean(kind) else whole)
-    good = pc.if_else(fits, trimmed, None)
-    try:
-        return good.cast(kind), column.is_valid().to_numpy() & ~fits.fill_null(True).to_numpy()
-    except pa.ArrowInvalid:  # a number beyond all integers of this type, or a type for which there is no pattern
-        return _convert_one_by_one(trimmed, kind)
+        values, wrong = trimmed.to_pylist(), set()
+    for value in {*values} - {None}:
+        try:
+            pa.array([value]).cast(kind)
+        except pa.ArrowInvalid:
+            wrong.add(value)
+    kept = [None if value in wrong else value for value in values]
+    return pa.chunked_array([pa.array(kept, pa.string())]).cast(kind), np.array([v in wrong for v in values], bool)
 
 
 def _convert_numbers(texts: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
@@ -472,21 +457,6 @@ def _convert_numbers(texts: Any, kind: Any, decimal: str, lenient: bool) -> tupl
             read, unread = found.kind.values(others)
             values[places], stray[places] = read, unread
     return pa.chunked_array([pa.array(values, mask=np.isnan(values) & ~not_finite)]).cast(kind), stray
-
-
-def _convert_one_by_one(texts: Any, kind: Any) -> tuple[Any, np.ndarray]:
-    import pyarrow as pa
-
-    different = texts.drop_null().unique().to_pylist()
-    wrong = set()
-    for value in different:
-        try:
-            pa.array([value]).cast(kind)
-        except pa.ArrowInvalid:
-            wrong.add(value)
-    stray = np.array([value in wrong for value in texts.to_pylist()], dtype=bool)
-    kept = [None if value in wrong else value for value in texts.to_pylist()]
-    return pa.chunked_array([pa.array(kept, pa.string())]).cast(kind), stray
 
 
 def lines_of_rows(text: bytes, dialect: Dialect) -> list[int]:
@@ -523,17 +493,9 @@ def without_spaces(text: bytes, delimiter: str) -> bytes:
     """The text without spaces behind delimiters and at line ends; what stands in quotes stays."""
     sign = delimiter.encode()
     if b'"' not in text:
-        while (shorter := text.replace(sign + b" ", sign)) != text:
-            text = shorter
-        return text
+        for _ in range(4):  # quick for the few spaces that there mostly are
+            longer, text = text, text.replace(sign + b" ", sign)
+            if len(text) == len(longer):
+                return text
+        return re.sub(re.escape(sign) + b" +", sign, text)
     return re.sub(rb'("(?:[^"]|"")*")|(?<=' + re.escape(sign) + rb") +", lambda found: found[1] or b"", text)
-
-
-def not_castable(values: Sequence[str], kind: Any, decimal: str = ".") -> list[int]:
-    """Return the positions of the texts that are not of this type."""
-    import pyarrow as pa
-
-    if not values:
-        return []
-    column = pa.chunked_array([pa.array([None if value in NULLS else value for value in values], pa.string())])
-    return np.flatnonzero(convert_texts(column, kind, decimal, lenient=False)[1]).tolist()

@@ -11,20 +11,10 @@ import onnx
 from onnx import TensorProto, helper
 
 import vrspam
-from vrspam.export.onnx_graphs.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
-from vrspam.export.onnx_graphs.operators import (
-    Rows,
-    curve_matrix,
-    date_parts,
-    kernel_score,
-    missing_text,
-    sum_curves,
-    sum_tables,
-    tree_score,
-)
-from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, KernelPart, Table, TreePart
-from vrspam.model.scorer import DATE, NUMBER, TEXT, Input, NotExportable, Scorer, scorer_of
+from vrspam.export.onnx_graphs import operators
+from vrspam.features.encoders import Curves
+from vrspam.features.parts import Curve, KernelPart, Table
+from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
 
@@ -39,8 +29,7 @@ def try_single(scorer: Scorer) -> Precision:
     """Find inputs whose rounding to float32, and kernels whose sums in float32, would change scores too much.
 
     Numbers that are large beside their spread (years, account numbers) lose their last digits in float32, and so do
-    sums of large coefficients that nearly cancel. Thresholds of trees are not looked at: a row within rounding of one
-    may fall to either side.
+    sums of large coefficients that nearly cancel.
     """
     # parts of the spread of the scores that rounding of inputs, and of sums, may change them by
     input_limit, sum_limit = 4e-6, 2e-6
@@ -58,36 +47,34 @@ def try_single(scorer: Scorer) -> Precision:
 
 
 def round_nodes(scorer: Scorer, inputs: Sequence[bool]) -> Scorer:
-    """The scorer for numbers of some inputs that are rounded to float32: where it bends or splits is rounded as well.
-
-    So the values of training at which it does are where they were, and only rows that are within rounding of a
-    threshold, without being on it, can fall to the other side.
-    """
+    """The scorer for inputs of which some are rounded to float32: where it bends or splits is rounded as well."""
     chosen = [inputs[column.source] for column in scorer.columns]
 
-    def rounded(nodes: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return nodes.astype(np.float32).astype(np.float64)
+    def rounded(functions: Sequence[Any]) -> tuple[Any, ...]:
+        found = []
+        for one, single in zip(functions, chosen, strict=True):
+            if single and (isinstance(one, Curves) or (isinstance(one, Curve) and not one.is_line)):
+                one = replace(one, nodes=_rounded(one.nodes), lookups={})
+            found.append(one)
+        return tuple(found)
 
-    def encoders(part: KernelPart | TreePart) -> list[Encoder]:
-        return [
-            replace(one, nodes=rounded(one.nodes)) if single and isinstance(one, Curves) else one
-            for one, single in zip(part.encoders, chosen, strict=True)
-        ]
+    kernels = tuple(replace(part, encoders=rounded(part.encoders)) for part in scorer.kernels)
+    trees = tuple(replace(part, encoders=rounded(part.encoders)) for part in scorer.trees)
+    return replace(scorer, effects=rounded(scorer.effects), kernels=kernels, trees=trees)
 
-    effects = tuple(
-        replace(effect, nodes=rounded(effect.nodes))
-        if single and isinstance(effect, Curve) and not effect.is_line
-        else effect
-        for effect, single in zip(scorer.effects, chosen, strict=True)
-    )
-    kernels = tuple(replace(part, encoders=encoders(part)) for part in scorer.kernels)
-    trees = tuple(replace(part, encoders=encoders(part)) for part in scorer.trees)
-    return replace(scorer, effects=effects, kernels=kernels, trees=trees)
+
+def _rounded(numbers: np.ndarray) -> np.ndarray:
+    """The same numbers as float32 holds them."""
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32).astype(np.float64)
 
 
 def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: list[_KernelAtLandmarks]) -> np.ndarray:
-    """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows."""
+    """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows.
+
+    It is infinite where rows of more than a ten-thousandth fall to the other side of a tree's threshold.
+    """
+    rng = np.random.default_rng(1)
     found = np.zeros((len(scorer.inputs), next(iter(values.values())).size if values else 1))
     rounded = round_nodes(scorer, [one.kind == NUMBER for one in scorer.inputs])
     places = [np.cumsum([0, *(encoder.width for encoder in part.encoders)]) for part in scorer.kernels]
@@ -95,7 +82,7 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
         if scorer.inputs[column.source].kind != NUMBER:
             continue
         with np.errstate(over="ignore", invalid="ignore"):
-            x, near = values[j], values[j].astype(np.float32).astype(np.float64)
+            x, near = values[j], _rounded(values[j])
             effect, other = scorer.effects[j], rounded.effects[j]
             if isinstance(effect, Curve) and isinstance(other, Curve):
                 found[column.source] += other(near) - effect(x)
@@ -104,6 +91,14 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
                 if isinstance(encoder, Curves) and isinstance(exact, Curves):
                     moved = Curve.of(encoder, np.ones(1))(near) - Curve.of(exact, np.ones(1))(x)
                     found[column.source] += one.slopes[:, starts[j]] * moved
+            for forest in scorer.trees:
+                nodes = getattr(forest.encoders[j], "nodes", np.empty(0))
+                limits = np.unique(forest.trees["thresholds"][forest.trees["columns"] == j])
+                splits = nodes[limits[(limits >= 0) & (limits < nodes.size)]]
+                if splits.size and nodes.size > 1:
+                    many = values_between(nodes, max(1_000, min(20_000, 4_000_000 // len(scorer.columns))), rng)
+                    moved = np.searchsorted(splits, many) != np.searchsorted(_rounded(splits), _rounded(many))
+                    found[column.source] += np.inf if moved.mean() > 1e-4 else 0.0
     return np.nan_to_num(found, nan=np.inf, posinf=np.inf, neginf=np.inf)
 
 
@@ -126,7 +121,9 @@ def _made_values(scorer: Scorer, n: int, rng: np.random.Generator) -> dict[int, 
             continue
         effect = scorer.effects[j]
         nodes = [effect.nodes] if isinstance(effect, Curve) else []
-        nodes += [encoder.nodes for part in scorer.kernels if isinstance(encoder := part.encoders[j], Curves)]
+        for part in [*scorer.kernels, *scorer.trees]:
+            encoder = part.encoders[j]
+            nodes += [encoder.nodes] if isinstance(encoder, Curves) else []
         known = nodes[0] if nodes else np.zeros(1)
         known = np.unique(np.concatenate(nodes)) if len(nodes) > 1 else known
         if known.size > 1:
@@ -203,9 +200,9 @@ def to_onnx(estimator: Any, *, dtype: str = "float32") -> onnx.ModelProto:
     estimator : fitted estimator of this package, or `vrspam.tool.Model`
     dtype : {"float32", "float64"}, default="float32"
         Of numbers that go in and come out. Scores equal those of `decision_function` to 1e-5 of their spread in
-        float32 (but a row within rounding of a tree's threshold may fall to either side) and to 1e-12 in float64.
-        Inside, sums are in float64. Columns that lose what matters when they are rounded to float32 (years with
-        fractions, say) are float64 inputs in both.
+        float32 (but a row within rounding of a tree's threshold may fall to either side, and the score itself is
+        rounded) and to 1e-12 in float64. Inside, sums are in float64. Columns that lose what matters when they are
+        rounded to float32 (years with fractions, say, or times in seconds that trees split) are float64 inputs in both.
 
     Returns
     -------
@@ -250,14 +247,16 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
         precision = precision._replace(inputs=(all_single,) * len(scorer.inputs))
     scorer = round_nodes(scorer, precision.inputs)
     names = _input_names(scorer)
-    graph = Graph([*names, MATRIX, *OUTPUTS])
-    taken = _inputs(scorer, names, precision)
-    rows = _rows(graph, scorer, names)
+    graph = operators.Graph([*names, MATRIX, *OUTPUTS])
+    taken, rows = _take_inputs(graph, scorer, names, precision.inputs)
     score = _score(rows, scorer, precision)
     probability = _probability(graph, scorer, score)
     _label(graph, scorer, score, probability)
     for value, name in ((score, SCORE), (probability, PROBABILITY)):
         graph.add("Cast", value, to=TYPES[dtype], output=name)
+    words = f"Scores rank rows: higher is more likely {scorer.classes[1]!r}, lower {scorer.classes[0]!r}."
+    if scorer.left_out:
+        words += f" Columns that training left out: {', '.join(scorer.left_out)}."
     said = f"Probability of {scorer.classes[1]!r}."
     said = "NaN: the model has no calibration." if scorer.calibration is None else said
     outputs = [
@@ -267,17 +266,14 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     ]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "vrspam", taken, outputs, graph.used_constants()),
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid("", operators.OPSET), helper.make_opsetid(operators.ML, operators.ML_OPSET)],
+        ir_version=operators.IR_VERSION,
         producer_name="vrspam",
         producer_version=vrspam.__version__,
-        doc_string=_words(scorer),
+        doc_string=words,
     )
     onnx.checker.check_model(model)
     return model
-
-
-# Inputs.
 
 
 def _input_names(scorer: Scorer) -> list[str]:
@@ -295,83 +291,59 @@ def _input_names(scorer: Scorer) -> list[str]:
     return names
 
 
-def _inputs(scorer: Scorer, names: list[str], precision: Precision) -> list[onnx.ValueInfoProto]:
+def _take_inputs(
+    graph: operators.Graph, scorer: Scorer, names: list[str], single: Sequence[bool]
+) -> tuple[list[onnx.ValueInfoProto], operators.Rows]:
+    """The inputs of the graph, of which some are in single precision, and the columns that are made of them."""
+    kinds = [TYPES["float32" if one else "float64"] for one in single]
     if scorer.matrix:
-        kind = TYPES["float32" if all(precision.inputs) else "float64"]
-        note = f"{len(scorer.inputs)} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
-        return [helper.make_tensor_value_info(MATRIX, kind, [BATCH, len(scorer.inputs)], note)]
-    found = []
-    for number, (name, one) in enumerate(zip(names, scorer.inputs, strict=True)):
-        kind = {TEXT: TensorProto.STRING, DATE: TensorProto.INT64}.get(
-            one.kind, TYPES["float32" if precision.inputs[number] else "float64"]
-        )
-        found.append(helper.make_tensor_value_info(name, kind, [BATCH, 1], _note(scorer, number, one)))
-    return found
-
-
-def _note(scorer: Scorer, number: int, one: Input) -> str:
-    """What an input takes."""
-    if one.kind == DATE:
-        return DATE_NOTE
-    if one.kind == TEXT:
-        (column,) = scorer.columns_of_inputs[number]
-        return f"Categories as text; {_missing_text(scorer, column)!r} is a missing value."
-    return " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
+        width = len(scorer.inputs)
+        note = f"{width} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
+        taken = helper.make_tensor_value_info(MATRIX, kinds[0], [BATCH, width], note)
+        places = {j: j for j in range(width)}
+        return [taken], operators.Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
+    found, blocks = [], list[str]()
+    places, texts, missing = {}, {}, {}
+    for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
+        kind, first = kinds[number], columns[0]
+        if one.kind == TEXT:
+            together = [part.encoders[first] for part in [*scorer.kernels, *scorer.trees]]
+            texts[first], missing[first] = name, operators.missing_text([scorer.effects[first], *together])
+            kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
+        else:
+            places.update({column: len(blocks) + i for i, column in enumerate(columns)})
+            if one.kind == DATE:
+                kind, note = TensorProto.INT64, DATE_NOTE
+                blocks += operators.date_parts(graph, name, [str(scorer.columns[column].part) for column in columns])
+            else:
+                note = " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
+                blocks.append(graph.cast(name, TensorProto.DOUBLE))
+        found.append(helper.make_tensor_value_info(name, kind, [BATCH, 1], note))
+    return found, operators.Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
 
 
 def _gap_note(scorer: Scorer, number: int) -> str:
-    refused = False
-    for column in scorer.columns_of_inputs[number]:
-        effect = scorer.effects[column]
-        refused |= isinstance(effect, Curve) and bool(np.isnan(effect.missing))
+    """What a missing value in an input of numbers means."""
+    effects = [scorer.effects[column] for column in scorer.columns_of_inputs[number]]
+    refused = any(isinstance(effect, Curve) and bool(np.isnan(effect.missing)) for effect in effects)
     return "NaN has no score." if refused else "NaN is a missing value."
-
-
-def _missing_text(scorer: Scorer, column: int) -> str:
-    """The text for a missing value in a column."""
-    effect = scorer.effects[column]
-    known = set(effect.values) if isinstance(effect, Table) else set()
-    for encoders in [part.encoders for part in scorer.kernels] + [part.encoders for part in scorer.trees]:
-        encoder = encoders[column]
-        known |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
-    return missing_text(known)
-
-
-def _rows(graph: Graph, scorer: Scorer, names: list[str]) -> Rows:
-    """The columns of the model, from the inputs."""
-    if scorer.matrix:
-        places = {j: j for j in range(len(scorer.inputs))}
-        return Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
-    blocks: list[str] = []
-    places, texts, missing = {}, {}, {}
-    for number, one in enumerate(scorer.inputs):
-        columns = scorer.columns_of_inputs[number]
-        if one.kind == TEXT:
-            texts[columns[0]], missing[columns[0]] = names[number], _missing_text(scorer, columns[0])
-            continue
-        places.update({column: len(blocks) + i for i, column in enumerate(columns)})
-        if one.kind == DATE:
-            blocks += date_parts(graph, names[number], [str(scorer.columns[column].part) for column in columns])
-        else:
-            blocks.append(graph.cast(names[number], TensorProto.DOUBLE))
-    return Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
 
 
 # Outputs.
 
 
-def _score(rows: Rows, scorer: Scorer, precision: Precision) -> str:
+def _score(rows: operators.Rows, scorer: Scorer, precision: Precision) -> str:
     graph = rows.graph
     curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Curve)}
     tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Table)}
-    parts = [*sum_curves(rows, curves), *sum_tables(rows, tables)]
+    parts = [*operators.sum_curves(rows, curves), *operators.sum_tables(rows, tables)]
     for part, single in zip(scorer.kernels, precision.kernels, strict=True):
-        parts.append(kernel_score(rows, part, TensorProto.FLOAT if single else TensorProto.DOUBLE))
-    parts += [tree_score(rows, part) for part in scorer.trees]
-    return graph.add("Add", graph.total(parts), graph.constant([scorer.constant]))
+        parts.append(operators.kernel_score(rows, part, TensorProto.FLOAT if single else TensorProto.DOUBLE))
+    parts += [operators.tree_score(rows, part) for part in scorer.trees]
+    return graph.add("Sum", *parts, graph.constant([scorer.constant]))
 
 
-def _probability(graph: Graph, scorer: Scorer, score: str) -> str:
+def _probability(graph: operators.Graph, scorer: Scorer, score: str) -> str:
     calibration = scorer.calibration
     raw = graph.add("Sub", score, graph.constant([scorer.baseline])) if scorer.baseline else score
     if calibration is None:
@@ -384,11 +356,11 @@ def _probability(graph: Graph, scorer: Scorer, score: str) -> str:
     if isinstance(calibration, Isotonic):
         curve = Curve(calibration.scores, calibration.probabilities, missing=float("nan"))
         axis = graph.constant([1], np.int64)
-        return graph.add("Squeeze", curve_matrix(graph, graph.add("Unsqueeze", raw, axis), [curve]), axis)
+        return graph.add("Squeeze", operators.curve_matrix(graph, graph.add("Unsqueeze", raw, axis), [curve]), axis)
     raise NotExportable(f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic.")
 
 
-def _label(graph: Graph, scorer: Scorer, score: str, probability: str) -> None:
+def _label(graph: operators.Graph, scorer: Scorer, score: str, probability: str) -> None:
     value, limit = (probability, 0.5) if scorer.threshold is None else (score, scorer.threshold)
     positive = graph.add("Greater", value, graph.constant([limit]))
     kind = label_type(scorer)
@@ -415,10 +387,3 @@ def label_type(scorer: Scorer) -> int:
     raise NotExportable(
         f"The classes {classes[0]!r} and {classes[1]!r} are neither numbers nor texts: train with those."
     )
-
-
-def _words(scorer: Scorer) -> str:
-    said = f"Scores rank rows: higher is more likely {scorer.classes[1]!r}, lower {scorer.classes[0]!r}."
-    if scorer.left_out:
-        said += f" Columns that training left out: {', '.join(scorer.left_out)}."
-    return said

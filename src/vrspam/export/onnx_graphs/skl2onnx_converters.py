@@ -12,11 +12,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import vrspam
 from vrspam._utils.messages import require
-from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph, find_places
+from vrspam.export.onnx_graphs import operators
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
-from vrspam.export.onnx_graphs.operators import Rows, kernel_matrix, missing_text, one_hot
-from vrspam.features import MAPS, FeatureMap
-from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features import MAPS
+from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.parts import Block, ColumnBlock, Curve, KernelPart
 from vrspam.model.scorer import NUMBER, NotExportable, Scorer, scorer_of
 
@@ -59,12 +58,7 @@ def register_skl2onnx() -> None:
 
     for name in ESTIMATORS:
         update_registered_converter(
-            getattr(vrspam, name),
-            f"Vrspam{name}",
-            _calculate_shapes,
-            _convert,
-            parser=_declare_outputs,
-            overwrite=True,
+            getattr(vrspam, name), f"Vrspam{name}", _calculate_shapes, _convert, parser=_declare_outputs, overwrite=True
         )
     for kind in MAPS.values():
         update_registered_converter(kind, f"Vrspam{kind.__name__}", _calculate_width, _convert_map, overwrite=True)
@@ -134,18 +128,18 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     output = "features"
     features, double = operator.raw_operator, _is_double(operator.inputs)
     numeric = features.numeric_columns
-    graph = Graph([output])
+    graph = operators.Graph([output])
     columns = [one.full_name for one in operator.inputs]
     if all(numeric):
         taken = graph.cast(_one_matrix(scope, operator, container, double), TensorProto.DOUBLE)
-        rows = Rows(graph, taken, {j: j for j in range(len(numeric))}, {}, {})
+        rows = operators.Rows(graph, taken, {j: j for j in range(len(numeric))}, {}, {})
     elif len(columns) == len(numeric):
         numbers = [j for j, is_number in enumerate(numeric) if is_number]
         parts = [graph.cast(columns[j], TensorProto.DOUBLE) for j in numbers]
         texts = {j: columns[j] for j, is_number in enumerate(numeric) if not is_number}
         places = {j: place for place, j in enumerate(numbers)}
-        missing = {j: missing_text(known_categories(features, j)) for j in texts}
-        rows = Rows(graph, graph.side_by_side(parts) if parts else "", places, texts, missing)
+        missing = {j: operators.missing_text(part.encoders_[j] for part in features.members) for j in texts}
+        rows = operators.Rows(graph, graph.side_by_side(parts) if parts else "", places, texts, missing)
     else:
         raise NotExportable(
             f"{type(features).__name__} takes text, and the step before it hands on one matrix: let it take the "
@@ -208,29 +202,17 @@ def _one_matrix(scope: Any, operator: Any, container: Any, double: bool) -> str:
 
 def _version(op: str, domain: str, container: Any) -> int:
     """The version of an operator that the graph is written for, or the last before the one that is asked for."""
-    most = ML_OPSET if domain else OPSET
+    most = operators.ML_OPSET if domain else operators.OPSET
     return onnx.defs.get_schema(op, min(most, container.target_opset_any_domain(domain)), domain).since_version
 
 
-# The features of a map.
-
-
-def known_categories(features: FeatureMap, column: int) -> set[str]:
-    """The categories of a column."""
-    found: set[str] = set()
-    for part in features.members:
-        encoder = part.encoders_[column]
-        found |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
-    return found
-
-
-def _block_matrix(rows: Rows, block: Block, name: str) -> str:
+def _block_matrix(rows: operators.Rows, block: Block, name: str) -> str:
     graph = rows.graph
     if isinstance(block, ColumnBlock):
         found = _encoded(rows, block.encoders)
         return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
     if isinstance(block, KernelPart):
-        kernel = kernel_matrix(rows, block.encoders, block.landmarks, block.gamma, TensorProto.DOUBLE)
+        kernel = operators.kernel_matrix(rows, block.encoders, block.landmarks, block.gamma, TensorProto.DOUBLE)
         return graph.add("MatMul", kernel, graph.constant(block.coef))
     raise NotExportable(
         f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
@@ -238,23 +220,25 @@ def _block_matrix(rows: Rows, block: Block, name: str) -> str:
     )
 
 
-def _encoded(rows: Rows, encoders: Sequence[Encoder]) -> str:
+def _encoded(rows: operators.Rows, encoders: Sequence[Encoder]) -> str:
     """The features of each column, side by side."""
     graph, blocks = rows.graph, []
     numeric = {j: one for j, one in enumerate(encoders) if isinstance(one, Curves)}
     X, places = "", ""
     if numeric:
         X = rows.numbers(list(numeric))
-        places = find_places(graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=False)
+        places = operators.find_places(
+            graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=False
+        )
     for column, encoder in enumerate(encoders):
         if not isinstance(encoder, Curves):
-            blocks.append(one_hot(rows, column, encoder))
+            blocks.append(operators.one_hot(rows, column, encoder))
             continue
         number = list(numeric).index(column)
         x, place = (graph.columns(whole, [number], len(numeric)) for whole in (X, places))
         place = graph.add("Squeeze", place, graph.constant([1], np.int64))
-        base, values, slopes = _segments(encoder)
-        shifted = graph.add("Sub", x, graph.add("Gather", graph.constant(base), place))
+        base, values, slopes = Curve.of(encoder, np.eye(encoder.table.shape[1])).segments
+        shifted = graph.add("Sub", x, graph.add("Gather", graph.constant(base[:, np.newaxis]), place))
         rise = graph.add("Mul", graph.add("Gather", graph.constant(slopes), place), shifted)
         height = graph.add("Add", graph.add("Gather", graph.constant(values), place), rise)
         absent = graph.add("IsNaN", x)
@@ -262,16 +246,3 @@ def _encoded(rows: Rows, encoders: Sequence[Encoder]) -> str:
         if encoder.missing:
             blocks.append(graph.cast(absent, TensorProto.DOUBLE))
     return graph.side_by_side(blocks)
-
-
-def _segments(encoder: Curves) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Base (as a column), values and slopes of all functions of a column, for each number of nodes up to x."""
-    found = []
-    for values in encoder.table.T:
-        curve = Curve(encoder.nodes, values)
-        base, heights, slopes = curve.segments
-        if encoder.extend and encoder.nodes.size > 1:
-            slopes[[0, -1]] = slopes[[1, -2]]
-        found.append((heights, slopes))
-    heights, slopes = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
-    return base[:, np.newaxis], heights, slopes

@@ -1,0 +1,37 @@
+# The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .intervals import (
+    ENOUGH_FOR_DELONG,
+    AUCInterval,
+    DeLongTest,
+    IntervalMethod,
+    delong_test,
+    exponential_variance,
+    logit_interval,
+    newcombe_interval,
+    roc_auc_ci,
+)
+from .partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
+from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
+from .thresholds import average_precision_columns
+
+__all__ = [
+    "ENOUGH_FOR_DELONG",
+    "AUCInterval",
+    "DeLongTest",
+    "IntervalMethod",
+    "average_precision_columns",
+    "delong_test",
+    "exponential_variance",
+    "hand_till_auc",
+    "logit_interval",
+    "newcombe_interval",
+    "one_vs_rest_auc",
+    "partial_auc",
+    "partial_auc_ci",
+    "partial_auc_columns",
+    "partial_auc_test",
+    "roc_auc",
+    "roc_auc_ci",
+    "roc_auc_columns",
+    "sensitivity_at_specificity",
+]
