@@ -124,29 +124,25 @@ def _describe(model: Model, path: Path) -> None:
     expected = words.expected_auc(model)
     if expected is not None:
         interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
-        shown.append(("cross-validated AUC", f"{expected.auc:.4f}, {interval} ({facts['folds']} folds)"))
+        shown.append(("AUC to expect", f"{expected.auc:.4f}, {interval} ({facts['folds']} folds)"))
         shown += [("", expected.remark), ("", words.describe_auc(expected.auc))]
     if "max_fpr" in facts:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
         shown.append(("partial AUC", f"{facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})"))
-        shown.append(("", f"{words.NOT_CORRECTED}, which was made by it"))
+        shown.append(("", words.NOT_CORRECTED))
     shown.append(("model", words.describe_model(model)))
     if facts["loss"] != "squared":
         shown.append(("loss", facts["loss"]))
-    used = "l2 keeps coefficients small, l1 sets some to 0" if facts["l1"] else "keeps coefficients small"
-    kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
-    penalty = f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
-    shown.append(("penalty", words.OWN_PENALTIES if facts["map"] == "stacked" else penalty))
-    shown.append(("certificate", (words.describe_fit(facts) or ("",))[0]))
+    shown += [("penalty", words.describe_penalty(facts)), ("fit", (words.describe_fit(facts) or ("",))[0])]
     app.show_facts(shown)
-    _show_candidates(facts)
     app.say("")
     what = "features" if model.features is None else "columns"
     app.tell(f"strongest {what}: {words.describe_size(model)}")
     sign = "+" if model.shapes is None else ""
     found = find_strongest(model, 10)
     app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
+    _show_candidates(facts)
     app.say("")
     for note in app.worries(expected, facts["warnings"]):
         app.warn(f"warning: {note}")
@@ -158,7 +154,7 @@ def _describe(model: Model, path: Path) -> None:
 
 def _show_candidates(facts: Mapping[str, Any]) -> None:
     """The models that were compared, if there were several."""
-    from vrspam.report.words import describe_candidate, describe_part
+    from vrspam.report.words import describe_candidate, describe_folds, describe_part
 
     if len(facts["selection"]) < 2:
         return
@@ -168,7 +164,7 @@ def _show_candidates(facts: Mapping[str, Any]) -> None:
     rows = [
         [
             describe_candidate(row["features"]),
-            f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}",
+            describe_folds(row, facts["rows"]),
             describe_part(row, facts["rows"]),
         ]
         for row in facts["selection"]
@@ -241,12 +237,13 @@ def _describe_report(found: Report, html: Path) -> None:
     expected, evaluation = found.expected, found.evaluation
     share = evaluation.positives / evaluation.n
     how = "kept from the training" if found.folds is None else f"{found.folds} folds"
-    app.say(f"AUC      {expected.auc:.4f}, 95 % interval {expected.low:.4f} to {expected.high:.4f}")
+    on = "of these rows" if found.folds is None else "to expect on new rows"
+    app.say(f"AUC      {expected.auc:.4f} {on}, 95 % interval {expected.low:.4f} to {expected.high:.4f}")
     app.say(f"         {expected.remark}")
     app.say(f"scored   {evaluation.n:,} rows ({how}), of which {evaluation.positives:,} positive ({share:.2%})")
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
-            app.say(f"group    {group.column} = {group.name} differs from the other rows by more than noise")
+            app.say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")
     for note in app.worries(found.expected, found.model.training["warnings"]):
         app.warn(f"warning: {note}")
     app.say(f"page     {html}")

@@ -85,7 +85,7 @@ def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
 
 def plot_panels(panels: Panels, against: str) -> Figure:
     """Draw the test AUC, and the objective above its minimum, against "passes" or "seconds"; one column per set."""
-    figure, axes = _axes(2, len(panels))
+    figure, axes = new_figure(2, len(panels), (3.4 * len(panels) + 0.6, 6.1))
     for column, (name, algorithms) in enumerate(panels.items()):
         above, below = axes[:, column]
         for algorithm, rows in algorithms.items():
@@ -95,7 +95,10 @@ def plot_panels(panels: Panels, against: str) -> Figure:
         optimum = next(iter(algorithms.values()))[0]["auc_exact"]
         above.axhline(optimum, color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1, label="optimum")
         above.set_title(name)
-        _frame_auc(above, algorithms, optimum)
+        values = np.concatenate([_column(rows, "auc") for rows in algorithms.values()] + [[optimum]])
+        top, floor = values.max(), max(values.min(), values.max() - 0.15)  # a bad start may lie below the frame
+        margin = 0.06 * max(top - floor, 1e-3)
+        above.set_ylim(floor - margin, top + margin)
         for panel in (above, below):
             _log_x(panel)
         _log_y(below)
@@ -112,7 +115,7 @@ def plot_variance(panels: Panels) -> Figure:
         "bound": ("bound, 128 M⁴", ":"),
         "bound_rows": ("bound, rows", (0, (4, 2))),
     }
-    figure, axes = _axes(1, len(panels))
+    figure, axes = new_figure(1, len(panels), (3.4 * len(panels) + 0.6, 3.5))
     for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
         for algorithm, rows in algorithms.items():
             passes = _column(rows, "passes")
@@ -131,7 +134,7 @@ def plot_variance(panels: Panels) -> Figure:
 
 def plot_theorem(panels: Panels) -> Figure:
     """Draw the squared distance to the optimum after each epoch, over seeds, with the proven bound."""
-    figure, axes = _axes(1, len(panels), width=5.6)
+    figure, axes = new_figure(1, len(panels), (5.6 * len(panels) + 0.6, 3.5))
     for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
         for algorithm, rows in algorithms.items():
             epochs = np.unique(_column(rows, "epoch"))
@@ -163,10 +166,6 @@ def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
     return save_figure(figure, stem.with_suffix(".png")), save_figure(figure, stem.with_suffix(".svg"))
 
 
-def _axes(rows: int, columns: int, width: float = 3.4) -> tuple[Figure, np.ndarray]:
-    return new_figure(rows, columns, (width * columns + 0.6, 2.6 * rows + 0.9))
-
-
 def _legend(figure: Figure, axes: np.ndarray) -> None:
     found: dict[str, Any] = {}  # of all panels, each mark once
     for panel in axes.ravel():
@@ -175,15 +174,6 @@ def _legend(figure: Figure, axes: np.ndarray) -> None:
     labels, handles = list(found), list(found.values())
     room = int(figure.get_figwidth() * 12.5 / (max(map(len, labels)) + 7))  # labels in a line
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
-
-
-def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Row]], optimum: float) -> None:
-    """Limit the axis to the upper values: a bad start may lie below the frame."""
-    values = np.concatenate([_column(rows, "auc") for rows in algorithms.values()] + [[optimum]])
-    top = values.max()
-    floor = max(values.min(), top - 0.15)
-    margin = 0.06 * max(top - floor, 1e-3)
-    axes.set_ylim(floor - margin, top + margin)
 
 
 def _log_x(axes: Axes) -> None:

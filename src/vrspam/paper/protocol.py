@@ -195,7 +195,7 @@ class Protocol:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Protocol:
         """The inverse of `as_dict`."""
-        values = {key: _frozen(value) for key, value in values.items()}
+        values = _frozen(dict(values))
         values["algorithms"] = tuple(Algorithm(**a) for a in values["algorithms"])
         return cls(**values | {name: figure(**values[name]) for name, figure in FIGURES.items()})
 

@@ -320,14 +320,8 @@ class Store:
     """The result files in one directory: one Parquet file for each run, named by the run and the version.
 
     A file holds the rows of a run and how they were computed (protocol, machine, hashes of the data), so that a report
-    needs only the files. It is written completely or not at all. Failed runs are marked, and count as not done.
-
-    Parameters
-    ----------
-    directory : path
-        Created when the first run is stored.
-    version : str
-        Results of this version of the package count; files of other versions are left as they are.
+    needs only the files. It is written completely or not at all. Failed runs are marked, and count as not done. Only
+    results of this `version` of the package count; files of other versions are left as they are.
     """
 
     def __init__(self, directory: str | os.PathLike[str], version: str = __version__):

@@ -49,17 +49,17 @@ class TrainTestSplit:
             np.arange(data.n), test_size=test_share, random_state=seed, shuffle=True, stratify=data.y
         )
         self.y, self.y_test = data.y[train], data.y[test]
-        self.X, self.X_test = _scaled(data.X[train], data.X[test], scaling)
+        self.X, self.X_test = data.X[train], data.X[test]
+        if scaling == "unit-rows":
+            self.X, self.X_test = normalize(self.X), normalize(self.X_test)
+        elif scaling == "standardised":
+            # Without centring, so that a sparse matrix stays sparse; the objective does not depend on the centre.
+            scaler = StandardScaler(with_mean=not sparse.issparse(self.X)).fit(self.X)
+            self.X, self.X_test = scaler.transform(self.X), scaler.transform(self.X_test)
         self._optima: dict[tuple[float, float], AUCClassifier] = {}
-
-    def facts(self) -> dict[str, Any]:
-        """The columns that describe the data."""
-        return {
-            "n_train": len(self.y),
-            "n_test": len(self.y_test),
-            "d": self.X.shape[1],
-            "positive_share": float(np.mean(self.y == 1)),
-        }
+        share = float(np.mean(self.y == 1))
+        #: The columns that describe the data.
+        self.facts = {"n_train": train.size, "n_test": test.size, "d": self.X.shape[1], "positive_share": share}
 
     def test_auc(self, coef: np.ndarray) -> float:
         """Return the AUC on the test part."""
@@ -103,9 +103,12 @@ def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | No
 
 
 def fit(estimator, split: TrainTestSplit):
-    """Train after the code is compiled; return the estimator and the seconds its solver took."""
-    kind: Any = type(estimator)
-    _warm_up(kind, _discrete(estimator), sparse.issparse(split.X))
+    """Train after the code is compiled, which is not timed; return the estimator and the seconds its solver took."""
+    parameters = estimator.get_params()
+    discrete = {name: value for name, value in parameters.items() if isinstance(value, (str, bool))} | {"l2": 1.0}
+    if "l1" in parameters:
+        discrete["l1"] = float(estimator.l1 > 0)
+    _warm_up(type(estimator), tuple(sorted(discrete.items())), sparse.issparse(split.X))
     start = time.perf_counter()
     estimator.fit(split.X, split.y)
     elapsed = time.perf_counter() - start
@@ -134,28 +137,9 @@ def evaluate(estimator, seconds: float, split: TrainTestSplit, l2: float, l1: fl
     }
 
 
-def _scaled(train, test, scaling: str) -> tuple[Any, Any]:
-    if scaling == "unit-rows":
-        return normalize(train), normalize(test)
-    if scaling == "standardised":
-        # Without centring, so that a sparse matrix stays sparse; the objective does not depend on the centre.
-        scaler = StandardScaler(with_mean=not sparse.issparse(train)).fit(train)
-        return scaler.transform(train), scaler.transform(test)
-    return train, test
-
-
-def _discrete(estimator) -> tuple[tuple[str, Any], ...]:
-    """Return the parameters that decide which compiled code runs."""
-    parameters = estimator.get_params()
-    found = {name: value for name, value in parameters.items() if isinstance(value, (str, bool))} | {"l2": 1.0}
-    if "l1" in parameters:
-        found["l1"] = float(estimator.l1 > 0)
-    return tuple(sorted(found.items()))
-
-
 @cache
 def _warm_up(cls: Any, parameters: tuple[tuple[str, Any], ...], is_sparse: bool) -> None:
-    """Fit a tiny data set once in this process, so that compilation is not timed."""
+    """Fit a tiny data set once in this process with the parameters that decide which compiled code runs."""
     rng = np.random.default_rng(0)
     X = np.abs(rng.standard_normal((40, 3)))
     y = np.where(np.arange(40) % 2, 1, -1)
@@ -184,7 +168,7 @@ def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     ridge = select(grid.auc_path_[:, :1], {"l2": protocol.l2, "l1": l1s[:1]}).values
     net = select(grid.auc_path_[:, 1:], {"l2": protocol.l2, "l1": l1s[1:]}).values
     chosen = [row for values in (ridge, net) for row in rows if values == {"l2": row["l2"], "l1": row["l1"]}]
-    return [row | {"kind": "choice"} | split.facts() for row in chosen] + rows
+    return [row | {"kind": "choice"} | split.facts for row in chosen] + rows
 
 
 def tune(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
@@ -197,7 +181,7 @@ def tune(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     for (l2, l1), value in product(penalties, map(json.dumps, algorithm.tune[1])):
         auc = validated(build(algorithm, l2, l1, run.seed, value), split, folds(run, protocol)).mean()
         rows.append({"kind": "candidate", "l2": l2, "l1": l1, "tuned": value, "auc_cv": float(auc)})
-    return [max(rows, key=lambda row: row["auc_cv"]) | {"kind": "choice"} | split.facts(), *rows]
+    return [max(rows, key=lambda row: row["auc_cv"]) | {"kind": "choice"} | split.facts, *rows]
 
 
 def score(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
@@ -205,12 +189,17 @@ def score(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     split = prepare(run, protocol)
     algorithm = protocol.algorithm(run.algorithm)
     tuned = tuned_value(needed)
-    if protocol.cv == "own" and not algorithm.exact:
-        l2, l1 = own_choice(run, protocol, split, tuned)
+    if protocol.cv == "own" and not algorithm.exact:  # by fits of the algorithm itself
+        penalties = own_penalties(algorithm, protocol)
+        models = (build(algorithm, l2, l1, run.seed, tuned) for l2, l1 in penalties)
+        scores = np.array([validated(model, split, folds(run, protocol)) for model in models])
+        l1s = list(dict.fromkeys(l1 for _, l1 in penalties))
+        best = select(scores.reshape(len(protocol.l2), len(l1s), -1), {"l2": protocol.l2, "l1": l1s}).values
+        l2, l1 = best["l2"], best["l1"]
     else:
         l2, l1 = chosen_penalty(algorithm, needed)
     model, seconds = fit(build(algorithm, l2, l1, run.seed, tuned), split)
-    return [{"kind": "result", "tuned": tuned} | split.facts() | evaluate(model, seconds, split, l2, l1)]
+    return [{"kind": "result", "tuned": tuned} | split.facts | evaluate(model, seconds, split, l2, l1)]
 
 
 def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
@@ -229,7 +218,7 @@ def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     rows = []
     for epochs in counts:
         row = evaluate(trained(epochs), float(seconds[min(epochs, len(seconds) - 1)]), split, l2, l1)
-        rows.append({"kind": "convergence"} | split.facts() | row)
+        rows.append({"kind": "convergence"} | split.facts | row)
     return rows
 
 
@@ -285,17 +274,6 @@ def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
             rows.append({"kind": "theorem", "epoch": epochs, "repeat": repeat, "l2": figure.l2, "distance": distance})
     start = np.mean([row["distance"] for row in rows if row["epoch"] == 1])
     return [row | {"bound": float(start * alpha ** (row["epoch"] - 1))} for row in rows]
-
-
-def own_choice(run: Run, protocol: Protocol, split: TrainTestSplit, tuned: str | None) -> tuple[float, float]:
-    """Return the penalty that an algorithm chooses by its own fits."""
-    algorithm = protocol.algorithm(run.algorithm)
-    penalties = own_penalties(algorithm, protocol)
-    models = (build(algorithm, l2, l1, run.seed, tuned) for l2, l1 in penalties)
-    scores = np.array([validated(model, split, folds(run, protocol)) for model in models])
-    l1s = dict.fromkeys(l1 for _, l1 in penalties)
-    values = select(scores.reshape(len(protocol.l2), len(l1s), -1), {"l2": protocol.l2, "l1": list(l1s)}).values
-    return values["l2"], values["l1"]
 
 
 def folds(run: Run, protocol: Protocol) -> StratifiedKFold:

@@ -22,7 +22,7 @@ from matplotlib.ticker import NullLocator
 
 from vrspam._utils.array_api import on_host
 from vrspam._utils.texts import shorten, shorten_distinct, wrap_distinct
-from vrspam.inspection import Axis, PairEffect, Shape, distinct
+from vrspam.inspection import PairEffect, Shape, distinct
 from vrspam.model.drawing import (
     ADDED,
     BAND,
@@ -54,17 +54,15 @@ from vrspam.tables.frames import columns_of, is_frame
 def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 
-    The curve of a numeric column is drawn over the range of its training values (without an outermost value that lies
-    far off), with its 95 % band from the folds. The ticks along the bottom are quantiles of the column if it has more
-    than 256 different values, so that a stretch without ticks rests on few rows; otherwise they are some of its values.
-    The axis is logarithmic, and says so, where most rows would otherwise be squeezed into a corner; if some values are
-    not positive, only the part beyond the middle 80 % of the rows is logarithmic. Categories, and numbers with few
-    different values, are drawn as points with error bars; of more than 12 categories those are drawn that add or take
-    away most, and the panel says how many there are. Long names are shortened so that different ones stay different.
-    The orange point at the right is the missing value. The dashed grey line (grey rings at points) is the mean score of
-    the rows with that value: where it leaves the curve, those rows differ in other columns too. All panels have the
-    same scale, so a flat panel is a column that hardly matters. "with ..." under a name lists columns that move
-    together with it: read the sum of their curves. Interactions come on top (`plot_interactions`).
+    A curve is drawn over the range of the training values (without an outermost value that lies far off), with its
+    95 % band from the folds; ticks along the bottom are quantiles of the column, or some of its values if it has at
+    most 256. The axis is logarithmic, and says so, where most rows would otherwise be squeezed into a corner.
+    Categories, and numbers with few different values, are points with error bars; of more than 12 categories those are
+    drawn that add or take away most. The orange point at the right is the missing value. The dashed grey line (grey
+    rings at points) is the mean score of the rows with that value: where it leaves the curve, those rows differ in
+    other columns too. All panels have the same scale, so a flat panel is a column that hardly matters. "with ..." under
+    a name lists columns that move together with it: read the sum of their curves. Interactions come on top
+    (`plot_interactions`).
 
     Parameters
     ----------
@@ -100,25 +98,15 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
             "plot_shapes takes a fitted AUCClassifierCV, or its shape_functions_; for a pipeline pass its last step, "
             "for a search its best_estimator_."
         )
-    if most < 1 or n_cols < 1:
-        raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
-    shown: list[Shape] = sorted(found.values(), key=lambda shape: -shape.importance)[:most]
-    n_cols = min(n_cols, len(shown))
-    rows = ceil(len(shown) / n_cols)
-    larger = letter_size()
-    figure, panels = new_figure(rows, n_cols, (larger * 3.2 * n_cols, larger * 2.4 * rows), figure)
-    every = list(panels.ravel())
+    every: list[Shape] = sorted(found.values(), key=lambda shape: -shape.importance)
+    figure, panels, shown = _panels(every, most, n_cols, (3.2, 2.4), figure)
     titles = wrap_distinct([shape.name for shape in shown], 32)
     ends = common_range(shown)
-    ticks = height_ticks(*ends)
     with mpl.rc_context(own_style()):  # in which the texts are measured
-        for ax, shape, title in zip(every, shown, titles, strict=False):
-            _draw_column(ax, shape, plan_column(shape, ends), title, larger * 72 * 2.5)
-    for number, ax in enumerate(every):
-        if number >= len(shown):
-            ax.remove()
-            continue
-        ax.set_yticks(*ticks)
+        for ax, shape, title in zip(panels, shown, titles, strict=True):
+            _draw_column(ax, shape, plan_column(shape, ends), title, letter_size() * 72 * 2.5)
+    for number, ax in enumerate(panels):
+        ax.set_yticks(*height_ticks(*ends))
         ax.set_ylim(*ends)
         if number % n_cols == 0:
             ax.set_ylabel(ADDED)
@@ -126,10 +114,25 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
             ax.tick_params(labelleft=False)
     handles = _marks(shown)
     if len(handles) > 1:
-        figure.legend(
-            handles=handles, loc="outside lower center", frameon=False, ncols=min(n_cols, 2), fontsize="small"
-        )
+        below: dict[str, Any] = {"loc": "outside lower center", "ncols": min(n_cols, len(shown), 2)}
+        figure.legend(handles=handles, frameon=False, fontsize="small", **below)
     return figure
+
+
+def _panels(
+    every: Sequence[Any], most: int, n_cols: int, size: tuple[float, float], figure: Figure | None, more: float = 0.0
+) -> tuple[Figure, list[Axes], list[Any]]:
+    """A figure with a panel of that size for each of the first `most`, and these; `more` is room at the right."""
+    if most < 1 or n_cols < 1:
+        raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
+    shown = list(every[:most])
+    n_cols = min(n_cols, len(shown))
+    rows, larger = ceil(len(shown) / n_cols), letter_size()
+    inches = (larger * (size[0] * n_cols + more), larger * size[1] * rows)
+    figure, panels = new_figure(rows, n_cols, inches, figure)
+    for ax in panels.ravel()[len(shown) :]:
+        ax.remove()
+    return figure, list(panels.ravel()[: len(shown)]), shown
 
 
 def _marks(shapes: list[Shape]) -> list[Artist]:
@@ -232,8 +235,7 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     n_cols : int, default=3
         Number of panels in a row.
     figure : matplotlib Figure, optional
-        An empty figure to draw in, such as ``plt.figure()``, which ``plt.show()`` then shows. By default a new one that
-        pyplot does not know: a notebook shows it as the last value of a cell, and ``savefig`` writes it.
+        As in `plot_shapes`.
 
     Returns
     -------
@@ -266,23 +268,13 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
         )
     if not found:
         raise ValueError("There is nothing to draw: no pair of columns of this model stands out as interacting.")
-    if most < 1 or n_cols < 1:
-        raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
-    shown = list(found[:most])
-    n_cols = min(n_cols, len(shown))
-    rows = ceil(len(shown) / n_cols)
-    larger = letter_size()
-    size = (larger * (3.6 * n_cols + 0.7), larger * 3.2 * rows)
-    figure, panels = new_figure(rows, n_cols, size, figure)
-    every = list(panels.ravel())
+    figure, panels, shown = _panels(found, most, n_cols, (3.6, 3.2), figure, more=0.7)
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
-    for ax in every[len(shown) :]:
-        ax.remove()
     low, high = colours()[:2]
     palette = LinearSegmentedColormap.from_list("interactions", [low, mixed(0.03), high])
-    for ax, pair in zip(every, shown, strict=False):
+    for ax, pair in zip(panels, shown, strict=True):
         mesh = _draw_pair(ax, pair, largest, palette)
-    bar = figure.colorbar(mesh, ax=every[: len(shown)], shrink=0.8 if rows == 1 else 0.5)
+    bar = figure.colorbar(mesh, ax=panels, shrink=0.8 if len(shown) <= n_cols else 0.5)
     bar.set_label(ADDED)
     bar.outline.set_visible(False)
     return figure
@@ -294,25 +286,20 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     values = np.ma.masked_invalid(pair.values.T)
     mesh = ax.pcolormesh(values, cmap=palette, vmin=-largest, vmax=largest, rasterized=False)
     first, second = pair.columns
-    _mark(ax.set_xticks, first, slanted=True)
-    _mark(ax.set_yticks, second, slanted=False)
+    for set_ticks, axis in ((ax.set_xticks, first), (ax.set_yticks, second)):
+        places, labels = bin_ticks(axis)
+        short = shorten_distinct(labels)
+        crowded = sum(map(len, short)) + len(short) > 30 or (places.size > 1 and places[-1] - places[-2] < 1.0)
+        turned = axis is first and crowded
+        set_ticks(
+            places, short, fontsize="small", rotation=45 if turned else 0, parse_math=False,
+            ha="right" if turned or axis is second else "center",
+        )  # fmt: skip
     below, beside = wrap_distinct([first.name, second.name], 32)
     ax.set_xlabel(below, parse_math=False)
     ax.set_ylabel(beside, parse_math=False)
     ax.set_title(f"{100 * pair.share:.1f} % of the score's variance", fontsize="small")
     return mesh
-
-
-def _mark(set_ticks: Any, axis: Axis, slanted: bool) -> None:
-    """Write what the bins of a side are, slanted where there is little room."""
-    places, labels = bin_ticks(axis)
-    short = shorten_distinct(labels)
-    crowded = places.size > 1 and places[-1] - places[-2] < 1.0
-    turned = slanted and (sum(map(len, short)) + len(short) > 30 or crowded)
-    set_ticks(
-        places, short, fontsize="small", rotation=45 if turned else 0, parse_math=False,
-        ha="right" if turned or not slanted else "center",
-    )  # fmt: skip
 
 
 def plot_coefficients(
@@ -393,17 +380,12 @@ def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None)
     ax.axvline(0.0, color=GREY, linewidth=1.0)
     ax.set_yticks(places, shown, parse_math=False)
     ax.grid(axis="y", visible=False)
-    ax.set_xlabel(_beside_names(ax, label, shown))
+    with mpl.rc_context(own_style()):  # the label has the width that the names leave, more than their usual margin
+        taken = max((text_width(name, font_points("ytick.labelsize")) for name in shown), default=0.0)
+        wide = max(1.2 * axes_points(ax)[0] - taken, 72.0)
+        letters = len(label) * wide / text_width(label, font_points("axes.labelsize"))
+    ax.set_xlabel(fill(label, max(int(letters), 12)))
     return ax
-
-
-def _beside_names(ax: Axes, label: str, names: Sequence[str]) -> str:
-    """A label in as many lines as the width takes that the names leave to the axis."""
-    with mpl.rc_context(own_style()):
-        taken = max((text_width(name, font_points("ytick.labelsize")) for name in names), default=0.0)
-        wide = 1.2 * axes_points(ax)[0] - taken  # the names take more than their usual margin
-        letters = len(label) * max(wide, 72.0) / text_width(label, font_points("axes.labelsize"))
-    return fill(label, max(int(letters), 12))
 
 
 def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes | None = None) -> Axes:
@@ -435,9 +417,7 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
     >>> [round(float(bar.get_width()), 2) for bar in ax.patches]
     [0.7, -0.2, 0.1, 0.6]
     """
-    if hasattr(parts, "explain_one"):
-        if row is None:
-            raise ValueError("plot_contributions takes an estimator and a row, or what explain_one returned.")
+    if hasattr(parts, "explain_one") and row is not None:
         parts = parts.explain_one(row)
     if not isinstance(parts, Mapping) or not parts:
         raise ValueError("plot_contributions takes an estimator and a row, or what explain_one returned.")
@@ -445,9 +425,13 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
         raise ValueError(f"most must be at least 1, got {most}.")
     order = sorted(parts, key=lambda name: -abs(parts[name]))
     shown, others = order[:most], order[most:]
-    values = row_values(row, list(parts))
-    short = shorten_distinct([str(name) for name in shown], 26)
-    names = [_with_value(str(name), cut, values) for name, cut in zip(shown, short, strict=True)]
+    values, names = row_values(row, list(parts)), []
+    for name, short in zip(map(str, shown), shorten_distinct([str(name) for name in shown], 26), strict=True):
+        date = values.get(name.rpartition(" (")[0]) if name.endswith(")") else None
+        if name in values:
+            names.append(f"{short} = {shorten(values[name], 14)}")
+        else:  # a part of a date has the date
+            names.append(short if date is None else f"{short} of {shorten(date, 14)}")
     sizes = [float(parts[name]) for name in shown]
     if others:
         names.append(f"{len(others)} other{'s' if len(others) > 1 else ''}")
@@ -459,14 +443,6 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
     ax.bar_label(bars, fmt="%+.3g", padding=3, fontsize="small")
     ax.margins(x=0.18)
     return ax
-
-
-def _with_value(name: str, short: str, values: Mapping[str, str]) -> str:
-    """A shortened name and the row's value; a part of a date has the date."""
-    if name in values:
-        return f"{short} = {shorten(values[name], 14)}"
-    date = values.get(name.rpartition(" (")[0]) if name.endswith(")") else None
-    return short if date is None else f"{short} of {shorten(date, 14)}"
 
 
 def row_values(row: Any, names: Sequence[str]) -> dict[str, str]:

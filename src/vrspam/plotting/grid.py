@@ -213,18 +213,12 @@ def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: A
     for number, (name, history) in enumerate(several.items()):
         values = np.asarray(history[y], dtype=float)
         ax.plot(
-            np.asarray(history[x], dtype=float),
-            values if y == "objective" else np.maximum(values, SMALLEST),
-            color=palette[number % len(palette)],
-            linestyle=DASHES[number % len(DASHES)],
-            marker="o",
-            label=name,
-        )
+            np.asarray(history[x], dtype=float), values if y == "objective" else np.maximum(values, SMALLEST),
+            marker="o", label=name, color=palette[number % len(palette)], linestyle=DASHES[number % len(DASHES)],
+        )  # fmt: skip
     ax.set_xlabel(NAMES.get(x, x))
-    ax.set_ylabel(NAMES.get(y, y))
-    if y != "objective":
-        ax.set_yscale("log")
-        ax.set_ylabel(f"{NAMES.get(y, y)} (log scale)")
+    ax.set_yscale("linear" if y == "objective" else "log")
+    ax.set_ylabel(NAMES.get(y, y) + ("" if y == "objective" else " (log scale)"))
     if all(float(value).is_integer() for history in several.values() for value in history[x]):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     if len(several) > 1 or next(iter(several)):

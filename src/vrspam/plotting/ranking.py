@@ -76,8 +76,11 @@ def plot_roc(
     for number, (name, values) in enumerate(zip(shown, several.values(), strict=True)):
         false, true, _ = roc_curve(positive, values)
         kept = _thin(false.size)
-        look = _look(number)
-        ax.plot(false[kept], true[kept], label=_auc_text(name, positive, values), **look)
+        label = f"{name}AUC {roc_auc(positive, values):.3f}"
+        if min(positive.sum(), (~positive).sum()) > 1:
+            interval = roc_auc_ci(positive, values)
+            label += f" [{interval.low:.3f}, {interval.high:.3f}]"
+        ax.plot(false[kept], true[kept], label=label, **_look(number))
     fit_labels(ax, "share of negatives called positive (1 - specificity)", "share of positives found (sensitivity)")
     _unit_square(ax)
     add_legend(ax, loc="lower right")
@@ -111,8 +114,7 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     for number, (name, values) in enumerate(several.items()):
         precision, recall, _ = precision_recall_curve(positive, values, drop_intermediate=True)
         kept = _thin(recall.size - 1)  # the last point, recall 0, is a convention that no threshold reaches
-        look = _look(number)
-        ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **look)
+        ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **_look(number))
     fit_labels(ax, "share of positives found (recall)", "share of called rows that are positive (precision)")
     _unit_square(ax)
     if any(several):
@@ -238,7 +240,16 @@ def plot_reliability(
     ('predicted probability', 'observed frequency')
     """
     if rows is None:
-        groups = reliability(*_labelled_probabilities(predicted, observed, X))
+        if observed is None:
+            held_out, calibrate = _held_out(predicted), getattr(predicted, "calibration_", None)
+            if calibrate is None:
+                raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
+            positive, observed = np.asarray(held_out.positive), calibrate(held_out.scores)
+        else:
+            positive = _labels(predicted)
+            if hasattr(observed, "predict_proba"):
+                observed = observed.predict_proba(_rows(X))[:, 1]
+        groups = reliability(positive, np.asarray(observed, dtype=float))
         rows, predicted, observed = zip(*groups, strict=True)
     probability, frequency, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
     low, high = wilson(frequency, n)
@@ -275,13 +286,6 @@ def _model_names(several: Mapping[str, Any]) -> list[str]:
     return [f"{short[name]}\n" if name in short else f"{name}: " if name else "" for name in several]
 
 
-def _auc_text(head: str, positive: np.ndarray, scores: np.ndarray) -> str:
-    if min(positive.sum(), (~positive).sum()) < 2:
-        return f"{head}AUC {roc_auc(positive, scores):.3f}"
-    interval = roc_auc_ci(positive, scores)
-    return f"{head}AUC {interval.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
-
-
 def _thin(size: int) -> np.ndarray:
     """Return the indices of the points of a curve that are drawn."""
     most = 2000  # more would not be visible, and make large files
@@ -305,7 +309,13 @@ def _labelled_scores(y_true: Any, scores: Scores, X: Any) -> tuple[np.ndarray, d
         named: Mapping[str, Any] = dict(zip(map(str, columns.names), columns.columns, strict=True))
     else:
         named = scores if isinstance(scores, Mapping) else {"": scores}
-    several = {str(name): _scores_of(values, X) for name, values in named.items()}
+    several = {}
+    for name, values in named.items():
+        if hasattr(values, "decision_function"):
+            values = values.decision_function(_rows(X))
+        elif hasattr(values, "predict_proba"):
+            values = values.predict_proba(_rows(X))[:, 1]
+        several[str(name)] = np.asarray(values, dtype=float)
     if not several or any(values.ndim != 1 for values in several.values()):
         raise ValueError("scores must be one number for each row, or several models: pass a dict from names to scores.")
     for values in several.values():
@@ -314,30 +324,10 @@ def _labelled_scores(y_true: Any, scores: Scores, X: Any) -> tuple[np.ndarray, d
     return positive, several
 
 
-def _labelled_probabilities(y_true: Any, probabilities: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Which rows are positive, and their probabilities."""
-    if probabilities is None:
-        held_out = _held_out(y_true)
-        if getattr(y_true, "calibration_", None) is None:
-            raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
-        return np.asarray(held_out.positive), np.asarray(y_true.calibration_(held_out.scores), dtype=float)
-    if hasattr(probabilities, "predict_proba"):
-        probabilities = probabilities.predict_proba(_rows(X))[:, 1]
-    return _labels(y_true), np.asarray(probabilities, dtype=float)
-
-
 def _held_out(estimator: Any) -> Any:
     if not hasattr(estimator, "out_of_fold_"):
         raise ValueError("give labels and scores, labels and a fitted estimator with X, or a fitted AUCClassifierCV.")
     return estimator.out_of_fold_
-
-
-def _scores_of(scores: Any, X: Any) -> np.ndarray:
-    if hasattr(scores, "decision_function"):
-        return np.asarray(scores.decision_function(_rows(X)), dtype=float)
-    if hasattr(scores, "predict_proba"):
-        return np.asarray(scores.predict_proba(_rows(X))[:, 1], dtype=float)
-    return np.asarray(scores, dtype=float)
 
 
 def _rows(X: Any) -> Any:

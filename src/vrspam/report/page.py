@@ -67,12 +67,12 @@ def table(columns: Sequence[str], rows: Iterable[Row], caption: str = "") -> Htm
         body += "<tr>"
         for cell in row:
             attributes = "" if cell.sort is None else f' data-sort="{cell.sort!r}" class="number"{NUMBERS}'
-            lines = [escape(cell.text), *(f"<small>{escape(line)}</small>" for line in cell.note.splitlines())]
+            lines = [spelled(cell.text), *(f"<small>{spelled(line)}</small>" for line in cell.note.splitlines())]
             if cell.mark:
                 lines[-1] = f'<span class="{escape(cell.mark)}">{lines[-1]}</span>'
             body += f"<td{attributes}>{''.join(lines)}</td>"
         body += "</tr>"
-    above = f"<caption><span>{escape(caption)}</span></caption>" if caption else ""
+    above = f"<caption><span>{spelled(caption)}</span></caption>" if caption else ""
     name = escape(caption or f"Table: {', '.join(columns)}")
     return Html(
         f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table class="sortable">{above}'
@@ -87,13 +87,30 @@ def figure(path: Path, caption: str, alt: str) -> Html:
     return Html(
         f'<figure><div class="wide" tabindex="0" role="region" aria-label="{escape(alt)}">'
         f'<img src="data:{kind};base64,{data}" alt="{escape(alt)}">'
-        f"</div><figcaption>{escape(caption)}</figcaption></figure>"
+        f"</div><figcaption>{spelled(caption)}</figcaption></figure>"
     )
 
 
-def _with_options(text: str) -> str:
-    """A text as HTML in which no line breaks inside an option, between its hyphens and its name."""
-    return re.sub(r"--[a-z][a-z-]*", r"<code>\g<0></code>", escape(text))
+_KEPT = re.compile(
+    r"(?P<option>--[a-z][a-z-]*)"
+    r"|(?<![\w.,-])(?:\w+ [=<] )?[-+]?\d[\d.,]*(?:e[-+]?\d+)?(?: %| to [-+]?\d[\d.,]*| ± \d[\d.,]*)+(?: interval\b)?"
+    r"|(?<![\w.,-])\w+ [=<] [-+]?\d[\d.,]*(?:e[-+]?\d+)?"
+)
+
+
+def spelled(text: str) -> str:
+    """A text as HTML in which no line breaks inside an option, or between a number and what belongs to it.
+
+    >>> spelled("use --rows 0: 95 % interval 0.47 to 0.64")
+    'use <code>--rows</code> 0: <span class="n">95 % interval</span> <span class="n">0.47 to 0.64</span>'
+    """
+    parts, end = [], 0
+    for found in _KEPT.finditer(text):
+        kept = escape(found[0])
+        kept = f"<code>{kept}</code>" if found["option"] else f'<span class="n">{kept}</span>'
+        parts += [escape(text[end : found.start()]), kept]
+        end = found.end()
+    return "".join([*parts, escape(text[end:])])
 
 
 def paragraph(text: str, *, soft: bool = False, numbers: bool = False, code: str = "") -> Html:
@@ -103,18 +120,18 @@ def paragraph(text: str, *, soft: bool = False, numbers: bool = False, code: str
     """
     copied = f'<pre tabindex="0"><code>{escape(code)}</code></pre>' if code else ""
     remark = ' class="remark"' if soft else ""
-    return Html(f"<p{remark}{NUMBERS if numbers else ''}>{_with_options(text)}</p>{copied}")
+    return Html(f"<p{remark}{NUMBERS if numbers else ''}>{spelled(text)}</p>{copied}")
 
 
 def bullets(items: Iterable[str]) -> Html:
     """A list of short statements."""
-    return Html(f"<ul>{''.join(f'<li>{_with_options(item)}</li>' for item in items)}</ul>")
+    return Html(f"<ul>{''.join(f'<li>{spelled(item)}</li>' for item in items)}</ul>")
 
 
 def facts(values: Mapping[str, str], numbers: bool = False) -> Html:
     """Names and values; numbers among the values are written as the reader's browser writes them, if asked for."""
     local = NUMBERS if numbers else ""
-    pairs = (f"<div><dt>{escape(key)}</dt><dd{local}>{escape(value)}</dd></div>" for key, value in values.items())
+    pairs = (f"<div><dt>{spelled(key)}</dt><dd{local}>{spelled(value)}</dd></div>" for key, value in values.items())
     return Html(f"<dl>{''.join(pairs)}</dl>")
 
 
@@ -157,9 +174,9 @@ def headline(
     return Html(
         '<div class="headline"><div class="number">'
         f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(number)}</strong></p>"
-        f'{picture}<p class="interval"{NUMBERS}>{escape(interval)}</p></div>'
-        f'<div class="meaning"><p class="sentence">{escape(sentence)}</p>{facts(values, True)}'
-        f'<p class="remark"{NUMBERS}>{escape(remark)}</p></div>{noted}</div>'
+        f'{picture}<p class="interval"{NUMBERS}>{spelled(interval)}</p></div>'
+        f'<div class="meaning"><p class="sentence">{spelled(sentence)}</p>{facts(values, True)}'
+        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noted}</div>'
     )
 
 
@@ -193,7 +210,7 @@ class Page:
             body += f'<section id="section-{number}"><h2>{escape(heading)}</h2>{"".join(blocks)}</section>'
         parts = {
             "title": escape(self.title),
-            "summary": (f"<p>{escape(self.summary)}</p>" if self.summary else "") + self.headline,
+            "summary": (f"<p>{spelled(self.summary)}</p>" if self.summary else "") + self.headline,
             "links": links,
             "body": body,
             # "<" cannot end the element that holds the data

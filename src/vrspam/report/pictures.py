@@ -28,16 +28,19 @@ from vrspam.inspection import PairEffect, Shape
 from vrspam.metrics.thresholds import wilson
 from vrspam.model.drawing import (
     ADDED,
+    BAND,
+    MEAN_SCORE,
     ColumnPlan,
     Scale,
     Ticks,
     bin_ticks,
     height_ticks,
+    is_curve,
     number_ticks,
     plan_column,
     score_edges,
 )
-from vrspam.report.page import NUMBERS, Html, Stops
+from vrspam.report.page import NUMBERS, Html, Stops, spelled
 
 WIDTH, HEIGHT = 330.0, 270.0
 
@@ -54,18 +57,11 @@ class Side:
         return self.start + self.scale.share(values) * (self.stop - self.start)
 
 
-@dataclass(frozen=True)
 class Frame:
-    """The plot area of a picture: where both scales lie, and how large the picture is."""
+    """The plot area of a picture within its margins, for values from x[0] to x[1] and from y[0] to y[1]."""
 
-    x: Side
-    y: Side
-    width: float = WIDTH
-    height: float = HEIGHT
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         x: tuple[float, float] | Scale,
         y: tuple[float, float],
         *,
@@ -75,10 +71,10 @@ class Frame:
         right: float = 20.0,
         top: float = 8.0,
         bottom: float = 42.0,
-    ) -> Frame:
-        """A plot area within margins, for values from x[0] to x[1] and y[0] to y[1]."""
-        across = x if isinstance(x, Scale) else Scale(*x)
-        return cls(Side(across, left, width - right), Side(Scale(*y), height - bottom, top), width, height)
+    ):
+        self.width, self.height = width, height
+        self.x = Side(x if isinstance(x, Scale) else Scale(*x), left, width - right)
+        self.y = Side(Scale(*y), height - bottom, top)
 
 
 def picture(
@@ -101,7 +97,7 @@ def picture(
     svg = f"<svg {size}{broad} {spoken}{kind} {data}>{''.join(marks)}</svg>"
     if not (title or remark):
         return Html(svg)
-    below = f'<p class="remark">{escape(remark)}</p>' if remark else ""
+    below = f'<p class="remark">{spelled(remark)}</p>' if remark else ""
     return Html(f"<figure><figcaption><bdi>{escape(title)}</bdi></figcaption>{svg}{below}</figure>")
 
 
@@ -216,30 +212,25 @@ ROW = 19.0  # height of a row of a list
 
 def threshold_curves(stops: Stops, place: int, names: Mapping[str, str], max_fpr: float | None = None) -> list[Html]:
     """ROC curve, precision and recall, gain, with the point of the threshold; what lies beyond `max_fpr` is shaded."""
-    frame, positive = Frame.of(UNIT, UNIT), f"rows with {names['positive']}"
-    total = stops.positives + stops.negatives
-    share, found, false = stops.positives / total, stops.hits / stops.positives, stops.alarms / stops.negatives
+    frame, positive = Frame(UNIT, UNIT), f"rows with {names['positive']}"
+    total, found = stops.positives + stops.negatives, stops.hits / stops.positives
+    share, false, called = stops.positives / total, stops.alarms / stops.negatives, (stops.hits + stops.alarms) / total
+    hit = f"{positive} found"
     curves = {
-        "roc": ("ROC curve", false, found, (f"rows with {names['negative']} called", f"{positive} found"), UNIT),
+        "roc": ("ROC curve", false, found, (f"rows with {names['negative']} called positive", hit), UNIT),
         "precision": (
             "Precision and recall",
             found,
             stops.precision,
-            (f"{positive} found", f"called {positive}"),
+            (hit, f"called rows that have {names['positive']}"),
             (share, share),
         ),
-        "gain": (
-            "Gain",
-            (stops.hits + stops.alarms) / total,
-            found,
-            ("rows looked at, highest scores first", f"{positive} found"),
-            UNIT,
-        ),
+        "gain": ("Gain", called, found, ("rows looked at, highest scores first", hit), UNIT),
     }
     spoken = {
-        "roc": f"ROC curve: {positive} found against false alarms.",
+        "roc": f"ROC curve: {hit} against false alarms.",
         "precision": f"Precision against recall: share of {positive} among those called.",
-        "gain": f"Gain: {positive} found against rows looked at.",
+        "gain": f"Gain: {hit} against rows looked at.",
     }
     remarks = dict.fromkeys(curves, "dashed: random scores")
     remarks["gain"] += "; dotted: the best possible"
@@ -279,7 +270,7 @@ def calibration(
     """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson)."""
     low, high = wilson(observed, rows)
     top = float(min(1.0, 1.08 * max(predicted.max(), high.max())))
-    frame = Frame.of((0.0, top), (0.0, top))
+    frame = Frame((0.0, top), (0.0, top))
     point = None if at is None else (min(at, top), float(np.interp(min(at, top), predicted, observed)))
     labels = "predicted probability", f"observed: {names['positive']}"
     marks = [_threshold_curve(frame, predicted, observed, point, labels, (0.0, top))]
@@ -309,7 +300,7 @@ def distribution(
         counts = np.histogram(inside[side], edges, weights=mass[side])[0]
         shares.append(counts / counts.sum())
     highest = 1.05 * max(float(share.max()) for share in shares)
-    frame = Frame.of((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
+    frame = Frame((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
     marks = [axes(frame, "score", "share of the class", percents="y")]
     for css, share in zip(("negative", "positive"), shares, strict=True):
         steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])
@@ -326,7 +317,7 @@ def distribution(
 
 def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
     """Curves of two models in one unit square."""
-    frame = Frame.of(UNIT, UNIT, width=440.0, height=380.0)
+    frame = Frame(UNIT, UNIT, width=440.0, height=380.0)
     marks = [axes(frame, *labels, percents="xy")]
     for css, (x, y) in zip(("line negative", "line positive other"), curves.values(), strict=True):
         marks.append(line(frame, x, y, css))
@@ -337,7 +328,7 @@ def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], 
 def auc_scale(auc: float, low: float, high: float) -> Html:
     """An AUC and its interval on a scale from guessing to perfect."""
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
-    frame = Frame.of((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
+    frame = Frame((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
     a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
     guessing = float(frame.x(0.5))
     below = words(guessing, 46.0, "0.5 guessing", "" if least == 0.5 else "middle")
@@ -359,7 +350,7 @@ def forest(title: str, rows: Sequence[tuple[str, float, float, float, bool]], re
     names = shorten_distinct([row[0] for row in rows], 22)
     least = max(0.0, min(0.5, *(row[2] - 0.02 for row in rows)))  # an interval that ends beside its name looks cut
     left, height = 12.0 + max(map(text_width, names)), 52.0 + 21.0 * len(rows)
-    frame = Frame.of((least, 1.0), UNIT, width=360.0, height=height, left=left)
+    frame = Frame((least, 1.0), UNIT, width=360.0, height=height, left=left)
     marks = [axes(frame, "AUC"), rule(frame, x=reference, css="guess")]
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = frame.y.stop + 11.0 + 21.0 * number
@@ -397,11 +388,29 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
     return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=part)
 
 
+def key(shapes: Sequence[Shape]) -> Html:
+    """What the marks in the pictures of these columns mean, as far as they occur: those of curves, those of points."""
+    banded = [shape for shape in shapes if np.isfinite(shape.low).all()]
+    averaged = [shape for shape in shapes if shape.mean_score is not None]
+    marks = [
+        ("what the column adds", shapes, segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)),
+        (BAND, banded, box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)),
+        (MEAN_SCORE, averaged, segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")),
+        ("missing value", [shape for shape in shapes if shape.missing is not None], *[dot(30.0, 7.0, "missing")] * 2),
+    ]
+    entries = []
+    for name, having, *drawn in marks:
+        kinds = {drawn[0] if is_curve(shape) else drawn[1] for shape in having}
+        svg = f'<svg viewBox="0 0 46 14" width="46" aria-hidden="true">{"".join(sorted(kinds))}</svg>'
+        entries += [f'<span class="n">{svg}{name}</span>'] if kinds else []
+    return Html(f'<p class="remark marks">{" ".join(entries)}</p>')
+
+
 def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
     chosen = plan.chosen
     grid = shape.grid[chosen]
     left, right = 26.0 + max(map(text_width, height_ticks(*ends).labels)), 16.0 if shape.missing is None else 68.0
-    frame = Frame.of(plan.scale, ends, height=230.0, left=left, right=right)
+    frame = Frame(plan.scale, ends, height=230.0, left=left, right=right)
     scale = f" ({plan.scale.words})" if plan.scale.words else ""
     marks = [axes(frame, f"{shorten(shape.name, 36)}{scale}", ADDED, ticks=plan.ticks), rule(frame)]
     marks.append(band(frame, grid, *(np.clip(side[chosen], *ends) for side in (shape.low, shape.high))))
@@ -426,7 +435,7 @@ def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[
     if shape.missing is not None:
         names, parts, means = [*names, "missing"], [*parts, shape.missing], [*means, shape.missing_mean_score]
     height = ROW * len(names) + 56.0
-    frame = Frame.of(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
+    frame = Frame(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
     places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
     marks = [axes(frame, ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
     for name, part, mean, y in zip(names, parts, means, places, strict=True):
@@ -459,7 +468,7 @@ def heat_map(pair: PairEffect, largest: float) -> Html:
     columns, rows = pair.values.shape
     room = 10.0 + 0.77 * max(map(text_width, short))
     left, height = min(label_room(names, 16) + 14.0, 0.4 * WIDTH), HEIGHT + room - 20.0
-    frame = Frame.of((0.0, float(columns)), (0.0, float(rows)), height=height, left=left, bottom=room + 22.0)
+    frame = Frame((0.0, float(columns)), (0.0, float(rows)), height=height, left=left, bottom=room + 22.0)
     wide, high = (frame.x.stop - frame.x.start) / columns, (frame.y.start - frame.y.stop) / rows
     marks = []
     for i in range(columns):
@@ -510,7 +519,7 @@ def bars(
     sides, room = 2 if low < 0.0 else 1, 6.0 + 0.92 * max(map(text_width, numbers), default=0.0)
     margin = (high - low) * room / (WIDTH - left - 16.0 - sides * room) or 1.0  # for numbers at the ends of bars
     scale = (low - (margin if low < 0.0 else 0.0), high + margin)
-    frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=16.0)
+    frame = Frame(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=16.0)
     places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
     zero = float(frame.x(0.0))
     marks = [axes(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]

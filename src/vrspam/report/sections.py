@@ -75,9 +75,9 @@ def report_page(
     noticed = [worded(note, parameter) for note in model.training.get("warnings", ())]
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = html.headline(
-        "AUC of rows kept from the training" if kept else "AUC to expect of new rows",
-        words.large_auc(expected.auc),
-        f"95 % interval {expected.low:.3f} to {expected.high:.3f}",
+        "AUC of rows kept from the training" if kept else "AUC to expect on new rows",
+        words.auc_text(expected.auc, 2),
+        f"95 % interval {words.auc_text(expected.low)} to {words.auc_text(expected.high)}",
         words.describe_auc(expected.auc, names),
         pictures.auc_scale(expected.auc, expected.low, expected.high),
         _first_facts(
@@ -85,7 +85,7 @@ def report_page(
             evaluation,
             names,
             words.GUESSING if kept else words.NOT_CORRECTED,
-            {"judged by": where, "AUC": f"{expected.auc:.4f} ({expected.remark})"},
+            {"judged by": where, "expect": f"{words.auc_text(expected.auc)} ({expected.remark})"},
         ),
         [*words.doubt_of(expected.low, expected.high), *noticed, *evaluation.notes],
         "All counts below are for rows the model had not seen.",
@@ -126,8 +126,8 @@ def evaluation_page(
     page = Page(f"{model_name} on {data_name}")
     page.headline = html.headline(
         "AUC",
-        words.large_auc(auc.auc),
-        f"{100 * auc.confidence:g} % interval {auc.low:.3f} to {auc.high:.3f} ({auc.source})",
+        words.auc_text(auc.auc, 2),
+        f"{100 * auc.confidence:g} % interval {words.auc_text(auc.low)} to {words.auc_text(auc.high)} ({auc.source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
         _first_facts(evaluation.n, evaluation, names, words.GUESSING, {}),
@@ -146,8 +146,8 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     """What a model looks at, on one page."""
     summary = words.describe_direction(model)
     if (found := words.expected_auc(model)) is not None:
-        interval = f"95 % interval {found.low:.3f} to {found.high:.3f}"
-        summary = f"Cross-validated AUC {found.auc:.3f}, {interval} ({found.remark}). {summary}"
+        interval = f"95 % interval {words.auc_text(found.low)} to {words.auc_text(found.high)}"
+        summary = f"{summary} Expect an AUC of {words.auc_text(found.auc)}, {interval} ({found.remark})."
     page = Page(model_name, summary)
     add_model(page, model)
     add_origin(page, model, parameter)
@@ -329,16 +329,15 @@ def add_model(page: Page, model: Model) -> None:
         for shape in columns[:MOST_CURVES]:
             name = f"column {shape.name}" if shape.name.isdigit() else shape.name
             drawn.append(pictures.column_picture(shape._replace(name=name), ends))
-        blocks.append(html.grid([*strengths, *drawn[:FIRST_CURVES]]))
+        blocks += [pictures.key(columns[:MOST_CURVES]), html.grid([*strengths, *drawn[:FIRST_CURVES]])]
         if (more := len(drawn) - FIRST_CURVES) > 0:
             blocks.append(html.folded(f"{more} more column{'s' if more != 1 else ''}", html.grid(drawn[FIRST_CURVES:])))
         if (rest := len(columns) - MOST_CURVES) > 0:
             matter = "columns that matter less are" if rest != 1 else "column that matters less is"
             blocks.append(html.paragraph(f"{rest:,} {matter} not drawn.", soft=True))
     meaning = words.ONE_DEVIATION if model.features is None else words.SPREAD
-    blocks.append(html.paragraph(f"{meaning} {words.SHARE}", soft=True))
-    if shapes is not None:
-        blocks.append(html.folded(f"{caption} as numbers", table))
+    explained = html.paragraph(f"{meaning} {words.SHARE}", soft=True)
+    blocks.append(explained if shapes is None else html.folded(f"{caption} as numbers", table, explained))
     page.add("What the model looks at", *blocks)
     if parts := _interactions(model):
         page.add("Which columns interact", *parts)
@@ -394,7 +393,7 @@ def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> lis
         "predicted (two-sided tests, normal approximation). Holm's method keeps the chance of any false mark on this "
         "page at 5 %. Levels with too few rows of a class, inside or outside, are not tested."
     )
-    names = ["level", "rows", "positive", "AUC", "95 % interval", "predicted", "observed", "beyond chance"]
+    names = ["level", "rows", "positive", "AUC, 95 % interval", "predicted", "observed", "beyond chance"]
     blocks = [
         html.paragraph("▲▼: differs from the rest by more than chance. Lower AUCs inside groups are normal."),
         html.folded("How this is tested", html.paragraph(tested)),
@@ -429,8 +428,7 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
         group.name,
         Cell(f"{group.rows:,}", group.rows),
         Cell(f"{group.positives:,}", group.positives),
-        "–" if auc is None else Cell(f"{auc.auc:.3f}", auc.auc),
-        "–" if auc is None else Cell(f"{auc.low:.3f} to {auc.high:.3f}", auc.low),
+        "–" if auc is None else Cell(f"{auc.auc:.3f} ({auc.low:.3f} to {auc.high:.3f})", auc.auc),
         "–" if group.predicted is None else Cell(percent(group.predicted), group.predicted),
         Cell(percent(group.observed), group.observed),
         Cell(found, None, "", mark) if mark else found,
@@ -463,7 +461,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         facts = {"score" if report.folds is None else "held-out score": f"{row.score:+.{digits}f}"}
         if row.probability is not None:
             facts["probability"] = percent(row.probability)
-        facts[f"rows with {names[other]} below it"] = percent(row.above, 0)
+        facts["ranked above"] = f"{percent(row.above, 0)} of the rows with {names[other]}"
         if report.folds is not None:
             facts["score of the final model"] = f"{row.own_score:+.{digits}f}"
         entries, values = [(name, part) for name, _, part in parts], [value for _, value, _ in parts]
@@ -494,20 +492,21 @@ def add_origin(
     fit = words.describe_fit(model.training)
     known = [html.folded("How we know that the fit is complete", html.paragraph(fit[1]))] if fit else []
     tried = model.training.get("selection", ())
-    compared: list[Html] = []
+    compared, n = [], model.training.get("rows", 0)
     if len(tried) > 1:
         rows: list[Row] = [
             [
                 words.describe_candidate(row["features"]),
                 Cell(f"{row['n_features']:,}", row["n_features"]),
-                Cell(f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}", row.get("score", row["auc"])),
-                words.describe_part(row, model.training.get("rows", 0)),
+                Cell(told, row.get("score", row["auc"])) if (told := words.describe_folds(row, n)) else "–",
+                words.describe_part(row, n),
             ]
             for row in tried
         ]
         measure = "partial AUC" if "score" in tried[0] else "AUC"
         caption = f"Models compared: mean {measure} ± standard error"
-        compared = [html.table(["model", "features", f"{measure} of the folds", "taken"], rows, caption)]
+        names = ["model", "features", f"{measure} of the folds", "taken"]
+        compared = [html.folded(f"The {len(tried)} models that were compared", html.table(names, rows, caption))]
     page.add("How it was made", html.facts(facts), *known, *compared, *noticed, *again)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from vrspam import __version__
 from vrspam._utils.texts import isolated, shorten
-from vrspam.model.drawing import MEAN_SCORE
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -22,18 +21,14 @@ if TYPE_CHECKING:
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
 ZERO = "A score of 0 is half-way between the average scores of the two classes."
-LIFT = "Lift: how many times more positives are among the highest scores than among rows drawn at random"
-SENSITIVITY = (
-    "Share of the positives called positive (sensitivity) when at least this share of the negatives is called "
-    "negative (specificity)"
-)
+LIFT = "Lift: how many times more positives the highest scores hold than rows drawn at random"
+SENSITIVITY = "How many positives are found (sensitivity) if at least this many negatives are left alone (specificity)"
 CALLED = "A row is called positive if its score reaches the threshold"
 SPREAD = "Spread: how much the column moves scores (standard deviation of what it adds)."
-ONE_DEVIATION = "One deviation: change of the score when the feature rises by one standard deviation."
-SHARE = "Share: part of the difference between the mean scores of the classes."
+ONE_DEVIATION = "One deviation: what the score gains when the feature rises by one standard deviation."
+SHARE = "Share: how much of the distance between the average scores of the two classes comes from it."
 GUESSING = "0.5 is guessing"
-NOT_CORRECTED = "not corrected for the choice of the model"
-OWN_PENALTIES = "each model of the blend has its own, chosen by the folds"
+NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
 
 # ---- names
@@ -91,9 +86,19 @@ def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
     return f"Of 100 pairs of {pair}, {count} are ranked right."
 
 
-def large_auc(auc: float) -> str:
-    """An AUC as the large number of a page."""
-    return f"{auc:.2f}" if 0.005 < auc < 0.995 else f"{auc:.3f}"
+def auc_text(auc: float, digits: int = 3) -> str:
+    """An AUC as text, never rounded to 1, which is certainty, or to 0.
+
+    >>> auc_text(0.8345), auc_text(0.9997), auc_text(1.0), auc_text(0.9962, 2)
+    ('0.835', 'above 0.999', '1.000', '0.996')
+    """
+    short = f"{auc:.{digits}f}"
+    if float(short) not in (0.0, 1.0) or auc in (0.0, 1.0):
+        return short
+    if digits < 3:
+        return auc_text(auc, 3)
+    step = 10.0**-digits
+    return f"above {1.0 - step:.{digits}f}" if auc > 0.5 else f"below {step:.{digits}f}"
 
 
 def describe_partial(max_fpr: float) -> str:
@@ -128,24 +133,23 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
     taken = sum(row["chosen"] for row in tried)
     best = f"a blend of {taken} models" if taken > 1 else f"the best of {len(tried)} models"
     best = best if len(tried) > 1 else "the best penalty"
-    return ExpectedAUC(*corrected, f"{best} showed {shown[0]:.4f}; picking the best flatters")
+    return ExpectedAUC(*corrected, f"{best} showed {shown[0]:.3f}; picking the best flatters")
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
     """What to say of an AUC that may be guessing: one sentence, or none.
 
     >>> doubt_of(0.47, 0.64)
-    ['the 95 % interval of the AUC, 0.470 to 0.640, holds 0.5: these rows do not show that the model beats guessing']
+    ['the model may be guessing: the 95 % interval of its AUC, 0.470 to 0.640, holds 0.5']
     >>> doubt_of(0.6, 0.7)
     []
     """
     if not low <= 0.5:
         return []
-    interval = f"the {100 * confidence:g} % interval of the AUC, {low:.3f} to {high:.3f},"
-    where = "holds 0.5: these rows do not show that the model beats guessing"
+    interval = f"the {100 * confidence:g} % interval of its AUC, {low:.3f} to {high:.3f},"
     if high < 0.5:
-        where = "lies below 0.5: the model ranks these rows worse than guessing; look whether the labels are swapped"
-    return [f"{interval} {where}"]
+        return [f"the model ranks these rows worse than guessing, are the labels swapped? {interval} lies below 0.5"]
+    return [f"the model may be guessing: {interval} holds 0.5"]
 
 
 def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
@@ -155,7 +159,9 @@ def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
     if test.p_value >= 1.0 - test.confidence:
         return f"No difference was found: {measure} {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
     better, worse = (a, b) if test.difference > 0 else (b, a)
-    return f"{better} ranks better than {worse}: by {abs(test.difference):.4f} in {measure}, p = {test.p_value:.3g}."
+    size = abs(test.difference)
+    by = f"by {size:.4f}" if size >= 5e-5 else "by less than 0.0001"
+    return f"{better} ranks better than {worse}: {by} in {measure}, p = {test.p_value:.3g}."
 
 
 def describe_thresholds(
@@ -177,16 +183,9 @@ def describe_thresholds(
 def describe_model(model: Model) -> str:
     """What kind of function the score is, and of how many features."""
     kind = model.training.get("map", "linear" if model.features is None else "feature map")
-    words = {
-        "linear": "straight lines",
-        "standardized": "straight lines",
-        "additive": "smooth curves",
-        "kernel": "smooth curves and interactions",
-        "tree": "interactions of random trees",
-        "stacked": f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models",
-    }
+    told = _KINDS.get(kind, kind)
     if kind == "kernel" and model.features is not None and not model.features.has_effects:
-        words["kernel"] = "interactions alone"
+        told = _KINDS["kernel alone"]
     # A file holds the features of a kernel added up; what was fitted is among the facts.
     features = model.training.get("features", model.coef.size)
     used = model.training.get("nonzero", int((model.coef != 0.0).sum()))
@@ -194,16 +193,18 @@ def describe_model(model: Model) -> str:
     if used < features:
         shown += f", {used:,} of them used"
     if kind == "stacked":
-        return f"{words[kind]}, {shown}"
-    return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+        return f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models, {shown}"
+    return f"{told} ({kind}), {shown}" if kind in _KINDS else f"{kind}, {shown}"
 
 
 _KINDS = {
+    "linear": "straight lines",
     "standardized": "straight lines",
     "additive": "smooth curves",
-    "kernel alone": "interactions alone (kernel bandwidth {})",
-    "kernel": "smooth curves and interactions (kernel bandwidth {})",
-    "trees": "interactions of random trees (maximum depth {})",
+    "kernel alone": "interactions alone",
+    "kernel": "smooth curves and interactions",
+    "tree": "interactions of random trees",
+    "trees": "interactions of random trees",
 }
 
 
@@ -216,42 +217,50 @@ def describe_candidate(name: str) -> str:
     kind, _, size = name.rpartition(" ")
     if name in _KINDS:
         return _KINDS[name]
-    return _KINDS[kind].format(size) if kind in _KINDS else name
+    setting = "maximum depth" if kind == "trees" else "kernel bandwidth"
+    return f"{_KINDS[kind]} ({setting} {size})" if kind in _KINDS else name
 
 
 def describe_part(row: Mapping[str, Any], rows: int) -> str:
     """What a candidate of the selection became: nothing, the model, or a part of it; `rows` are those of the table.
 
     >>> describe_part({"chosen": True, "weight": 0.25, "rows": 90_000}, 90_000)
-    '25% of the blend'
+    '25 % of the blend'
     >>> describe_part({"chosen": False, "auc": 0.927, "rows": 4_000}, 90_000)
-    'tried on 4,000 rows only, behind the others'
+    'tried on 4,000 rows only (0.927 there), behind the others'
     """
     compared = row.get("rows", rows)
     if not row["chosen"]:
-        return f"tried on {compared:,} rows only, behind the others" if compared < rows else ""
+        there = f"{row.get('score', row['auc']):.3f} there"
+        return f"tried on {compared:,} rows only ({there}), behind the others" if compared < rows else ""
     weight = row.get("weight", 1.0)
-    return "chosen" if weight == 1.0 else f"{weight:.0%} of the blend"
+    return "chosen" if weight == 1.0 else f"{100 * weight:.0f} % of the blend"
+
+
+def describe_folds(row: Mapping[str, Any], rows: int) -> str:
+    """The mean over folds and its standard error of a candidate, where it was compared on all rows."""
+    if row.get("rows", rows) < rows:
+        return ""
+    return f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}"
 
 
 def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
-    """How close to the optimum a model is, in short, and how that is known; None if the facts do not say.
+    """Whether the fit reached the optimum, in short, and how that is known; None if the facts do not say.
 
     >>> describe_fit({"relative_gap": 2e-16})[0]
-    'the fit is complete: its objective is at most 2e-16 above the minimum'
+    'complete'
     """
     if "relative_gap" in facts:
         gap = facts["relative_gap"]
-        state = "is complete" if gap <= 1e-3 else "stopped early"
-        return f"the fit {state}: its objective is at most {gap:.0e} above the minimum", (
+        short = "complete" if gap <= 1e-3 else f"stopped early, up to {gap:.0e} above the minimum"
+        return short, (
             f"The certificate: no other coefficients have an objective that is smaller by more than {gap:.0e} of the "
             "objective of a model that does nothing. It holds in floating point."
         )
     if "relative_stationarity" in facts:
-        size = f"{facts['relative_stationarity']:.0e}"
-        return f"none, because the penalty is not convex; no small change improves the fit (to {size})", (
+        return "no small change improves it", (
             "There is no certificate, because the penalty is not convex: distant coefficients may be better. No small "
-            f"change improves these; the gradient is 0 to {size}."
+            f"change improves these; the gradient is 0 to {facts['relative_stationarity']:.0e}."
         )
     return None
 
@@ -278,11 +287,7 @@ def describe_curves(model: Model) -> str:
         )
     if shapes.interactions is None:
         what = f"{what} Together they are the score."
-    elif len(shapes.columns) > 1:
-        what = f"{what} {describe_interactions(model)}"
-    if all(shape.mean_score is None for shape in shapes.columns):
-        return what
-    return f"{what} Dashed line or open circle: {MEAN_SCORE}."
+    return what
 
 
 def describe_interactions(model: Model) -> str:
@@ -297,10 +302,9 @@ def describe_interactions(model: Model) -> str:
 def describe_rest(model: Model) -> str:
     """What the part of the score is that no curve shows."""
     assert model.shapes is not None
-    what = (
-        "what combinations of columns add" if len(model.shapes.columns) > 1 else "what the curve is too smooth to show"
-    )
-    return f"{model.shapes.rest_name}: {100 * model.shapes.share:.1f} % of the variance of the score; {what}"
+    alone = len(model.shapes.columns) == 1
+    what = "what the curve is too smooth to show" if alone else "what combinations of columns add"
+    return f"{model.shapes.rest_name}: {what}, {100 * model.shapes.share:.1f} % of the variance of the score"
 
 
 def describe_cells(largest: float) -> str:
@@ -341,6 +345,17 @@ def describe_rows_held(count: int) -> str:
     return f"this file contains data of {count:,} of your rows; share it with care, or use --private"
 
 
+def describe_penalty(facts: Mapping[str, Any]) -> str:
+    """The penalties that the folds have chosen, and what they do."""
+    if facts.get("map") == "stacked":
+        return "each model of the blend has its own, chosen by the folds"
+    kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
+    used = "keeps coefficients small"
+    if facts["l1"]:
+        used = "l2 keeps coefficients small, l1 sets some to 0"
+    return f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
+
+
 def training_facts(model: Model) -> dict[str, str]:
     """How the model came about, as far as it says so itself."""
     facts, words = model.training, {}
@@ -350,18 +365,15 @@ def training_facts(model: Model) -> dict[str, str]:
         words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
     words["model"] = describe_model(model)
     if (found := expected_auc(model)) is not None:
-        words["cross-validated AUC"] = f"{found.auc:.4f} ({found.low:.4f} to {found.high:.4f}); {found.remark}"
+        words["AUC to expect"] = f"{found.auc:.4f} ({found.low:.4f} to {found.high:.4f}); {found.remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {100 * facts['max_fpr']:g} % false positives"
         words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}; {NOT_CORRECTED}"
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
-    if facts.get("map") == "stacked":
-        words["penalty"] = OWN_PENALTIES
-    elif facts.keys() >= {"l2", "l1"}:
-        kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
-        words["penalty"] = f"{kind}l2 = {facts['l2']:.3g} against large coefficients, l1 = {facts['l1']:.3g} for zeros"
+    if facts.get("map") == "stacked" or facts.keys() >= {"l2", "l1"}:
+        words["penalty"] = describe_penalty(facts)
     if (fit := describe_fit(facts)) is not None:
         words["fit"] = fit[0]
     words["calibration"] = "none" if model.calibration is None else model.calibration.method

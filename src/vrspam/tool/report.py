@@ -11,15 +11,16 @@ A difference is marked if its p-value, multiplied by Holm's method over all test
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
-from vrspam._utils.texts import rounded
+from vrspam._utils.texts import number_labels, rounded
 from vrspam.data import DataError
 from vrspam.data.readers.arrow_reader import as_table
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
@@ -268,19 +269,36 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
 def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
     """A column in levels: each value of text or of few numbers, else quarters of the rows; a missing value is one.
 
+    Levels of numbers and of dates are named by the lowest and the highest value in them, so that no two overlap.
+
     >>> levels_of(np.array(["f", "m", None, "f"], dtype=object)).labels
     ('f', 'm', 'missing')
+    >>> levels_of(np.arange(40.0)).labels
+    ('0 to 10', '11 to 20', '21 to 30', '31 to 39')
     """
     array = np.asarray(values)
     if array.dtype.kind in "fiub":
-        numbers = array.astype(np.float64)
-        different = np.unique(numbers[~np.isnan(numbers)]).size
-        return bin_numbers(numbers, 8 if different <= 8 else 4)  # few values have a level each
+        return _quarters(array.astype(np.float64), number_labels)
     gone = np.array([value is None for value in array.tolist()])
     names, present = np.unique(array[~gone].astype(str), return_inverse=True)
+    if names.size > 12 and all(re.fullmatch(r"\d{4}-\d\d-\d\d( 00:00:00)?", name) for name in names):
+        days = np.where(gone, np.nan, array.astype("datetime64[D]").astype(float))
+        return _quarters(days, lambda ends: ends.astype("datetime64[D]").astype(str).tolist())
     codes = np.full(array.size, names.size, dtype=np.intp)
     codes[~gone] = present
     return bin_categories(codes, tuple(names.tolist()), bool(gone.any()), 12)  # rarer ones are taken together
+
+
+def _quarters(numbers: np.ndarray, texts: Callable[[np.ndarray], list[str]]) -> ColumnBins:
+    """Numbers in quarters of the rows, or each by itself if there are few; `texts` writes them."""
+    few = np.unique(numbers[~np.isnan(numbers)]).size <= 8
+    bins = bin_numbers(numbers, 8 if few else 4)
+    if few:
+        return bins
+    levels = [numbers[bins.codes == code] for code in np.unique(bins.codes[~np.isnan(numbers)])]
+    ends = texts(np.array([end for level in levels for end in (level.min(), level.max())]))
+    named = [low if low == high else f"{low} to {high}" for low, high in zip(ends[::2], ends[1::2], strict=True)]
+    return bins._replace(labels=(*named, *bins.labels[len(named) :]))
 
 
 def subgroups(
