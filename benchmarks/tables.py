@@ -78,7 +78,7 @@ FOOLING = {
     "police": Table("openintro", "mn_police_use_of_force", "subject_injury", (), "response_datetime"),
     "migraine": Table("carData", "KosteckiDillon", "headache", (), "id"),
     "covid": Table("medicaldata", "covid_testing", "result", (), "subject_id", "positive"),
-    "pregnancy": Table("medicaldata", "opt", "Preg.ended...37.wk", (), "", "Yes "),
+    "pregnancy": Table("medicaldata", "opt", "Preg.ended...37.wk", (), "", "Yes"),
     "cirrhosis": Table("survival", "pbcseq", "status", ("futime",), "id", "2"),
     "benefits": Table("Ecdat", "Benefits", "ui"),
     "fraud": Table("evalml", "fraud_transactions", "fraud", (), "card_id"),

@@ -81,7 +81,43 @@ class Message(str):
             name: Parameter(value["parameter"], value["value"]) if isinstance(value, dict) else value
             for name, value in plain["fields"].items()
         }
+        if "code" in plain:
+            return Finding(plain["code"], plain["severity"], plain["template"], **fields)
         return cls(plain["template"], **fields)
+
+
+#: How grave a finding is, the gravest first: the numbers mislead; they may; good to know.
+SEVERITIES = ("severe", "warning", "note")
+
+
+class Finding(Message):
+    """A sentence about a table that has a code, by which it can be muted, and a severity.
+
+    The first field that is a `Parameter` with a value is what mends it. docs/doctor.md has a section for each code.
+    """
+
+    code: str
+    severity: str
+
+    def __new__(cls, code: str, severity: str, template: str, /, **fields: Any) -> Finding:
+        new = super().__new__(cls, template, **fields)
+        new.code, new.severity = code, severity
+        return new
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.code, self.severity, self.template), self.fields
+
+    @property
+    def fix(self) -> Parameter | None:
+        """The option to add."""
+        known = (value for value in self.fields.values() if isinstance(value, Parameter) and value.value is not None)
+        return next(known, None)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Code, severity, template and fields as JSON can hold them."""
+        plain = super().to_plain()
+        parts = {"template": plain, "fields": {}} if isinstance(plain, str) else plain
+        return {"code": self.code, "severity": self.severity, **parts}
 
 
 class WordedError(ValueError):

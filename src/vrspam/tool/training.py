@@ -26,7 +26,7 @@ from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
-from vrspam.model_selection.folds import group_folds
+from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_candidate
@@ -339,22 +339,6 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
             )
         return check_cv(splits)
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-
-
-def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Folds that train on earlier rows and validate on the next part; rows of the same time are in the same part.
-
-    The parts hold about the same number of rows of the rarer class.
-
-    >>> folds = forward_folds(np.array([3.0, 1.0, 2.0, 4.0, 5.0, 6.0]), np.array([0, 0, 1, 1, 0, 1]) == 1, 2)
-    >>> [(train.tolist(), test.tolist()) for train, test in folds]
-    [([1, 2], [0, 3]), ([0, 1, 2, 3], [4, 5])]
-    """
-    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
-    ordered = np.sort(time[rarer])
-    cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
-    part = np.searchsorted(np.unique(cuts), time, side="left")
-    return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
 
 
 def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,424 @@
+"""What fools people in a table, found before a number is shown: each `Finding` has a code, a severity and a mending.
+
+`check` looks at a table alone; `train` and `make_report` call `examine` for the table that they have opened. Sentences
+about columns come from `vrspam.tables`; those of one code become one line here. docs/doctor.md has a section a code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from vrspam._utils.messages import SEVERITIES, Finding, Parameter, WordedError
+from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.model_selection.folds import forward_folds
+from vrspam.moments import ClassMoments
+from vrspam.report.words import auc_text
+from vrspam.tables.frames import rows_of
+from vrspam.tool.repeats import COPIES, QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
+
+SHOWN = 5  # names in one finding
+LOOKED_AT = 50_000  # rows for what one column tells
+MOST_COLUMNS = 1000  # columns that are looked at one by one
+
+#: What is said of several columns; of a single one, what the table's reader said.
+SEVERAL = {
+    "identifiers": "columns {columns} look like identifiers and were left out; use {include} to keep one",
+    "left-out": "columns {columns} have no values that can be used; left out",
+    "dates": "columns {columns} hold dates: their year, month, weekday and hour are features; {dates} leaves dates out",
+    "text-numbers": "columns {columns} hold text that was read as numbers: leave them out ({drop}), or take them as "
+    "categories ({categorical})",
+    "unread-text": "columns {columns} hold numbers; text among them counts as missing",
+    "codes": "columns {columns} hold codes that look like numbers: take them as categories with {categorical}",
+    "large-integers": "columns {columns} hold integers beyond 2**53, which lose digits as 64-bit floats: leave them "
+    "out ({drop}) if they name the rows, or take them as categories ({categorical})",
+    "many-categories": "columns {columns} have very many categories, of which the rare ones count as one, as do new "
+    "ones; use {drop} if they are names",
+}
+#: The codes, in the order in which findings of one severity are shown.
+CODES = (
+    *("repeated-rows", "duplicates", "leak", "missingness", "unlabelled", "labels", "few-rows", "drift", "order"),
+    *("codes", "spellings", "unread-text", "large-integers", "many-categories", "majority", "missing-values"),
+    *("constant", "identifiers", "left-out", "dates", "text-numbers", "not-checked"),
+)
+
+
+def known_codes(names: Sequence[str]) -> str | None:
+    """What is wrong with codes to ignore: a check of an option."""
+    wrong = [name for name in names if name not in CODES]
+    return f"is not a code: give some of {', '.join(CODES)}" if wrong else None
+
+
+class Diagnosis(NamedTuple):
+    """What was found, the gravest first, and the groups that folds have to keep together, if there are any."""
+
+    findings: list[Finding]
+    repeats: Repeats | None = None
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The columns of a table as the doctor sees them.
+
+    `codes` are places among the different values, in order for numbers, -1 where one is missing; parts of a date but
+    the first are left out. `names` are columns that only name rows, `dates` the first parts of dates.
+    """
+
+    X: Any
+    positive: np.ndarray
+    codes: Mapping[str, np.ndarray]
+    numeric: frozenset[str]
+    texts: Mapping[str, Sequence[str]]
+    names: Mapping[str, np.ndarray]
+    dates: Sequence[str]
+
+    @classmethod
+    def of(cls, X: Any, positive: np.ndarray, schema: Any, kept: Mapping[str, Any]) -> Examined:
+        """Look at typed rows, and at columns that were kept as they are in the file."""
+        parts = {new: (str(name), kind.words) for name, kind in schema.readings.items() for new in kind.made(name)}
+        names = schema.columns if len(schema.columns) <= MOST_COLUMNS else _most_distant(X, positive, schema)
+        codes, texts, seen, dates = {}, {}, set(), []
+        for name in names:
+            source, words = parts.get(name, (name, ""))
+            if words == "dates" and (source in seen or seen.add(source) or name not in schema.numeric):  # type: ignore[func-returns-value]
+                continue
+            codes[source], found = codes_of(X.column(name) if hasattr(X, "column") else _column(X, schema, name))
+            if found is not None:
+                texts[name] = found
+            dates += [source] if words == "dates" else []
+        others = {str(name): codes_of(column)[0] for name, column in kept.items() if name in schema.identifiers}
+        return cls(X, positive, codes, frozenset(codes) - set(texts), texts, others, dates)
+
+
+def codes_of(column: Any) -> tuple[np.ndarray, list[str] | None]:
+    """The place of each value among the different ones, -1 where it is missing, and these where they are text.
+
+    >>> codes_of(np.array([3.0, np.nan, 2.0, 3.0]))[0].tolist()
+    [1, -1, 0, 1]
+    """
+    if hasattr(column, "dictionary_encode"):
+        import pyarrow.types as t
+
+        whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        if t.is_string(whole.type) or t.is_large_string(whole.type):
+            coded = whole.dictionary_encode()
+            return coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp), coded.dictionary.to_pylist()
+        column = whole.to_numpy(zero_copy_only=False)
+    values = np.asarray(column, dtype=np.float64)
+    different, codes = np.unique(values, return_inverse=True)
+    return np.where(np.isnan(values), -1, codes), None
+
+
+def examine(opened: Any, ignore: Sequence[str] = (), seed: int = 0, apart: bool = True) -> Diagnosis:
+    """Look at a table in memory; `apart` asks for repeated rows and drift, which groups and times answer already."""
+    X, positive = opened.load_rows()
+    seen = Examined.of(X, positive, opened.schema, opened.kept)
+    found = [*look_at_labels(opened), *look_at_columns(seen, opened.schema, seed), *opened.notes]
+    repeats = None
+    if not hasattr(X, "column") or len(opened.schema.columns) > 5 * QUICK_COLUMNS:
+        found.append(not_checked("repeated rows and drift are looked for in tables of at most 1,000 named columns"))
+    elif apart:
+        repeats = find_repeats(X, positive, seen.codes, seen.names, seed)
+        found += [] if repeats is None else describe_repeats(repeats)
+        if repeats is None or not repeats.matters:
+            found += look_at_drift(seen, seed)
+    keep = repeats is not None and repeats.matters and code_of(repeats) not in ignore
+    return Diagnosis(in_order(found, ignore), repeats if keep else None)
+
+
+def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Finding]:
+    """Findings without those to ignore, one for each code, the gravest first."""
+    by_code: dict[str, list[Finding]] = {}
+    for one in findings:
+        if one.code not in ignore and one not in by_code.setdefault(one.code, []):
+            by_code[one.code].append(one)
+    several = [one for same in by_code.values() for one in _as_one(same)]
+    return sorted(several, key=lambda one: (SEVERITIES.index(one.severity), CODES.index(one.code)))
+
+
+def _as_one(findings: list[Finding]) -> list[Finding]:
+    """Findings of one code: one sentence for several columns."""
+    first = findings[0]
+    columns = [str(one.fields["column"]) for one in findings if one.fields.get("column")]
+    if len(columns) < len(findings) or len(findings) < 2 or first.code not in SEVERAL:
+        return findings
+    ways = {way: Parameter(way, columns) for way in ("include", "drop", "categorical")}
+    fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
+    template = SEVERAL[first.code]
+    return [Finding(first.code, first.severity, template, **{n: v for n, v in fields.items() if f"{{{n}}}" in template})]
+
+
+def in_short(names: Sequence[Any]) -> str:
+    """Names in quotes, the first few of many.
+
+    >>> in_short(list("abcdefg"))
+    "'a', 'b', 'c', 'd', 'e' and 2 more"
+    """
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(repr(str(name)) for name in names[:SHOWN])}{more}"
+
+
+def not_checked(what: str) -> Finding:
+    """The finding that something could not be looked at."""
+    return Finding("not-checked", "note", "not looked at: {what}", what=what)
+
+
+# ---- labels
+
+
+def look_at_labels(opened: Any) -> Iterator[Finding]:
+    """Rows without a label, labels that are spelt in two ways, rare ones, and the one that is looked for by default."""
+    counts, positive = dict(opened.counts), opened.positive
+    labelled = sum(counts.values())
+    if opened.unlabelled:
+        share = opened.unlabelled / (opened.unlabelled + labelled)
+        grade = "severe" if share >= 0.5 else "warning" if share >= 0.05 else "note"
+        yield Finding(
+            "unlabelled",
+            grade,
+            "{count:,} of {rows:,} rows ({share:.1f} %) have no label and were left out: is the rest like the rows that "
+            "will be scored?",
+            count=opened.unlabelled,
+            rows=opened.unlabelled + labelled,
+            share=100.0 * share,
+        )
+    others = {str(label): count for label, count in counts.items() if label != positive}
+    for text, count in others.items():
+        near = [other for other in map(str, counts) if other != text and _alike(text, other)]
+        if near and count <= 0.05 * max(counts.values()):
+            yield Finding(
+                "labels",
+                "warning",
+                "the label {label!r} ({count:,} rows) may be a misspelt {other!r}: it counts as another class; correct it "
+                "in the file",
+                label=text,
+                count=count,
+                other=near[0],
+            )
+            others = {name: number for name, number in others.items() if name != text}
+    if len(counts) > 2:
+        listed = ", ".join(f"{name!r} ({count:,} rows)" for name, count in list(others.items())[:SHOWN])
+        words = "all labels but {positive!r} count as the other class: {others}; rows to be left out need an empty label"
+        yield Finding("labels", "note", words, positive=str(positive), others=listed)
+    positives = counts.get(positive, 0)
+    for name, count in (("not positive", labelled - positives), ("positive", positives)):
+        if count < 50:
+            words = "only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
+            yield Finding("few-rows", "warning", words, count=count, name=name)
+    if not opened.chosen and len(counts) == 2 and positives > 0.6 * labelled:
+        other = str(next(label for label in counts if label != positive))
+        yield Finding(
+            "majority",
+            "note",
+            "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}.",
+            positive=str(positive),
+            share=100.0 * positives / labelled,
+            other=other,
+            fix=Parameter("positive", other),
+        )
+
+
+def _alike(a: str, b: str) -> bool:
+    """Whether one of two texts may be a misspelt other: one or two letters of five or more differ."""
+    a, b = a.strip().casefold(), b.strip().casefold()
+    return min(len(a), len(b)) >= 4 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
+
+
+# ---- single columns
+
+
+def look_at_columns(seen: Examined, schema: Any, seed: int) -> Iterator[Finding]:
+    """What is to be said of columns one by one, by kind."""
+    rng = np.random.default_rng(seed)
+    rows = np.arange(seen.positive.size)
+    rows = rows if rows.size <= LOOKED_AT else np.sort(rng.choice(rows, LOOKED_AT, replace=False))
+    y = seen.positive[rows]
+    fold = rng.integers(0, 5, rows.size)
+    if min(y.sum(), (~y).sum()) >= 20:
+        yield from _leaks(seen, rows, y, fold)
+        yield from _order(seen, rows, y, fold)
+    constant = [name for name, codes in seen.codes.items() if codes.size and (codes == codes[0]).all()]
+    if constant:
+        yield Finding("constant", "note", "constant and so without effect: {columns}", columns=in_short(constant))
+    if not sparse.issparse(seen.X):
+        yield from _missing_values(seen)
+    yield from _spellings(seen)
+    odd = re.compile(r"(^|[^a-z])(zip|zip.?codes?|plz|post.?codes?|postal.*|fips|naics|sic|icd.?\d*|phone|area.?code)$")
+    for name in sorted(seen.numeric):
+        if odd.search(name.lower()) and name not in seen.dates and seen.codes[name].max(initial=-1) >= 9:
+            words = "column {column!r} holds codes that look like numbers: take it as categories with {categorical}"
+            yield Finding("codes", "warning", words, column=name, categorical=Parameter("categorical", [name]))
+
+
+def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bool) -> float:
+    """The AUC of one column: of its values in order, or of the share of positives of its values in the other folds.
+
+    >>> rng = np.random.default_rng(0)
+    >>> sick = rng.random(1000) < 0.3
+    >>> fold, noise = rng.integers(0, 5, (2, 1000))
+    >>> float(alone(np.where(sick, 7, 3), sick, fold, False)), 0.4 < alone(noise, sick, fold, False) < 0.6
+    (1.0, True)
+    """
+    bins = codes + 1
+    if ordered and codes.max(initial=0) >= 64:
+        edges = np.unique(np.quantile(codes[codes >= 0], np.linspace(0.0, 1.0, 33)[1:-1]))
+        bins = np.where(codes < 0, 0, 1 + np.searchsorted(edges, codes, side="left"))
+    width = int(bins.max(initial=0)) + 1
+    cells = 5 * bins + fold
+    count, hits = (np.bincount(cells, weights, 5 * width).reshape(width, 5) for weights in (None, positive))
+    base = positive.mean()
+    share = (hits.sum(1, keepdims=True) - hits + base) / (count.sum(1, keepdims=True) - count + 1.0)
+    found = float(roc_auc(positive, share.ravel()[cells]))
+    if ordered and (codes >= 0).any():
+        middle = codes[codes >= 0].mean()
+        straight = float(roc_auc(positive, np.where(codes < 0, middle, codes)))
+        found = max(found, straight, 1.0 - straight)
+    return found
+
+
+def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:
+    """Columns that tell the label all but alone, and columns whose gaps do."""
+    told, gaps = {}, {}
+    for name, codes in seen.codes.items():
+        some = codes[rows]
+        auc = alone(some, y, fold, name in seen.numeric)
+        missing = some < 0
+        gap = 0.5 + abs(missing[y].mean() - missing[~y].mean()) / 2.0
+        if gap >= 0.8 and gap >= auc - 0.05:
+            gaps[name] = gap
+        elif auc >= 0.95:
+            told[name] = auc
+    for code, found, severe, words in (
+        ("leak", told, 0.99, "alone nearly separates the classes ({aucs}): is it known before the outcome?"),
+        ("missingness", gaps, 0.95, "is filled in for one class ({aucs}): are its gaps known before the outcome?"),
+    ):
+        names = sorted(found, key=lambda name: -found[name])
+        if names:
+            grade = "severe" if found[names[0]] >= severe else "warning"
+            aucs = ", ".join(auc_text(found[name]) for name in names[:SHOWN])
+            strong = [name for name in names if grade == "warning" or found[name] >= severe]
+            subject = "{columns} " if len(names) == 1 else "each of {columns} "
+            advice = " If not, leave it out with {drop}" if len(names) == 1 else " If not, leave them out with {drop}"
+            fields = {"columns": in_short(names), "aucs": f"AUC {aucs}", "drop": Parameter("drop", strong)}
+            yield Finding(code, grade, subject + words + advice, **fields)
+
+
+def _order(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:
+    """Whether the order of the rows, or a column that only names them, tells the label."""
+    told = {"the order of the rows": alone(rows, y, fold, True)}
+    told |= {f"column {name!r}": alone(codes[rows], y, fold, True) for name, codes in seen.names.items()}
+    name = max(told, key=lambda one: told[one])
+    noise = roc_auc_ci(y, np.random.default_rng(0).random(y.size)).standard_error
+    if told[name] >= max(0.6, 0.5 + 4.0 * noise):
+        words = "{what} goes with the label (AUC {auc}), and is not used: was the table put together from several lists?"
+        grade = "warning" if told[name] >= 0.8 else "note"
+        yield Finding("order", grade, words, what=name, auc=auc_text(told[name]))
+
+
+def _missing_values(seen: Examined) -> Iterator[Finding]:
+    """Columns with gaps, the worst first."""
+    missing = {name: float((codes < 0).mean()) for name, codes in seen.codes.items() if (codes < 0).any()}
+    if missing:
+        worst = sorted(missing, key=lambda name: -missing[name])
+        percents = (f"{100 * missing[name]:.1f} %" if missing[name] >= 5e-4 else "less than 0.1 %" for name in worst)
+        shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in zip(worst[:SHOWN], percents))
+        more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
+        yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
+
+
+def _spellings(seen: Examined) -> Iterator[Finding]:
+    """Categories that differ by case or blanks alone."""
+    found = []
+    for name, texts in seen.texts.items():
+        plain: dict[str, list[str]] = {}
+        for text in texts if len(texts) <= 100_000 else ():
+            plain.setdefault(" ".join(text.split()).casefold(), []).append(text)
+        pairs = [same for same in plain.values() if len(same) > 1]
+        if pairs:
+            found.append(f"{name!r} ({' and '.join(map(repr, sorted(pairs[0])[:2]))})")
+    if found:
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        words = "categories differ by case or blanks alone and count as different: {columns}; spell them in one way"
+        yield Finding("spellings", "warning", words, columns=", ".join(found[:SHOWN]) + more)
+
+
+def _most_distant(X: Any, positive: np.ndarray, schema: Any) -> list[str]:
+    """Of very many columns the numbers whose class means are furthest apart, and the categories."""
+    numeric = list(schema.columns[: len(schema.columns) - len(schema.categorical)])
+    dense = np.column_stack([codes for codes in (X.column(n).to_numpy() for n in numeric)]) if hasattr(X, "column") else X
+    if not sparse.issparse(dense):
+        dense = np.nan_to_num(dense)
+    moments = ClassMoments(dense.shape[1], classes=[False, True], scatter=False).update(dense, positive)
+    distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
+    places = np.sort(np.argsort(-distance, kind="stable")[:MOST_COLUMNS])
+    return [*(numeric[place] for place in places), *schema.categorical]
+
+
+def _column(X: Any, schema: Any, name: str) -> np.ndarray:
+    """A column of an array, by its name."""
+    place = schema.columns.index(name)
+    return X[:, [place]].toarray().ravel() if sparse.issparse(X) else X[:, place]
+
+
+# ---- rows together
+
+
+def code_of(repeats: Repeats) -> str:
+    """The code of what is said about groups of rows."""
+    return "duplicates" if repeats.name == COPIES else "repeated-rows"
+
+
+def describe_repeats(found: Repeats) -> Iterator[Finding]:
+    """What to say about groups of rows, if they matter or are many."""
+    groups = {"fix": Parameter("groups", found.name), "none": Parameter("groups", "none")}
+    pair = {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "name": found.name}
+    share, grade = 100.0 * found.share, "severe" if found.changes_headline else "warning"
+    copies = found.name == COPIES
+    if found.matters:
+        words = "{share:.0f} % of the rows share {name!r} with others and are alike"
+        if copies:
+            words = "{share:.0f} % of the rows are copies of others, or nearly; groups of them are called {name!r}"
+        words += (
+            ": a quick model has the AUC {apart} as independent rows, {together} if such rows stay together, which is "
+            "what new ones will give. So folds keep them together, as with {fix}; {none} takes rows as independent"
+        )
+        yield Finding(code_of(found), grade, words, share=share, **pair, **groups)
+    elif copies and found.share >= 0.05:
+        words = "{share:.0f} % of the rows equal another one in all columns, or in all but one; that changes no number"
+        yield Finding("duplicates", "note", words, share=share)
+    elif not copies:
+        words = "rows with the same {name!r} are alike; that changes no number here, and {fix} would keep them together"
+        yield Finding("repeated-rows", "note", words, name=found.name, fix=groups["fix"])
+
+
+def look_at_drift(seen: Examined, seed: int) -> Iterator[Finding]:
+    """Whether the past predicts the future less well than mixed rows predict each other."""
+    usable = [name for name in seen.dates if (seen.codes[name] >= 0).all() and seen.codes[name].max() >= 50]
+    if not usable or min(seen.positive.sum(), (~seen.positive).sum()) < 100:
+        return
+    name = usable[0]
+    rows = np.sort(np.random.default_rng(seed).permutation(seen.positive.size)[:QUICK_ROWS])
+    X, y, time = rows_of(seen.X, rows), seen.positive[rows], seen.codes[name][rows].astype(np.float64)
+    folds = forward_folds(time, y, 5)
+    if len(folds) < 2:
+        return
+    later = np.concatenate([test for _, test in folds])
+    mixed, forward = quick_scores(X, y, 5, seed), quick_scores(X, y, folds, seed)
+    known = [roc_auc_ci(y[later], quick.scores[later]) for quick in (mixed, forward)]
+    if mixed.auc - forward.auc >= 0.03 and known[0].auc - known[1].auc > 2.0 * known[1].standard_error:
+        yield Finding(
+            "drift",
+            "warning",
+            "the past predicts the future less well: a quick model has the AUC {mixed} with rows of all times mixed, and "
+            "{forward} for rows that are later than its own by {name!r}. Add {time} for what the future will give",
+            mixed=auc_text(mixed.auc, 2),
+            forward=auc_text(forward.auc, 2),
+            name=name,
+            time=Parameter("time", name),
+        )
