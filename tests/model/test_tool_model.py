@@ -33,7 +33,7 @@ from vrspam.report.sections import explanation_page
 from vrspam.report.words import expected_auc
 from vrspam.selection import select
 from vrspam.tool import evaluation, load_model, save_model
-from vrspam.tool.data_checks import note_of
+from vrspam.tool.training_notes import note_of
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
 from vrspam.tool.training import RowSample, fold_auc_ci

@@ -88,6 +88,12 @@ class Message(str):
 
 #: How grave a finding is, the gravest first: the numbers mislead; they may; good to know.
 SEVERITIES = ("severe", "warning", "note")
+#: What findings are about, in the order in which those of one severity are shown.
+CODES = (
+    *("repeated-rows", "duplicates", "leak", "missingness", "unlabelled", "labels", "few-rows", "drift", "order"),
+    *("codes", "spellings", "unread-text", "large-integers", "many-categories", "majority", "missing-values"),
+    *("constant", "identifiers", "left-out", "dates", "text-numbers", "not-checked"),
+)
 
 
 class Finding(Message):

@@ -7,21 +7,24 @@ about columns come from `vrspam.tables`; those of one code become one line here.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.messages import SEVERITIES, Finding, Parameter, WordedError
+from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
 from vrspam.report.words import auc_text
 from vrspam.tables.frames import rows_of
+from vrspam.tool.plan import CHECKED, INDEPENDENT, TrainPlan, takes
 from vrspam.tool.repeats import COPIES, QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
+from vrspam.tool.table import OpenedTable, RowSample, open_labelled
 
 SHOWN = 5  # names in one finding
 LOOKED_AT = 50_000  # rows for what one column tells
@@ -41,25 +44,14 @@ SEVERAL = {
     "many-categories": "columns {columns} have very many categories, of which the rare ones count as one, as do new "
     "ones; use {drop} if they are names",
 }
-#: The codes, in the order in which findings of one severity are shown.
-CODES = (
-    *("repeated-rows", "duplicates", "leak", "missingness", "unlabelled", "labels", "few-rows", "drift", "order"),
-    *("codes", "spellings", "unread-text", "large-integers", "many-categories", "majority", "missing-values"),
-    *("constant", "identifiers", "left-out", "dates", "text-numbers", "not-checked"),
-)
-
-
-def known_codes(names: Sequence[str]) -> str | None:
-    """What is wrong with codes to ignore: a check of an option."""
-    wrong = [name for name in names if name not in CODES]
-    return f"is not a code: give some of {', '.join(CODES)}" if wrong else None
 
 
 class Diagnosis(NamedTuple):
-    """What was found, the gravest first, and the groups that folds have to keep together, if there are any."""
+    """What was found beside `OpenedTable.notes`, groups that folds have to keep together, and columns of one value."""
 
     findings: list[Finding]
     repeats: Repeats | None = None
+    constant: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -108,28 +100,117 @@ def codes_of(column: Any) -> tuple[np.ndarray, list[str] | None]:
         whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         if t.is_string(whole.type) or t.is_large_string(whole.type):
             coded = whole.dictionary_encode()
-            return coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp), coded.dictionary.to_pylist()
+            return coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(
+                np.intp
+            ), coded.dictionary.to_pylist()
         column = whole.to_numpy(zero_copy_only=False)
     values = np.asarray(column, dtype=np.float64)
-    different, codes = np.unique(values, return_inverse=True)
+    codes = np.unique(values, return_inverse=True)[1]
     return np.where(np.isnan(values), -1, codes), None
 
 
-def examine(opened: Any, ignore: Sequence[str] = (), seed: int = 0, apart: bool = True) -> Diagnosis:
-    """Look at a table in memory; `apart` asks for repeated rows and drift, which groups and times answer already."""
-    X, positive = opened.load_rows()
+@takes(TrainPlan, CHECKED)
+def check(
+    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+) -> list[Finding]:
+    """Look at a table for what fools people: repeated rows, leaks, missing labels, codes read as numbers, drift.
+
+    Parameters
+    ----------
+    path : path, directory, pattern or list of paths; or frame
+        As in `vrspam.tool.train`; of a Spark frame a sample of rows is looked at.
+    plan : TrainPlan, optional
+        Options in one object; those that are given by name take the place of its own.
+    {options}
+
+    Returns
+    -------
+    list of Finding
+        Texts, the gravest first, with `code`, `severity` ("severe", "warning" or "note") and `fix`, the parameter to
+        give; docs/doctor.md explains the codes.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from vrspam.tool import check
+    >>> rng = np.random.default_rng(0)
+    >>> sick = rng.random(300) < 0.3
+    >>> patients = pd.DataFrame({"age": rng.integers(20, 80, 300), "cure": sick + 0.01 * rng.random(300), "sick": sick})
+    >>> [(found.severity, found.code, found.fix.value) for found in check(patients, "sick")]
+    [('severe', 'leak', ['cure'])]
+    """
+    asked = TrainPlan.of(target, positive, plan, options)
+    more = []
+    if hasattr(path, "sparkSession"):
+        rows = path.count()
+        path = path.sample(fraction=min(1.0, QUICK_ROWS / max(rows, 1)), seed=asked.random_state).toPandas()
+        more = [_sampled(len(path), rows)] if len(path) < rows else []
+    if not asked.streaming:
+        opened, found = open_table(path, asked)
+        return in_order([*found.findings, *opened.notes, *more], asked.ignore)
+    opened, sample = open_labelled(path, keep=None, **reading_of(asked)), RowSample(QUICK_ROWS, asked.random_state)
+    for rows, labels, _ in opened.blocks():
+        sample.add(rows, labels)
+    return in_order([*examine(opened, asked, sample).findings, *opened.notes], asked.ignore)
+
+
+def reading_of(plan: TrainPlan) -> dict[str, Any]:
+    """What a plan says about how a table is opened."""
+    names = (
+        *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "weights", "time"),
+        *("skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
+    )
+    named = plan.groups if plan.groups not in (INDEPENDENT, COPIES) else None
+    return {"groups": named, **{name: getattr(plan, name) for name in names}}
+
+
+def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[OpenedTable, Diagnosis]:
+    """Open a table and look at it; folds will keep groups of rows together that were found."""
+    opened = open_labelled(path, keep=keep, **reading_of(plan))
+    found = examine(opened, plan)
+    if found.repeats is None or plan.streaming:
+        return opened, found
+    if found.repeats.name == COPIES:
+        return replace(opened, groups=found.repeats.codes), found
+    with warnings.catch_warnings():  # what there was to say was said when the file was first read
+        warnings.simplefilter("ignore", UserWarning)
+        grouped = open_labelled(path, keep=keep, **{**reading_of(plan), "groups": found.repeats.name})
+    return grouped, found
+
+
+def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = None) -> Diagnosis:
+    """Look at a table in memory, or at a sample of a stream."""
+    if sample is None and opened.loaded is None and plan.streaming:
+        return Diagnosis([])  # it is looked at when its blocks are read
+    X, positive = opened.load_rows() if sample is None else (sample.X, sample.y)
     seen = Examined.of(X, positive, opened.schema, opened.kept)
-    found = [*look_at_labels(opened), *look_at_columns(seen, opened.schema, seed), *opened.notes]
+    whole = sample is None and len(seen.codes) == len(opened.schema.columns)
+    constant = [name for name, codes in seen.codes.items() if (codes == codes[0]).all()] if sample is None else []
+    found = [*look_at_labels(opened, positive), *look_at_columns(seen, plan.random_state)]
+    if constant:
+        found.append(constant_columns(constant))
     repeats = None
-    if not hasattr(X, "column") or len(opened.schema.columns) > 5 * QUICK_COLUMNS:
-        found.append(not_checked("repeated rows and drift are looked for in tables of at most 1,000 named columns"))
-    elif apart:
-        repeats = find_repeats(X, positive, seen.codes, seen.names, seed)
+    if sample is not None:
+        found += [_sampled(positive.size, sample.seen)] if sample.seen > positive.size else []
+    elif not opened.chunks.source.reader.tabular or len(opened.schema.columns) > 5 * QUICK_COLUMNS:
+        found.append(not_checked("repeated rows and drift, which need a table of at most 1,000 named columns"))
+    elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
+        repeats = find_repeats(X, positive, seen.codes, seen.names, plan.random_state, plan.groups == COPIES)
         found += [] if repeats is None else describe_repeats(repeats)
         if repeats is None or not repeats.matters:
-            found += look_at_drift(seen, seed)
-    keep = repeats is not None and repeats.matters and code_of(repeats) not in ignore
-    return Diagnosis(in_order(found, ignore), repeats if keep else None)
+            found += look_at_drift(seen, plan.random_state)
+    acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and code_of(repeats) not in plan.ignore
+    return Diagnosis(found, repeats if acted else None, constant if whole else ())
+
+
+def constant_columns(names: Sequence[str]) -> Finding:
+    """The finding that columns, or features made of them, are the same in all rows."""
+    return Finding("constant", "note", "constant and so without effect: {columns}", columns=in_short(names))
+
+
+def _sampled(looked_at: int, rows: int) -> Finding:
+    words = f"{looked_at:,} rows of {rows:,} were looked at, and not whether rows repeat across the table, or drift"
+    return not_checked(words)
 
 
 def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Finding]:
@@ -151,7 +232,9 @@ def _as_one(findings: list[Finding]) -> list[Finding]:
     ways = {way: Parameter(way, columns) for way in ("include", "drop", "categorical")}
     fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
     template = SEVERAL[first.code]
-    return [Finding(first.code, first.severity, template, **{n: v for n, v in fields.items() if f"{{{n}}}" in template})]
+    return [
+        Finding(first.code, first.severity, template, **{n: v for n, v in fields.items() if f"{{{n}}}" in template})
+    ]
 
 
 def in_short(names: Sequence[Any]) -> str:
@@ -172,9 +255,12 @@ def not_checked(what: str) -> Finding:
 # ---- labels
 
 
-def look_at_labels(opened: Any) -> Iterator[Finding]:
+def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Finding]:
     """Rows without a label, labels that are spelt in two ways, rare ones, and the one that is looked for by default."""
-    counts, positive = dict(opened.counts), opened.positive
+    positive, counts = opened.positive, dict(opened.counts)
+    if not counts:  # of a file whose labels were not counted one by one
+        others = [label for label in opened.schema.labels or () if label != positive]
+        counts = {positive: int(is_positive.sum()), others[0]: int((~is_positive).sum())}
     labelled = sum(counts.values())
     if opened.unlabelled:
         share = opened.unlabelled / (opened.unlabelled + labelled)
@@ -182,8 +268,8 @@ def look_at_labels(opened: Any) -> Iterator[Finding]:
         yield Finding(
             "unlabelled",
             grade,
-            "{count:,} of {rows:,} rows ({share:.1f} %) have no label and were left out: is the rest like the rows that "
-            "will be scored?",
+            "{count:,} of {rows:,} rows ({share:.1f} %) have no label and were left out: is the rest like the rows to "
+            "be scored?",
             count=opened.unlabelled,
             rows=opened.unlabelled + labelled,
             share=100.0 * share,
@@ -195,8 +281,8 @@ def look_at_labels(opened: Any) -> Iterator[Finding]:
             yield Finding(
                 "labels",
                 "warning",
-                "the label {label!r} ({count:,} rows) may be a misspelt {other!r}: it counts as another class; correct it "
-                "in the file",
+                "the label {label!r} ({count:,} rows) may be a misspelt {other!r}: it counts as another class; correct "
+                "it in the file",
                 label=text,
                 count=count,
                 other=near[0],
@@ -204,7 +290,9 @@ def look_at_labels(opened: Any) -> Iterator[Finding]:
             others = {name: number for name, number in others.items() if name != text}
     if len(counts) > 2:
         listed = ", ".join(f"{name!r} ({count:,} rows)" for name, count in list(others.items())[:SHOWN])
-        words = "all labels but {positive!r} count as the other class: {others}; rows to be left out need an empty label"
+        words = (
+            "all labels but {positive!r} count as the other class: {others}; rows to be left out need an empty label"
+        )
         yield Finding("labels", "note", words, positive=str(positive), others=listed)
     positives = counts.get(positive, 0)
     for name, count in (("not positive", labelled - positives), ("positive", positives)):
@@ -233,7 +321,7 @@ def _alike(a: str, b: str) -> bool:
 # ---- single columns
 
 
-def look_at_columns(seen: Examined, schema: Any, seed: int) -> Iterator[Finding]:
+def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
     """What is to be said of columns one by one, by kind."""
     rng = np.random.default_rng(seed)
     rows = np.arange(seen.positive.size)
@@ -243,9 +331,6 @@ def look_at_columns(seen: Examined, schema: Any, seed: int) -> Iterator[Finding]
     if min(y.sum(), (~y).sum()) >= 20:
         yield from _leaks(seen, rows, y, fold)
         yield from _order(seen, rows, y, fold)
-    constant = [name for name, codes in seen.codes.items() if codes.size and (codes == codes[0]).all()]
-    if constant:
-        yield Finding("constant", "note", "constant and so without effect: {columns}", columns=in_short(constant))
     if not sparse.issparse(seen.X):
         yield from _missing_values(seen)
     yield from _spellings(seen)
@@ -316,7 +401,9 @@ def _order(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) ->
     name = max(told, key=lambda one: told[one])
     noise = roc_auc_ci(y, np.random.default_rng(0).random(y.size)).standard_error
     if told[name] >= max(0.6, 0.5 + 4.0 * noise):
-        words = "{what} goes with the label (AUC {auc}), and is not used: was the table put together from several lists?"
+        words = (
+            "{what} goes with the label (AUC {auc}), and is not used: was the table put together from several lists?"
+        )
         grade = "warning" if told[name] >= 0.8 else "note"
         yield Finding("order", grade, words, what=name, auc=auc_text(told[name]))
 
@@ -326,8 +413,9 @@ def _missing_values(seen: Examined) -> Iterator[Finding]:
     missing = {name: float((codes < 0).mean()) for name, codes in seen.codes.items() if (codes < 0).any()}
     if missing:
         worst = sorted(missing, key=lambda name: -missing[name])
-        percents = (f"{100 * missing[name]:.1f} %" if missing[name] >= 5e-4 else "less than 0.1 %" for name in worst)
-        shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in zip(worst[:SHOWN], percents))
+        percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
+        percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
+        shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
         more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
         yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
 
@@ -351,7 +439,9 @@ def _spellings(seen: Examined) -> Iterator[Finding]:
 def _most_distant(X: Any, positive: np.ndarray, schema: Any) -> list[str]:
     """Of very many columns the numbers whose class means are furthest apart, and the categories."""
     numeric = list(schema.columns[: len(schema.columns) - len(schema.categorical)])
-    dense = np.column_stack([codes for codes in (X.column(n).to_numpy() for n in numeric)]) if hasattr(X, "column") else X
+    dense = (
+        np.column_stack([codes for codes in (X.column(n).to_numpy() for n in numeric)]) if hasattr(X, "column") else X
+    )
     if not sparse.issparse(dense):
         dense = np.nan_to_num(dense)
     moments = ClassMoments(dense.shape[1], classes=[False, True], scatter=False).update(dense, positive)
@@ -415,8 +505,8 @@ def look_at_drift(seen: Examined, seed: int) -> Iterator[Finding]:
         yield Finding(
             "drift",
             "warning",
-            "the past predicts the future less well: a quick model has the AUC {mixed} with rows of all times mixed, and "
-            "{forward} for rows that are later than its own by {name!r}. Add {time} for what the future will give",
+            "the past predicts the future less well: a quick model has the AUC {mixed} with rows of all times mixed, "
+            "and {forward} for rows that are later than its own by {name!r}. Add {time} for what the future will give",
             mixed=auc_text(mixed.auc, 2),
             forward=auc_text(forward.auc, 2),
             name=name,

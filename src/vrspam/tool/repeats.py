@@ -76,13 +76,18 @@ class Repeats(NamedTuple):
 
 
 def find_repeats(
-    X: Any, positive: np.ndarray, columns: Mapping[str, np.ndarray], names: Mapping[str, np.ndarray], seed: int
+    X: Any,
+    positive: np.ndarray,
+    columns: Mapping[str, np.ndarray],
+    names: Mapping[str, np.ndarray],
+    seed: int,
+    copies_alone: bool = False,
 ) -> Repeats | None:
     """The column that names groups of rows most clearly; copies of rows where none does, or where it does not matter.
 
     `columns` are codes, -1 for missing; `names` the same of columns that are no features.
     """
-    found = name_groups(columns, names, seed)
+    found = None if copies_alone else name_groups(columns, names, seed)
     judged = None if found is None else _judged(*found, X, positive, seed)
     if judged is None or not judged.matters:
         copies = find_copies(columns, seed)
