@@ -10,7 +10,7 @@ import importlib
 import re
 import string
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 
 class MissingExtra(ModuleNotFoundError):
@@ -48,7 +48,7 @@ class Message(str):
     template: str
     fields: dict[str, Any]
 
-    def __new__(cls, template: str, /, **fields: Any) -> Message:
+    def __new__(cls, template: str, /, **fields: Any) -> Self:
         new = super().__new__(cls, _filled(template, fields, str))
         new.template, new.fields = template, fields
         return new
@@ -105,7 +105,7 @@ class Finding(Message):
     code: str
     severity: str
 
-    def __new__(cls, code: str, severity: str, template: str, /, **fields: Any) -> Finding:
+    def __new__(cls, code: str, severity: str, template: str, /, **fields: Any) -> Self:
         new = super().__new__(cls, template, **fields)
         new.code, new.severity = code, severity
         return new

@@ -14,7 +14,7 @@ from vrspam.tool.plan import PANELS, options_of
 
 @app.with_options(*options_of("check"), panels=PANELS)
 def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
-    """Look at a table for what fools people: repeated rows, leaks, missing labels, codes read as numbers, drift.
+    """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
 
     Each finding has a severity, a code, a sentence and what mends it; docs/doctor.md explains the codes.
     The exit code is 0 if nothing is severe, 1 if something is, and 2 if the table cannot be read.
@@ -27,16 +27,19 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
     plan = app.plan_of(data, given)
     from vrspam.tool.doctor import check as look
 
-    with app.warnings_as_lines(), app.misuse():
-        found = look(data, plan=plan)
+    try:
+        with app.warnings_as_lines():
+            found = look(data, plan=plan)
+    except (ValueError, OSError) as error:  # 1 says that something is severe
+        raise app.Misuse(app.in_options(error)) from error
     severe = any(one.severity == "severe" for one in found)
     if as_json:
-        app.print_json({"findings": [app.finding_fields(one) for one in found], "severe": severe})
+        app.print_json({"findings": app.findings(found), "severe": severe})
     else:
         if not found:
             app.say("nothing was found that might fool you")
         for one in found:
-            app.tell(f"{one.severity}: {app.in_options(one)} [{one.code}]")
+            app.tell(app.worry_line(one))
             if one.fix is not None and one.severity != "note":
                 target = ["--target", plan.target] if plan.target else []
                 command = shlex.join(["vrspam", "report", data, *target])

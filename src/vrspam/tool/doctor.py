@@ -17,10 +17,10 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
+from vrspam._utils.texts import auc_text
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
-from vrspam.report.words import auc_text
 from vrspam.tables.frames import rows_of
 from vrspam.tool.plan import CHECKED, INDEPENDENT, TrainPlan, takes
 from vrspam.tool.repeats import COPIES, QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
@@ -32,11 +32,10 @@ MOST_COLUMNS = 1000  # columns that are looked at one by one
 
 #: What is said of several columns; of a single one, what the table's reader said.
 SEVERAL = {
-    "identifiers": "columns {columns} look like identifiers and were left out; use {include} to keep one",
+    "identifiers": "columns {columns} look like identifiers and were left out; {include} would keep one",
     "left-out": "columns {columns} have no values that can be used; left out",
     "dates": "columns {columns} hold dates: their year, month, weekday and hour are features; {dates} leaves dates out",
-    "text-numbers": "columns {columns} hold text that was read as numbers: leave them out ({drop}), or take them as "
-    "categories ({categorical})",
+    "text-numbers": "columns {columns} hold text that was read as numbers; {categorical} would take one as categories",
     "unread-text": "columns {columns} hold numbers; text among them counts as missing",
     "codes": "columns {columns} hold codes that look like numbers: take them as categories with {categorical}",
     "large-integers": "columns {columns} hold integers beyond 2**53, which lose digits as 64-bit floats: leave them "
@@ -113,7 +112,7 @@ def codes_of(column: Any) -> tuple[np.ndarray, list[str] | None]:
 def check(
     path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
 ) -> list[Finding]:
-    """Look at a table for what fools people: repeated rows, leaks, missing labels, codes read as numbers, drift.
+    """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
 
     Parameters
     ----------
@@ -139,7 +138,7 @@ def check(
     >>> [(found.severity, found.code, found.fix.value) for found in check(patients, "sick")]
     [('severe', 'leak', ['cure'])]
     """
-    asked = TrainPlan.of(target, positive, plan, options)
+    asked = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, options)
     more = []
     if hasattr(path, "sparkSession"):
         rows = path.count()
@@ -229,7 +228,8 @@ def _as_one(findings: list[Finding]) -> list[Finding]:
     columns = [str(one.fields["column"]) for one in findings if one.fields.get("column")]
     if len(columns) < len(findings) or len(findings) < 2 or first.code not in SEVERAL:
         return findings
-    ways = {way: Parameter(way, columns) for way in ("include", "drop", "categorical")}
+    some = columns[:1] if first.severity == "note" else columns
+    ways = {way: Parameter(way, some) for way in ("include", "drop", "categorical")}
     fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
     template = SEVERAL[first.code]
     return [
@@ -259,8 +259,8 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Fin
     """Rows without a label, labels that are spelt in two ways, rare ones, and the one that is looked for by default."""
     positive, counts = opened.positive, dict(opened.counts)
     if not counts:  # of a file whose labels were not counted one by one
-        others = [label for label in opened.schema.labels or () if label != positive]
-        counts = {positive: int(is_positive.sum()), others[0]: int((~is_positive).sum())}
+        another = next(label for label in opened.schema.labels or () if label != positive)
+        counts = {positive: int(is_positive.sum()), another: int((~is_positive).sum())}
     labelled = sum(counts.values())
     if opened.unlabelled:
         share = opened.unlabelled / (opened.unlabelled + labelled)

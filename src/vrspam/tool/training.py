@@ -120,12 +120,11 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
             notes.append(note)
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
-    model = _model(opened, fit, notes, fingerprint)
+    facts: dict[str, Any] = {"warnings": notes}
     if found.repeats is not None:
-        model.training["groups"] = found.repeats.name
-        if not np.isnan(found.repeats.apart):
-            model.training["independent_auc"] = found.repeats.apart
-    return Trained(model, whole, fit.held_out, fit.weights, kept)
+        facts["groups"] = found.repeats.name
+        facts |= {} if np.isnan(found.repeats.apart) else {"independent_auc": found.repeats.apart}
+    return Trained(_model(opened, fit, facts, fingerprint), whole, fit.held_out, fit.weights, kept)
 
 
 class Fit(NamedTuple):
@@ -367,7 +366,7 @@ def fold_auc_ci(
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
-def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerprint | None) -> Model:
+def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
     interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights)
@@ -417,7 +416,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             **({} if np.isnan(fitted.objective_) else {"objective": float(fitted.objective_)}),  # of a blend
             accuracy: value,
             f"relative_{accuracy}": value / (moments.p * moments.q),
-            "warnings": notes,
+            **facts,
         },
     )
 
