@@ -83,7 +83,9 @@ class Examined:
             if found is not None:
                 texts[name] = found
             dates += [source] if words == "dates" else []
-        others = {str(name): codes_of(column)[0] for name, column in kept.items() if name in schema.identifiers}
+        others = {
+            str(name): codes_of(_as_numbers(column))[0] for name, column in kept.items() if name in schema.identifiers
+        }
         return cls(X, positive, codes, frozenset(codes) - set(texts), texts, others, dates)
 
 
@@ -438,16 +440,22 @@ def _spellings(seen: Examined) -> Iterator[Finding]:
 
 def _most_distant(X: Any, positive: np.ndarray, schema: Any) -> list[str]:
     """Of very many columns the numbers whose class means are furthest apart, and the categories."""
-    numeric = list(schema.columns[: len(schema.columns) - len(schema.categorical)])
-    dense = (
-        np.column_stack([codes for codes in (X.column(n).to_numpy() for n in numeric)]) if hasattr(X, "column") else X
-    )
-    if not sparse.issparse(dense):
-        dense = np.nan_to_num(dense)
-    moments = ClassMoments(dense.shape[1], classes=[False, True], scatter=False).update(dense, positive)
+    numbers = replace(schema, categorical={})
+    encoded = numbers.encode(X, sparse=sparse.issparse(X))
+    moments = ClassMoments(encoded.shape[1], classes=[False, True], scatter=False).update(encoded, positive)
     distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
     places = np.sort(np.argsort(-distance, kind="stable")[:MOST_COLUMNS])
-    return [*(numeric[place] for place in places), *schema.categorical]
+    return [*(numbers.columns[place] for place in places), *schema.categorical]
+
+
+def _as_numbers(column: Any) -> Any:
+    """Whole numbers that were kept as text as numbers again, for their order."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column
 
 
 def _column(X: Any, schema: Any, name: str) -> np.ndarray:
@@ -499,9 +507,9 @@ def look_at_drift(seen: Examined, seed: int) -> Iterator[Finding]:
     if len(folds) < 2:
         return
     later = np.concatenate([test for _, test in folds])
-    mixed, forward = quick_scores(X, y, 5, seed), quick_scores(X, y, folds, seed)
-    known = [roc_auc_ci(y[later], quick.scores[later]) for quick in (mixed, forward)]
-    if mixed.auc - forward.auc >= 0.03 and known[0].auc - known[1].auc > 2.0 * known[1].standard_error:
+    scores = (quick_scores(X, y, how, seed).scores[later] for how in (5, folds))
+    mixed, forward = (roc_auc_ci(y[later], quick) for quick in scores)
+    if mixed.auc - forward.auc >= max(0.03, 2.0 * forward.standard_error):
         yield Finding(
             "drift",
             "warning",

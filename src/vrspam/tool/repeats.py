@@ -88,6 +88,8 @@ def find_repeats(
     `columns` are codes, -1 for missing; `names` the same of columns that are no features.
     """
     found = None if copies_alone else name_groups(columns, names, seed)
+    if found is not None and found[1] > 0.95:  # rows that agree in everything are copies, whichever column names them
+        found = None
     judged = None if found is None else _judged(*found, X, positive, seed)
     if judged is None or not judged.matters:
         copies = find_copies(columns, seed)
