@@ -14,8 +14,8 @@ from vrspam._utils.messages import Parameter
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, warn
 from vrspam.data.readers import PathLike, Source
-from vrspam.data.readers.arrow_reader import as_table, is_exact
-from vrspam.data.readers.base import Block, ColumnRequest, DataError, Problems, Skipped, as_batch, read_ahead
+from vrspam.data.readers.arrow_reader import is_exact
+from vrspam.data.readers.base import Block, ColumnRequest, DataError, Problems, Skipped, as_batch, as_table, read_ahead
 from vrspam.data.schema import EncodedBlock, Schema, encode_block, find_labels, infer_schema, read_blocks
 from vrspam.tables.schema import Comparison, Label
 

@@ -16,8 +16,8 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam.data.readers import Source
 from vrspam.data.readers.array_readers import open_npy, with_labels
-from vrspam.data.readers.arrow_reader import as_table, type_kind
-from vrspam.data.readers.base import Block, ColumnRequest, DataError, NoLabel, Problems, no_column
+from vrspam.data.readers.arrow_reader import type_kind
+from vrspam.data.readers.base import Block, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
 from vrspam.tables.columns import Asked, NumberColumn
 from vrspam.tables.schema import Label, TableLearner, TableSchema
 from vrspam.tables.texts import Dates, Times

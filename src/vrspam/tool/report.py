@@ -22,7 +22,7 @@ from scipy.special import ndtr
 
 from vrspam._utils.texts import number_labels, rounded
 from vrspam.data import DataError
-from vrspam.data.readers.arrow_reader import as_table
+from vrspam.data.readers.base import as_table
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
 from vrspam.metrics import AUCInterval, exponential_variance, roc_auc_ci
 from vrspam.model_selection.calibration import calibrate

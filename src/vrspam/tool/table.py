@@ -17,8 +17,7 @@ from vrspam._utils.messages import Parameter
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import as_table
-from vrspam.data.readers.base import ColumnRequest, Problems, no_column, read_ahead
+from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_column, read_ahead
 from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, table_schema
 from vrspam.tables.columns import texts_of
 from vrspam.tables.frames import is_numeric, rows_of, value_counts

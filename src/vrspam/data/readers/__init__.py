@@ -29,8 +29,8 @@ from vrspam.data.readers.base import (
     DataError,
     Problems,
     Reader,
-    TextFile,
     check_encoding,
+    open_text,
 )
 from vrspam.data.readers.csv_reader import CSVReader
 from vrspam.tables.frames import is_frame
@@ -176,7 +176,7 @@ def guess_format(path: str) -> str:
             if suffix.lower() in kind.suffixes:
                 return name
     try:
-        with TextFile(path) as file:
+        with open_text(path) as file:
             start = file.stream.read(1 << 16)
     except DAMAGED as error:
         raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
