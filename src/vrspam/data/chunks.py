@@ -210,7 +210,10 @@ class Chunks:
                 rounded.setdefault(self.schema.numeric[j], False)
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
-        rows, label = self.source.block_bytes // (8 * max(self.n_features, 1)), "reading" if self.progress else None
+        rows, label = (
+            self.source.block_bytes // (8 * max(self.schema.n_features, 1)),
+            "reading" if self.progress else None,
+        )
         if self.source.reader.sparse and self.sparse:
             rows = 1 << 62  # the text of a block bounds it
         elif self.sparse or (self.raw and self._tabular):
@@ -228,9 +231,7 @@ class Chunks:
                     self.unseen.add(part.X, names=self.schema.numeric)
                 if self.on_error == "keep":
                     yield self._encode_with_broken(part)
-                    continue
-                encoded = self._encode(part, problems)
-                if encoded is not None:
+                elif (encoded := self._encode(part, problems)) is not None:
                     if self._rounded is not None:
                         self._look_for_rounded(self._rounded, part.file, encoded[0])
                     if self.watch is not None and not self._tabular:

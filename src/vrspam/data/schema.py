@@ -190,10 +190,10 @@ def infer_schema(
 
 
 def read_blocks(
-    source: Source, schema: Schema, rows: int, problems: Problems, label: str | None = None, lenient: bool = False
+    source: Source, schema: Schema, rows: int, problems: Problems, label: str | None = None
 ) -> Iterator[Block]:
     """The blocks of a source with the columns of a schema; labels of `.npy` files may be in a file of their own."""
-    wanted = schema.wanted(source.reader.tabular)._replace(lenient=lenient)
+    wanted = schema.wanted(source.reader.tabular)
     blocks = source.blocks(wanted, rows, problems, label)
     if source.reader.tabular or schema.target is None or wanted.label is not None:
         return blocks
@@ -420,7 +420,7 @@ def encode_block(
     elif raw:
         for name in schema.numeric:
             values = table.column(name).to_numpy(zero_copy_only=False)  # missing ones are NaN
-            if not np.isfinite(values.sum()):
+            if not np.isfinite(values.sum()) and np.isinf(values).any():
                 _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
         X = as_table(table, schema.columns)
     else:

@@ -153,6 +153,20 @@ def is_numeric(column: Any) -> bool:
     return bool(present) and all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in present)
 
 
+def texts_of(column: Any) -> Any:
+    """The column as a series of text, if it holds text (among numbers, say); None for categories and other types."""
+    if column.dtype == nw.String:
+        return column
+    if column.dtype != nw.Object:
+        return None
+    values = column.to_list()
+    if not any(isinstance(value, str) for value in values):
+        return None
+    gone = column.is_null().to_numpy().tolist()
+    texts = [None if absent else str(value) for value, absent in zip(values, gone, strict=True)]
+    return nw.new_series(column.name, texts, nw.String, backend=column.implementation)
+
+
 def _values(column: Any) -> Iterator[tuple[Any, bool]]:
     """(value, whether it is missing) for each row."""
     return zip(column.to_list(), column.is_null().to_numpy().tolist(), strict=True)

@@ -19,8 +19,7 @@ from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.readers import Source
 from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_column, read_ahead
 from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, table_schema
-from vrspam.tables.columns import texts_of
-from vrspam.tables.frames import is_numeric, rows_of, value_counts
+from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
 
@@ -212,11 +211,7 @@ def _open_unnamed(
     """Open a file whose columns have numbers instead of names."""
     for option, given in named.items():
         if given:
-            raise DataError(
-                "a {format} file has no named columns; leave {option} out",
-                format=source.reader.title,
-                option=Parameter(option),
-            )
+            source.check_named(option)
     missing = 0.0 if source.reader.sparse else "mean"
     problems = Problems(on_error, leave_unlabelled=True)
     schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
