@@ -96,7 +96,7 @@ class NumberColumn:
         """Add a series, whose first rows decide whether it names the rows, or an array; only finite numbers count."""
         values = column
         if not isinstance(column, np.ndarray):
-            values = frames.column_numbers(column, self.name, infinite=True)
+            values = frames.numbers(column, infinite=True)
             if not self.rows and values.size:
                 self.rows, self.names_rows = values.size, is_identifier(values, str(self.name))
         total = values.sum()

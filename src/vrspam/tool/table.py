@@ -23,6 +23,9 @@ from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
 
+# the rows of a file for training: as they are, without those that have no label
+_ROWS: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
+
 
 @dataclass(frozen=True)
 class OpenedTable:
@@ -177,7 +180,7 @@ def open_labelled(
     if not schema.columns:
         raise DataError(NO_FEATURE, path=source.paths[0])
     label = choose_positive(schema.labels or (), positive)
-    chunks = _chunks(source, schema, on_error, progress, [weights] if weights else ())
+    chunks = Chunks(source, schema, keep=[weights] if weights else (), on_error=on_error, progress=progress, **_ROWS)
     columns: dict[str, Any] = {}
     if streaming:
         chunks.schema = schema.completed(block for block, *_ in chunks.keeping(()))
@@ -191,12 +194,6 @@ def open_labelled(
         columns["loaded"] = frame, np.concatenate(table.labels) == label
     known = {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
     return OpenedTable(chunks, label, tuple(learner.notes), **known, **columns)
-
-
-def _chunks(source: Source, schema: Schema, on_error: str, progress: bool, keep: Sequence[str] = ()) -> Chunks:
-    """The rows of a file for training: as they are, without those that have no label."""
-    how: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
-    return Chunks(source, schema, keep=keep, on_error=on_error, progress=progress, **how)
 
 
 def _open_unnamed(
@@ -215,7 +212,7 @@ def _open_unnamed(
     missing = 0.0 if source.reader.sparse else "mean"
     problems = Problems(on_error, leave_unlabelled=True)
     schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
-    chunks = _chunks(source, schema, on_error, progress)
+    chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
     return OpenedTable(chunks, choose_positive(schema.labels or (), positive), max_categories=max_categories)
 
 

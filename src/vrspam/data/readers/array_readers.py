@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,15 +25,15 @@ from vrspam.data.readers.base import (
 )
 
 
+@dataclass(eq=False)
 class LibsvmReader(Reader):
     """LIBSVM text, packed or not: a label, then index:value pairs, in each line."""
 
     name, title, suffixes = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight")
     line = re.compile(rb"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
     tabular, sparse, options = False, True, ("zero_based", "block_bytes")
-
-    def __init__(self, zero_based: bool = False, block_bytes: int = 8 << 20) -> None:
-        self.zero_based, self.block_bytes = zero_based, block_bytes
+    zero_based: bool = False
+    block_bytes: int = 8 << 20
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""

@@ -464,18 +464,18 @@ def text_blocks(file: TextFile, size: int, *, first_line: int = 1, quoted: bool 
 
     With `quoted` a line end inside double quotes does not end a block (fields of a CSV file may hold line ends).
     """
-    stream, index, line, start = file.stream, 0, first_line, 1
+    stream, index, line, start, longest = file.stream, 0, first_line, 1, 256 << 20
     try:
         while data := stream.read(size):
-            block = data + _line(stream, line) if data[-1:] != b"\n" else data
-            if quoted and b'"' in block and count(block, b'"') % 2:
-                # A lone quote inside a field never closes: after a thousand lines the block is cut at a line end.
-                more: list[bytes] = []
-                while len(more) < 1000 and (not more or count(more[-1], b'"') % 2 == 0):
-                    more.append(_line(stream, line))
-                    if not more[-1]:
-                        break
-                block = b"".join([block, *more])
+            lines, in_quotes = [data], quoted and b'"' in data and count(data, b'"') % 2 == 1
+            # A lone quote inside a field never closes: after a thousand lines the block is cut at a line end.
+            while lines[-1] and (lines[-1][-1:] != b"\n" or (in_quotes and len(lines) <= 1000)):
+                lines.append(stream.readline(longest))
+                if len(lines[-1]) == longest:
+                    what = f"a line after line {line} is longer than {longest >> 20} MiB"
+                    raise DataError(f"{what}: this is not a text table")
+                in_quotes ^= quoted and b'"' in lines[-1] and count(lines[-1], b'"') % 2 == 1
+            block = b"".join(lines) if len(lines) > 1 else data
             index, start, line = index + 1, line, line + count(block, b"\n")
             yield TextBlock(index, start, block, file.raw.tell() / file.size)
     except DAMAGED as error:
@@ -485,11 +485,3 @@ def text_blocks(file: TextFile, size: int, *, first_line: int = 1, quoted: bool 
 def count(block: bytes, sign: bytes) -> int:
     """Count a byte; bytes.count goes from one to the next, which is felt in files of gigabytes."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(sign)))
-
-
-def _line(stream: BinaryIO, number: int) -> bytes:
-    longest = 256 << 20
-    line = stream.readline(longest)
-    if len(line) == longest:
-        raise DataError(f"a line after line {number} is longer than {longest >> 20} MiB: this is not a text table")
-    return line

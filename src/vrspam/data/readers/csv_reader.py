@@ -52,6 +52,7 @@ class _Head(NamedTuple):
     first_line: int
 
 
+@dataclass(eq=False)
 class CSVReader(Reader):
     """CSV text, compressed or not.
 
@@ -61,11 +62,11 @@ class CSVReader(Reader):
 
     name, title, suffixes = "csv", "CSV", (".csv", ".tsv")
     options = ("delimiter", "encoding", "block_bytes")
-
-    def __init__(self, delimiter: str | None = None, encoding: str | None = None, block_bytes: int = 8 << 20) -> None:
-        self.delimiter, self.encoding, self.block_bytes = delimiter, encoding, block_bytes
-        self._encodings: dict[str, str] = {}
-        self._heads: dict[tuple[str, int, int], _Head] = {}
+    delimiter: str | None = None
+    encoding: str | None = None
+    block_bytes: int = 8 << 20
+    _encodings: dict[str, str] = field(default_factory=dict)
+    _heads: dict[tuple[str, int, int], _Head] = field(default_factory=dict)
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with the arrow types of its first rows."""
