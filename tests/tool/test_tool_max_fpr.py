@@ -67,7 +67,7 @@ def test_several_maps_are_compared_by_it(folder, capsys):
     rows = load_model(folder / "all.json").training["selection"]
     best = max(rows, key=lambda row: row["score"])
     assert best["weight"] == max(row["weight"] for row in rows)
-    share = "chosen" if best["weight"] == 1.0 else f"{best['weight']:.0%} of the blend"
+    share = "chosen" if best["weight"] == 1.0 else f"{100 * best['weight']:.0f} % of the blend"
     assert f"{best['score']:.4f} ± {best['standard_error']:.4f}  {share}" in out
     assert main(["explain", str(folder / "all.json"), "--html", str(folder / "all.html")]) == 0
     page = (folder / "all.html").read_text("utf-8")

@@ -123,7 +123,7 @@ class Problems:
 
     def report_damage(self, file: str, block: TextBlock) -> None:
         """Stop where a file is cut off or damaged, or take a note."""
-        self.report(file, block.index, f"after line {block.line}", f"cut off or damaged ({block.damage})", rows=None)
+        self.report(file, block.number, f"after line {block.line}", f"cut off or damaged ({block.damage})", rows=None)
 
     def refuse(self, file: str, reason: str | Message, rows: int | None = None) -> None:
         """Stop because a whole file does not fit, or leave it out."""
@@ -452,8 +452,8 @@ class TextBlock(NamedTuple):
     Where the file is cut off or damaged, `damage` is the error, and there is no text.
     """
 
-    index: int
-    line: int  # the number of its first line; of damage, that of the block before
+    number: int
+    line: int  # its first one; of damage, that of the block before
     text: bytes
     share: float
     damage: Exception | None = None
@@ -464,7 +464,7 @@ def text_blocks(file: TextFile, size: int, *, first_line: int = 1, quoted: bool 
 
     With `quoted` a line end inside double quotes does not end a block (fields of a CSV file may hold line ends).
     """
-    stream, index, line, start, longest = file.stream, 0, first_line, 1, 256 << 20
+    stream, number, line, start, longest = file.stream, 0, first_line, 1, 256 << 20
     try:
         while data := stream.read(size):
             lines, in_quotes = [data], quoted and b'"' in data and count(data, b'"') % 2 == 1
@@ -476,10 +476,10 @@ def text_blocks(file: TextFile, size: int, *, first_line: int = 1, quoted: bool 
                     raise DataError(f"{what}: this is not a text table")
                 in_quotes ^= quoted and b'"' in lines[-1] and count(lines[-1], b'"') % 2 == 1
             block = b"".join(lines) if len(lines) > 1 else data
-            index, start, line = index + 1, line, line + count(block, b"\n")
-            yield TextBlock(index, start, block, file.raw.tell() / file.size)
+            number, start, line = number + 1, line, line + count(block, b"\n")
+            yield TextBlock(number, start, block, file.raw.tell() / file.size)
     except DAMAGED as error:
-        yield TextBlock(index + 1, start, b"", 1.0, error)
+        yield TextBlock(number + 1, start, b"", 1.0, error)
 
 
 def count(block: bytes, sign: bytes) -> int:

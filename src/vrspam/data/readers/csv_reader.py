@@ -107,7 +107,7 @@ class CSVReader(Reader):
                 if text.damage:
                     problems.report_damage(path, text)
                 for place, reason, n_rows in found.reports:
-                    problems.report(path, text.index, place, reason, rows=n_rows)
+                    problems.report(path, text.number, place, reason, rows=n_rows)
                 if found.table is None or (found.table.num_rows == 0 and not found.broken):
                     continue
 
@@ -116,7 +116,7 @@ class CSVReader(Reader):
 
                 batch = as_batch(found.table.cast(pa.schema(list(types.items()))))
                 more: Any = {"strays": found.strays, "broken": tuple(found.broken)}
-                yield Block(path, text.index, batch.num_rows, where, text.share, table=batch, **more)
+                yield Block(path, text.number, batch.num_rows, where, text.share, table=batch, **more)
 
     def _read_head(self, path: str, file: TextFile) -> _Head:
         """Read the first lines, or skip the line of names where they are known; the rows come next in the stream.
