@@ -249,8 +249,7 @@ class Chunks:
             columns = as_table(batch, self.schema.columns)
             if self.unseen is not None:
                 others = {name: texts for name, texts in block.strays.items() if name != self.schema.target}
-                self.unseen.add(None, others)
-                self.unseen.add(columns, strays)
+                self.unseen.add(columns, others | strays)
             if self.watch is not None:
                 self.watch(columns)
         return replace(block, table=batch, raw=block.table)

@@ -426,10 +426,9 @@ def encode_block(
     else:
         X = _encode_table(table, schema, sparse, schema.fill is not None, unknown, bad)
     if table is not None:
-        y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
+        y = None if schema.target is None else table.column(schema.target)
         kept = (table if block.raw is None else block.raw).select(list(keep))
-    elif y is not None:
-        _check_labels(y, schema, bad)
+    y = None if y is None else _labels(y, schema, bad)
     if bad:
         good = block.without(bad, problems)
         if not good.size:
@@ -523,7 +522,10 @@ def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknow
 
 def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
     """Return labels as a NumPy array: bool, int64, float64 or text; blanks are no label."""
-    if schema.target_type == "string":
+    missing = np.zeros(0, dtype=bool)
+    if isinstance(column, np.ndarray):
+        y = column
+    elif schema.target_type == "string":
         coded = column.dictionary_encode()
         words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)
         codes = coded.indices.fill_null(len(words) - 1).to_numpy()
@@ -533,11 +535,6 @@ def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
         y = (column.fill_null(0) if missing.any() else column).to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(missing):
         bad.setdefault(int(row), NoLabel(f"the label in column {schema.target!r} is missing"))
-    _check_labels(y, schema, bad)
-    return y
-
-
-def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
     if y.dtype.kind == "f" and not np.isfinite(y.sum()):
         for row in np.flatnonzero(~np.isfinite(y)):
             reason = "the label is not a finite number"
@@ -546,3 +543,4 @@ def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
             known = ", ".join(map(repr, schema.labels))
             bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
+    return y
