@@ -61,6 +61,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     True
     """
 
+    kind: str  # what the map is called among the facts about a model
     encoders_: list[Encoder]
     max_categories: int
     max_rows: int
@@ -75,6 +76,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         "max_rows": [Interval(Integral, 100, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.kind = vars(cls).get("kind", cls.__name__.removesuffix("Features").lower())
 
     def _validate_params(self) -> None:
         check_parameters(self)
@@ -101,11 +106,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def holding_no_rows(self) -> Self:
         """Return a map, not fitted, that holds no row of the training table."""
         return self
-
-    @property
-    def kind(self) -> str:
-        """What the map is called among the facts about a model."""
-        return type(self).__name__.removesuffix("Features").lower()
 
     @property
     def members(self) -> Sequence[FeatureMap]:
@@ -167,8 +167,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     @property
     def n_rows_held_(self) -> int:
-        """Rows of the training table that the fitted map holds, and a model file with it."""
-        return 0
+        """Rows of the training table that the fitted map holds, and a model file with it.
+
+        Maps of a stack with the same landmarks hold the same rows.
+        """
+        drawn = [part.landmarks_ for part in self.members if getattr(part, "landmarks", "columns") == "rows"]
+        return sum({own.tobytes(): len(own) for own in drawn}.values())
 
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the map from the rows of X; labels are not used.

@@ -131,11 +131,6 @@ class LandmarkFeatures(FeatureMap):
         """Return the same map, not fitted, with landmarks that are drawn column by column."""
         return clone(self).set_params(landmarks="columns")
 
-    @property
-    def n_rows_held_(self) -> int:
-        """Rows of the training table that the fitted map holds, and a model file with it."""
-        return 0 if self.landmarks == "columns" else len(self.landmarks_)
-
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         kernel = [f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])]
         return kernel if self.additive_ is None else [*self.additive_._feature_names(columns), *kernel]

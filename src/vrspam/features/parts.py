@@ -139,13 +139,6 @@ def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype
     return codes, dtype
 
 
-def leaves_of(trees: Mapping[str, np.ndarray], codes: np.ndarray) -> np.ndarray:
-    """The leaf of each row, whose columns are at these places, in each tree."""
-    from vrspam import kernels
-
-    return kernels.tree_leaves(codes, *(trees[name] for name in TREE_ARRAYS))
-
-
 def exponents(encoders: Sequence[Encoder], landmarks: np.ndarray, gamma: float, X: Any) -> tuple[np.ndarray, ...]:
     """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""
     # (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
@@ -337,7 +330,7 @@ class TreePart(Stored):
     """The sum over trees of what the landmarks in the leaf of a row add, which is `coef` of each."""
 
     encoders: Sequence[Encoder]
-    trees: Mapping[str, np.ndarray]  # as in `TreeFeatures`
+    trees: Mapping[str, np.ndarray]  # as in `TreeFeatures`, in the order of `TREE_ARRAYS`
     # (m, trees): the leaf of each landmark in each tree, where that does not follow from `codes`
     leaves: np.ndarray | None
     coef: np.ndarray  # (m,): for a share of all trees that is 1
@@ -349,10 +342,7 @@ class TreePart(Stored):
         from vrspam import kernels
 
         n_trees, n_nodes = self.trees["columns"].shape
-        leaves = self.leaves
-        if leaves is None:
-            assert self.codes is not None
-            leaves = leaves_of(self.trees, self.codes)
+        leaves = kernels.tree_leaves(self.codes, *self.trees.values()) if self.leaves is None else self.leaves
         coef = np.ascontiguousarray(self.coef.reshape(len(self.coef), -1) / n_trees, dtype=np.float64)
         return kernels.leaf_sums(leaves, coef, n_nodes + 1).reshape(n_trees, n_nodes + 1, *self.coef.shape[1:])
 
@@ -364,8 +354,7 @@ class TreePart(Stored):
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
         if widths.max() > kernels.MASKED:
             return None
-        columns, thresholds, multipliers, absent_left = (self.trees[name] for name in TREE_ARRAYS)
-        return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
+        return kernels.splits_as_masks(*self.trees.values(), widths)
 
     def add_to(self, out: np.ndarray, X: Any) -> None:
         """Add the scores of the rows of X to `out` (rows × scores)."""
@@ -381,9 +370,8 @@ class TreePart(Stored):
                 some = np.ascontiguousarray(codes[rows].T)
                 kernels.add_leaf_sums_by_level(sums, some, self.trees["columns"], limits, masks, found[rows])
         else:
-            arrays = [self.trees[name] for name in TREE_ARRAYS]
             for rows in frames.blocks(len(codes), len(sums), CACHED_COUNTS):
-                found[rows] = kernels.add_leaf_sums(sums, codes[rows], *arrays)
+                found[rows] = kernels.add_leaf_sums(sums, codes[rows], *self.trees.values())
         out += found.astype(out.dtype, copy=False)
 
 

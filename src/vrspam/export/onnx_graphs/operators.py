@@ -207,6 +207,13 @@ class Rows:
             default_int64=len(names),
         )
 
+    def lines(self, column: int, encoder: Indicators, table: np.ndarray) -> str:
+        """For each row the line of a table that has one for each category of the column, and a last one for none."""
+        names = [name for name in encoder.codes if name is not None]
+        order = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]
+        chosen = self.graph.add("Gather", self.graph.constant(table[order]), self.codes(column, names))
+        return self.graph.add("Squeeze", chosen, self.graph.constant([1], np.int64))
+
 
 def missing_text(parts: Iterable[Effect | Encoder | None]) -> str:
     """The text that stands for a missing value in a column: "", unless one of these parts has that category.
@@ -377,12 +384,8 @@ def kernel_matrix(rows: Rows, encoders: Sequence[Encoder], landmarks: np.ndarray
 
 def one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
     """The indicators of the categories of a column, each times its scale."""
-    names = [name for name in encoder.codes if name is not None]
     alone = np.diag(encoder.scale or (1.0,) * encoder.width)
-    numbers = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]  # -1 is none of the features
-    design = np.vstack([alone, np.zeros(encoder.width)])[numbers]
-    chosen = rows.graph.add("Gather", rows.graph.constant(design), rows.codes(column, names))
-    return rows.graph.add("Squeeze", chosen, rows.graph.constant([1], np.int64))
+    return rows.lines(column, encoder, np.vstack([alone, np.zeros(encoder.width)]))
 
 
 def tree_score(rows: Rows, part: TreePart) -> str:
@@ -456,10 +459,7 @@ def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -
         _, numbers = np.unique(np.vstack([sides, own]), axis=0, return_inverse=True)
         features[here] = width + numbers.ravel()[len(sides) :]
         of_codes = np.vstack([sides.T.astype(np.float64), np.full(len(sides), np.nan)])  # the last for none: -1
-        names = [name for name in known.codes if name is not None]
-        order = [*range(len(names)), known.codes.get(None, -1), known.other]
-        chosen = graph.add("Gather", graph.constant(of_codes[order]), rows.codes(column, names))
-        blocks.append(graph.add("Squeeze", chosen, graph.constant([1], np.int64)))
+        blocks.append(rows.lines(column, known, of_codes))
         width += len(sides)
     weights = exact_summands(part.sums)
     targets = np.tile(np.arange(weights.shape[2]), (len(columns), 1))
@@ -514,8 +514,6 @@ def _codes(rows: Rows, part: TreePart) -> str:
         order += list(numeric)
     for column, encoder in enumerate(part.encoders):
         if isinstance(encoder, Indicators):
-            names = [name for name in encoder.codes if name is not None]
-            numbers = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]
-            blocks.append(graph.add("Gather", graph.constant(numbers, np.int64), rows.codes(column, names)))
+            blocks.append(rows.lines(column, encoder, np.array([*range(encoder.width), -1])[:, np.newaxis]))
             order.append(column)
     return graph.columns(graph.side_by_side(blocks), np.argsort(order).tolist(), len(order))
