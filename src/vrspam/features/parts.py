@@ -139,19 +139,13 @@ def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype
     return codes, dtype
 
 
-def exponents(encoders: Sequence[Encoder], landmarks: np.ndarray, gamma: float, X: Any) -> tuple[np.ndarray, ...]:
-    """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""
+def exponents(u: np.ndarray, landmarks: np.ndarray, gamma: float) -> tuple[np.ndarray, np.ndarray]:
+    """Two matrices whose product is -γ‖u - z‖² for encoded rows u and the landmarks z."""
     # (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
-    ranks = encode(encoders, X)
-    m, ones = landmarks.shape[0], np.ones((len(ranks), 1), dtype=ranks.dtype)
-    left = np.hstack([ranks, squares(ranks), ones])
-    right = gamma * np.hstack([2.0 * landmarks, -np.ones((m, 1)), -squares(landmarks)])
+    of_rows, of_landmarks = (np.einsum("ij,ij->i", A, A)[:, np.newaxis] for A in (u, landmarks))
+    left = np.hstack([u, of_rows, np.ones_like(of_rows)])
+    right = gamma * np.hstack([2.0 * landmarks, -np.ones_like(of_landmarks), -of_landmarks])
     return left, right.T.astype(left.dtype)
-
-
-def squares(A: np.ndarray) -> np.ndarray:
-    """‖a‖² for all rows a of A, as a column."""
-    return np.einsum("ij,ij->i", A, A)[:, np.newaxis]
 
 
 # Functions of one column.
@@ -304,7 +298,7 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
     for part in parts:
         weights[part.gamma] = weights.get(part.gamma, 0.0) + part.coef.reshape(len(part.coef), -1)
     widest = min(weights)
-    left, right = exponents(parts[0].encoders, parts[0].landmarks, widest, X)
+    left, right = exponents(encode(parts[0].encoders, X), parts[0].landmarks, widest)
     ratios = {gamma: gamma / widest if widest > 0.0 else 1.0 for gamma in weights}
     # of the powers of one kernel; the relative error grows with the power
     whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if 1 <= round(ratio) <= 256}

@@ -205,7 +205,16 @@ def _read_projection(
     white = projection.solve(rows.weights[:, np.newaxis] * scores)
     found = projection.unwhitened(white)
     rest = scores[:, 0] - projection.fitted(found[:, :1])[:, 0]
-    white[:, 1:] = _without_left_out(projection, left_out, scores[:, 1:], white[:, 1:])
+    # The score of each fold is projected over the rows that it does not leave out, so that the bands say how much a
+    # curve varies with the rows of the fit and with those it is read from. The factor of all rows solves for those of a
+    # fold too, in a few steps of iterative refinement that start at all rows.
+    inside = ~np.stack([left[rows.places] for left in left_out], axis=1) * rows.weights[:, np.newaxis]
+    kept = inside.sum(axis=0)
+    kept = np.where(kept > 0.0, kept, 1.0)
+    for _ in range(3):
+        residual = scores[:, 1:] - projection.fitted(projection.unwhitened(white[:, 1:]))
+        residual -= (inside * residual).sum(axis=0) / kept
+        white[:, 1:] += projection.solve(inside * residual) / kept
     found = projection.unwhitened(white)
     variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
     share, shapes = float(np.mean([left.mean() for left in left_out])), []
@@ -216,25 +225,6 @@ def _read_projection(
     slices, covariance = projection.slices, projection.covariance
     shapes = _compare(shapes, basis.encoders_, slices, found[:, 0], covariance, rows.effective, rows, scores[:, 0])
     return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], rows, shapes, scores[:, 0], rest, seed)
-
-
-def _without_left_out(
-    projection: Projection, left_out: Sequence[np.ndarray], scores: np.ndarray, white: np.ndarray
-) -> np.ndarray:
-    """The projection of the score of each fold over the rows that it does not leave out.
-
-    So the bands say how much a curve varies with the rows of the fit and with those it is read from. The factor of all
-    rows solves for those of a fold too, in a few steps of iterative refinement that start at all rows.
-    """
-    weights = projection.rows.weights[:, np.newaxis]
-    inside = ~np.stack([left[projection.rows.places] for left in left_out], axis=1) * weights
-    share = inside.sum(axis=0)
-    share = np.where(share > 0.0, share, 1.0)
-    for _ in range(3):
-        rest = scores - projection.fitted(projection.unwhitened(white))
-        rest -= (inside * rest).sum(axis=0) / share
-        white = white + projection.solve(inside * rest) / share
-    return white
 
 
 def _with_interactions(

@@ -10,7 +10,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, split_sides
+from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, exponents, split_sides
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # what onnxruntime has had since 1.12
@@ -368,17 +368,16 @@ def kernel_matrix(rows: Rows, encoders: Sequence[Encoder], landmarks: np.ndarray
         absent = graph.add("IsNaN", rows.numbers([column for column, _ in gaps]))
         blocks.append(graph.cast(absent, TensorProto.DOUBLE))
         order += [place for _, place in gaps]
-    # -γ‖u - z‖² as one product: (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
+    # -γ‖u - z‖² as one product, as in `exponents`
     u = graph.side_by_side(blocks)
     squares = graph.add("ReduceSum", graph.add("Mul", u, u), graph.constant([1], np.int64), keepdims=1)
     ones = graph.add("Add", graph.add("Mul", squares, graph.constant([0.0])), graph.constant([1.0]))
     left = graph.add("Concat", u, squares, ones, axis=1)
-    z = landmarks[:, order]
-    right = gamma * np.hstack([2.0 * z, -np.ones((len(z), 1)), -np.sum(z * z, axis=1, keepdims=True)])
+    right = exponents(landmarks[:0], landmarks[:, order], gamma)[1]
     single = dtype == TensorProto.FLOAT
     kind = np.float32 if single else np.float64
     return graph.add(
-        "Exp", graph.add("MatMul", graph.cast(left, dtype) if single else left, graph.constant(right.T, kind))
+        "Exp", graph.add("MatMul", graph.cast(left, dtype) if single else left, graph.constant(right, kind))
     )
 
 
