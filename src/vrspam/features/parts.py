@@ -348,7 +348,8 @@ class TreePart(Stored):
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
         if widths.max() > kernels.MASKED:
             return None
-        return kernels.splits_as_masks(*self.trees.values(), widths)
+        columns, thresholds, multipliers, absent_left = self.trees.values()
+        return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
 
     def add_to(self, out: np.ndarray, X: Any) -> None:
         """Add the scores of the rows of X to `out` (rows × scores)."""
