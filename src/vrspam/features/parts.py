@@ -383,13 +383,6 @@ class ColumnBlock(NamedTuple):
 Block = ColumnBlock | KernelPart | TreePart
 
 
-def part_widths(block: Block) -> list[int]:
-    """The number of features of each column, or of all columns together."""
-    if isinstance(block, ColumnBlock):
-        return [encoder.width for encoder in block.encoders]
-    return [block.coef.shape[1]]
-
-
 @dataclass(frozen=True, eq=False)
 class Parts(Stored):
     """A score, or several, as a sum of functions of columns."""

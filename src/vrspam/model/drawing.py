@@ -81,10 +81,6 @@ class ColumnPlan(NamedTuple):
     remarks: tuple[str, ...]
     part: str | None  # the part of a date that the column is: "year", "month", "weekday" or "hour"
 
-    def text(self, value: float) -> str:
-        """A value of the column as people write it."""
-        return rounded(value) if self.part is None else part_text(self.part, value)
-
 
 def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     """What to draw of a column, where pictures reach from ends[0] to ends[1]."""
@@ -118,7 +114,7 @@ def _plan_curve(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
             chosen = chosen[far[0] : grid.size - far[1]]
     if chosen.size < grid.size:
         left_out = [grid[i] for i in (0, grid.size - 1) if i not in chosen]
-        texts = [rounded(value) if part is None else part_text(part, value) for value in left_out]
+        texts = [text_of(part, value) for value in left_out]
         remarks.append(f"{' and '.join(texts)} not drawn")
     grid, value = grid[chosen], shape.contribution[chosen]
     if (value < ends[0]).any() or (value > ends[1]).any():
@@ -179,6 +175,11 @@ def date_part(name: str, grid: np.ndarray) -> str | None:
     if limits is None or grid[0] < limits[0] or grid[-1] > limits[1]:
         return None
     return part if part == "year" or is_whole(grid) else None
+
+
+def text_of(part: str | None, value: float) -> str:
+    """A value of a column, which is this part of a date if it is one, as people write it."""
+    return rounded(value) if part is None else part_text(part, value)
 
 
 def value_labels(name: str, values: np.ndarray) -> list[str]:

@@ -38,6 +38,7 @@ from vrspam.model.drawing import (
     number_ticks,
     plan_column,
     score_edges,
+    text_of,
 )
 from vrspam.report.page import NUMBERS, Html, Stops, spelled
 
@@ -424,7 +425,8 @@ def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[F
         at = frame.x.stop + 38.0
         marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
-    label = f"What {shape.name} adds to the score, from {plan.text(grid[0])} to {plan.text(grid[-1])}."
+    first, last = (text_of(plan.part, value) for value in grid[[0, -1]])
+    label = f"What {shape.name} adds to the score, from {first} to {last}."
     return frame, marks, label
 
 
