@@ -109,15 +109,6 @@ class StackedFeatures(FeatureMap):
         self._take(found)
 
     @property
-    def n_rows_held_(self) -> int:
-        """Rows of the training table that the fitted maps hold; maps with the same landmarks hold the same rows."""
-        held: dict[Any, int] = {}
-        for number, part in enumerate(self.maps_):
-            landmarks = getattr(part, "landmarks_", None)
-            held[number if landmarks is None else landmarks.tobytes()] = part.n_rows_held_
-        return sum(held.values())
-
-    @property
     def map_slices_(self) -> list[slice]:
         """Where the features of each map are."""
         stops = np.cumsum([part.n_features_out_ for part in self.maps_]).tolist()
