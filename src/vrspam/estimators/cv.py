@@ -232,6 +232,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     _works_on_devices = True
     _reads_columns = True  # whether text in a frame is read as numbers and dates
+    _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
     l1_: float
     converged_path_: np.ndarray
     corrected_score_: float
@@ -250,7 +251,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "calibration": [StrOptions(set(METHODS)), None],
         "features": [StrOptions(SPELLED_NAMES), list, tuple, dict, HasMethods("fit", "transform")],
         "tol": base.PENALTY_CONSTRAINTS["tol"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": base.PENALTY_CONSTRAINTS["max_iter"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -376,11 +377,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return self._store_search(
             selected, self._read(selected, folds, search.seed, reading, shared), like=rows.X, _table_schema=reading
         )
-
-    @staticmethod
-    def _in_words(what: str) -> str:
-        """What `verbose` says of a model that was compared."""
-        return what
 
     @checks_parameters(skip_nested=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):

@@ -132,7 +132,6 @@ class VRSPAMClassifier(AUCClassifierBase):
         "variant": [StrOptions({*VARIANTS, "centered"})],
         "step_size": [StrOptions({"auto", "theory"}), Interval(Real, 0, None, closed="neither")],
         "inner_steps": [None, Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "record_variance": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

@@ -269,6 +269,12 @@ def choose_map(
         finalists, others = race(maps, folds, search, search.seed, progress.tell, alone)
     progress.start(len(finalists))
     learn_maps(list(finalists.values()), folds.rows, search.n_jobs, {} if shared is None else shared)
+    grouped: dict[Any, Any] = {}  # columns whose rare categories count as one: said once, not per map
+    for features in finalists.values():
+        for one in getattr(features, "grouped_categories_", ()):
+            grouped.setdefault(one.column, one)
+    for warning in grouped.values():
+        warn(warning)
     evaluator = MapsInMemory(folds, replace(search, sample=sample))
     found = compare(finalists, evaluator, search.rule, progress.tell)
     return _selected(replace(found, order=tuple(maps), others=others), folds, search, sample)
@@ -336,21 +342,27 @@ class Evaluator(Protocol):
         """The point of a candidate fitted on all rows; without `source` all that `evaluate` gathered is gone."""
 
 
-@dataclass
-class MapsInMemory:
+class MapsInMemory(NamedTuple):
     """The `Evaluator` of learnt maps on rows in memory."""
 
     folds: FoldedRows
     search: GridSearch
-    _said: set[str] = field(default_factory=set)  # columns whose rare categories are grouped: said once, not per map
 
     def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory]:
-        """The candidate of a map, and the source of its folds."""
-        for grouped in features.grouped_categories_ if isinstance(features, FeatureMap) else ():
-            if grouped.column not in self._said:
-                self._said.add(grouped.column)
-                warn(grouped)
-        return evaluate_map(name, features, self.folds, self.search)
+        """Cross-validate the grid of a fitted map; with the source of its folds."""
+        folds, search = self
+        X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
+        source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
+        sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
+        scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
+        found = Candidate.of(name, features, X.shape[1], folds.rows.y.size, scores, search.rule)
+        if scores.held_out is not None:
+            point = int(np.ravel_multi_index(found.choice.index, found.choice.mean.shape))
+            found.held_out = scores.held_out.scores[:, point].copy()
+            scores.held_out = None  # all points of all maps would take too much memory
+        if search.sample is not None and isinstance(X, np.ndarray) and found.models is not None:
+            found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
+        return found, source
 
     def fit(self, candidate: Candidate, source: sources.RowsInMemory | None = None) -> ExactFit:
         """The point of a candidate fitted on all rows."""
@@ -364,24 +376,6 @@ class MapsInMemory:
         fit = self.search.solver(candidate.choice).from_rows(rows, self.folds.classes, solver, total)
         moments = fit.moments  # computed to the end, so that the rows are not needed any more
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
-
-
-def evaluate_map(
-    name: str, features: Any, folds: FoldedRows, search: GridSearch
-) -> tuple[Candidate, sources.RowsInMemory]:
-    """Cross-validate the grid of a fitted map; with the source of its folds."""
-    X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
-    source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
-    sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
-    scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
-    found = Candidate.of(name, features, X.shape[1], folds.rows.y.size, scores, search.rule)
-    if scores.held_out is not None:
-        point = int(np.ravel_multi_index(found.choice.index, found.choice.mean.shape))
-        found.held_out = scores.held_out.scores[:, point].copy()
-        scores.held_out = None  # all points of all maps would take too much memory
-    if search.sample is not None and isinstance(X, np.ndarray) and found.models is not None:
-        found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
-    return found, source
 
 
 def compare(
@@ -565,7 +559,7 @@ class Heat(NamedTuple):
 
         def evaluate(name: str, search: GridSearch) -> None:
             with suppress(TooManyFeatures):
-                new, _ = evaluate_map(name, maps[name], folds, search)
+                new, _ = MapsInMemory(folds, search).evaluate(name, maps[name])
                 new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
                 found[name] = new
             with lock:  # which ends first differs from run to run: they are told in their own order
