@@ -51,7 +51,7 @@ def run(X, y, maps, splits=None, weights=None, **changes):
     told: list[str] = []
     classes = np.unique(y)
     splits = splits or make_splits(3, Rows(X, y, None), classes, None, 0)
-    found = room.race(maps, FoldedRows(Rows(X, y, weights), splits, classes), SEARCH, 0, told.append)
+    found = room.race(maps, FoldedRows(Rows(X, y, weights), splits, classes), SEARCH, told.append)
     return found, told
 
 
@@ -172,7 +172,7 @@ def test_of_kernels_of_a_kind_the_narrowest_goes_on_without_another_heat(monkeyp
     assert sorted(other.n_rows for other in found.others.values()) == [300, 500]
     splits = make_splits(3, Rows(X, y, None), np.unique(y), None, 0)
     folds = FoldedRows(Rows(X, y, None), splits, np.unique(y))
-    both = room.race(kernels, folds, SEARCH, 0, lambda what: None, alone=False)
+    both = room.race(kernels, folds, SEARCH, room.unwatched, alone=False)
     assert list(both.finalists) == ["wide", "narrow"]
 
 
@@ -324,7 +324,7 @@ def test_the_moving_line_begins_with_the_time_left(monkeypatch):
 
     monkeypatch.setattr("vrspam._utils.progress.StatusLine", Line)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    progress = StepProgress("comparing models", True, str.upper)
+    progress = StepProgress("comparing models", str.upper)
     progress.start(2)
     progress.tell("lines")
     assert shown == [("0:00 left  1 of 2: LINES", 1, 2)]

@@ -221,7 +221,7 @@ def refuse_same_names(X: Any) -> None:
     """Refuse a frame in which two columns have one name."""
     if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
         return
-    columns = getattr(X, "column_names", None)  # of arrow
+    columns: Any = getattr(X, "column_names", None)  # of arrow
     columns = getattr(X, "columns", ()) if columns is None else columns
     try:
         names = [name if isinstance(name, str) else repr(name) for name in columns]

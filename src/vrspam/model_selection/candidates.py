@@ -51,6 +51,10 @@ FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are r
 Watch = Callable[[str], None]  # is told what was done
 
 
+def unwatched(what: str) -> None:
+    """The `Watch` that says nothing."""
+
+
 @dataclass
 class Candidate:
     """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it."""
@@ -221,9 +225,13 @@ class Selected(NamedTuple):
 
 
 def choose_point(
-    folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, watch: Watch = lambda what: None
+    folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, progress: StepProgress | None = None
 ) -> Selected:
     """Choose the penalties for the columns as they are, wherever the rows lie, and fit them on all rows."""
+    watch: Watch = unwatched
+    if progress is not None:
+        progress.start(folds.n_folds)
+        watch = progress.tell
     sample = folds.sample(search.n_points, search.seed)
     source = _source(folds, search)
     scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
@@ -256,19 +264,20 @@ def choose_map(
     maps: dict[str, Any],
     folds: FoldedRows,
     search: GridSearch,
-    alone: bool = True,
-    progress: StepProgress | None = None,
-    shared: SharedColumns | None = None,
+    alone: bool,
+    progress: StepProgress | None,
+    shared: SharedColumns,
 ) -> Selected:
     """Compare the maps on rows in memory, by a race first where these are many, and fit what was chosen on all rows."""
-    progress = progress or StepProgress("", enabled=False)
+    watch: Watch = unwatched
     sample = folds.sample(len(maps) * search.n_points, search.seed)
-    progress.start(len(maps))
-    finalists, others = Race(maps, {})
-    if search.rule != "one-standard-error":  # which looks for simple maps, not for the best
-        finalists, others = race(maps, folds, search, search.seed, progress.tell, alone)
-    progress.start(len(finalists))
-    learn_maps(list(finalists.values()), folds.rows, search.n_jobs, {} if shared is None else shared)
+    if progress is not None:
+        progress.start(len(maps))
+        watch = progress.tell
+    finalists, others = race(maps, folds, search, watch, alone)
+    if progress is not None:
+        progress.start(len(finalists))
+    learn_maps(list(finalists.values()), folds.rows, search.n_jobs, shared)
     grouped: dict[Any, Any] = {}  # columns whose rare categories count as one: said once, not per map
     for features in finalists.values():
         for one in getattr(features, "grouped_categories_", ()):
@@ -276,7 +285,7 @@ def choose_map(
     for warning in grouped.values():
         warn(warning)
     evaluator = MapsInMemory(folds, replace(search, sample=sample))
-    found = compare(finalists, evaluator, search.rule, progress.tell)
+    found = compare(finalists, evaluator, search.rule, watch)
     return _selected(replace(found, order=tuple(maps), others=others), folds, search, sample)
 
 
@@ -378,9 +387,7 @@ class MapsInMemory(NamedTuple):
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
 
 
-def compare(
-    maps: dict[str, Any], evaluator: Evaluator, rule: SelectionRule, watch: Watch = lambda what: None
-) -> Comparison:
+def compare(maps: dict[str, Any], evaluator: Evaluator, rule: SelectionRule, watch: Watch = unwatched) -> Comparison:
     """Evaluate each map, and fit what is chosen on all rows.
 
     Maps that give too many features are skipped; if all of them do, that is an error.
@@ -475,19 +482,17 @@ class Race(NamedTuple):
     others: dict[str, Candidate]
 
 
-def race(
-    maps: dict[str, Any], folds: FoldedRows, search: GridSearch, seed: int, watch: Watch, alone: bool = True
-) -> Race:
+def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch, alone: bool = True) -> Race:
     """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
 
     On very many rows one of the winners goes on `alone`, since a blend of two gains least there: of kernels that differ
     in their width the narrowest, of others the one that is ahead on a larger part. There is no race by a measure that
-    depends on the share of positives, which the part has more of.
+    depends on the share of positives, which the part has more of, nor for the simplest map, which is not the best.
     """
-    n = folds.rows.y.size
-    if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or search.scoring is not ROC_AUC:
+    n, other_question = folds.rows.y.size, search.scoring is not ROC_AUC or search.rule == "one-standard-error"
+    if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or other_question:
         return Race(maps, {})
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(search.seed)
     candidates = RULES.heat.run(maps, folds, search, rng, watch)
     if not candidates:
         return Race(maps, {})
@@ -501,7 +506,7 @@ def race(
     others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
     if very_many and len(kept) > 1:
         finalists = {name: maps[name] for name in maps if name in kept}
-        candidates = RULES.again.run(finalists, folds, search, rng, lambda what: None)
+        candidates = RULES.again.run(finalists, folds, search, rng, unwatched)
         if len(candidates) == len(kept):
             weights = weights_of(candidates, "blend")
             enough = weights == weights.max() if alone else weights > 0.0
