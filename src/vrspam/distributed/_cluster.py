@@ -23,7 +23,7 @@ from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
-from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, Race, Selected, compare, race, unwatched
+from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, Race, Selected, compare, race
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import FoldedRows, HashFolds, HashSample, Split
 from vrspam.model_selection.held_out import HeldOut, Sample, sample_of
@@ -174,7 +174,8 @@ class MapsOnBlocks:
         labels = np.unique(self.rows.y)
         if labels.size == 2:
             splits = [Split(*split) for split in self.cluster.folds.split(self.rows.X)]
-            finalists, others = race(maps, FoldedRows(self.rows, splits, labels), self.search, unwatched, alone)
+            folded = FoldedRows(self.rows, splits, labels)
+            finalists, others = race(maps, folded, self.search, lambda what: None, alone)
         return replace(compare(finalists, self, self.search.rule), order=tuple(maps), others=others)
 
     def held_out(self, fit: Fitted) -> HeldOut:

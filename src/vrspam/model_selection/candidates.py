@@ -51,10 +51,6 @@ FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are r
 Watch = Callable[[str], None]  # is told what was done
 
 
-def unwatched(what: str) -> None:
-    """The `Watch` that says nothing."""
-
-
 @dataclass
 class Candidate:
     """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it."""
@@ -228,10 +224,9 @@ def choose_point(
     folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, progress: StepProgress | None = None
 ) -> Selected:
     """Choose the penalties for the columns as they are, wherever the rows lie, and fit them on all rows."""
-    watch: Watch = unwatched
     if progress is not None:
         progress.start(folds.n_folds)
-        watch = progress.tell
+    watch = (lambda what: None) if progress is None else progress.tell
     sample = folds.sample(search.n_points, search.seed)
     source = _source(folds, search)
     scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
@@ -269,11 +264,10 @@ def choose_map(
     shared: SharedColumns,
 ) -> Selected:
     """Compare the maps on rows in memory, by a race first where these are many, and fit what was chosen on all rows."""
-    watch: Watch = unwatched
+    watch = (lambda what: None) if progress is None else progress.tell
     sample = folds.sample(len(maps) * search.n_points, search.seed)
     if progress is not None:
         progress.start(len(maps))
-        watch = progress.tell
     finalists, others = race(maps, folds, search, watch, alone)
     if progress is not None:
         progress.start(len(finalists))
@@ -387,7 +381,9 @@ class MapsInMemory(NamedTuple):
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
 
 
-def compare(maps: dict[str, Any], evaluator: Evaluator, rule: SelectionRule, watch: Watch = unwatched) -> Comparison:
+def compare(
+    maps: dict[str, Any], evaluator: Evaluator, rule: SelectionRule, watch: Watch = lambda what: None
+) -> Comparison:
     """Evaluate each map, and fit what is chosen on all rows.
 
     Maps that give too many features are skipped; if all of them do, that is an error.
@@ -506,7 +502,7 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
     others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
     if very_many and len(kept) > 1:
         finalists = {name: maps[name] for name in maps if name in kept}
-        candidates = RULES.again.run(finalists, folds, search, rng, unwatched)
+        candidates = RULES.again.run(finalists, folds, search, rng, lambda what: None)
         if len(candidates) == len(kept):
             weights = weights_of(candidates, "blend")
             enough = weights == weights.max() if alone else weights > 0.0
