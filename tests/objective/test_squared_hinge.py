@@ -494,7 +494,7 @@ def test_the_objective_is_right_for_rows_far_from_the_origin(ratio, l1, case):
         scores = [sum(Fraction(x) * b for x, b in zip(row, w, strict=True)) for row in X]
         pairs = [(a, b) for a, above in zip(scores, y, strict=True) for b in scores[::2] if above]
         costs = sum(max(Fraction(0), 1 - a + b) ** 2 for a, b in pairs) / 24**2
-        exact = costs + Fraction(1e-3) / 2 * sum(x * x for x in w) + Fraction(l1) * sum(map(abs, w))
+        exact = Fraction(costs + Fraction(1e-3) / 2 * sum(x * x for x in w) + Fraction(l1) * sum(map(abs, w)))
         assert abs(Fraction(model.objective_) - exact) <= Fraction(1e-6) * exact
         assert model.gap_ <= 1e-8
 

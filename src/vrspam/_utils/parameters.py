@@ -29,7 +29,7 @@ class Rule(NamedTuple):
 
 
 def Interval(
-    kind: type, low: float | None, high: float | None, *, closed: Literal["left", "right", "both", "neither"]
+    kind: type[Any], low: float | None, high: float | None, *, closed: Literal["left", "right", "both", "neither"]
 ) -> Rule:
     """Numbers between two bounds, or beyond one of them."""
     above, left = (operator.ge, "[") if closed in ("left", "both") else (operator.gt, "(")

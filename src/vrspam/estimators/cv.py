@@ -19,7 +19,7 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
+from vrspam.estimators.base import warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
@@ -40,7 +40,7 @@ from vrspam.tables.schema import TableSchema
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
+class AUCClassifierCV(ExplainedScores):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -468,8 +468,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ) -> Shapes | str | Callable[[], Shapes | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
         fit, (X, _, weights) = selected.fit, folds.rows
-        is_read = reading is not None and (reading.readings or reading.identifiers)
-        names = reading.names if reading is not None and is_read else column_names(self)
+        names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
         w = fit.solution.w
         coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
         if isinstance(folds, DeviceFolds):

@@ -443,9 +443,9 @@ class OneVsRestAUC(AUCClassifierBase):
                 "larger l2."
             )
         self.coef_, self.intercept_, self.classes_, self.solver_ = coefs, np.array(intercepts), classes, solver
-        self.l2_, self.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
-        self.gap_ = np.array([solution.gap for solution in fits])
-        self.n_iter_ = np.array([solution.n_iter for solution in fits])
+        own: Any = self  # has one for each class of what others have once
+        own.l2_, own.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
+        own.gap_, own.n_iter_ = np.array([one.gap for one in fits]), np.array([one.n_iter for one in fits])
         missed = [solution for solution in fits if not solution.converged]
         if missed:  # one warning for all classes
             worst = max(missed, key=lambda solution: solution.gap)

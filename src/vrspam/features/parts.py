@@ -416,6 +416,10 @@ class Parts(Stored):
     trees: tuple[TreePart, ...] = ()  # what columns add together
 
     @property
+    def together(self) -> list[KernelPart | TreePart]:
+        return [*self.kernels, *self.trees]
+
+    @property
     def keeps_columns_apart(self) -> bool:
         """Whether the score is a sum of functions of single columns."""
         return not (self.kernels or self.trees)
@@ -433,11 +437,10 @@ class Parts(Stored):
     @cached_property
     def is_numeric(self) -> list[bool | None]:
         """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
-        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
         found: list[bool | None] = []
         for j, effect in enumerate(self.effects):
             known = [isinstance(effect, Curve)] if effect is not None else []
-            known += [isinstance(part.encoders[j], Curves) for part in together]
+            known += [isinstance(part.encoders[j], Curves) for part in self.together]
             found.append(known[0] if known else None)
         return found
 
@@ -474,8 +477,7 @@ class Parts(Stored):
             if widened:
                 columns = [one.astype(np.float64) if isinstance(one, np.ndarray) else one for one in X.columns]
                 X, types = frames.HeldColumns(X.names, columns, X.shape[0]), {_FLOAT64}
-        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
-        widths = [sum(one.width for one in part.encoders) for part in together]
+        widths = [sum(one.width for one in part.encoders) for part in self.together]
         out = np.zeros((X.shape[0], n_scores), dtype=np.float32 if types == {np.dtype(np.float32)} else np.float64)
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             some = frames.rows_of(X, rows)

@@ -330,6 +330,7 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
             rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
         source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
         scores = cross_validate(source, replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample))
+        assert scores.kept is not None
         kept.append(scores.kept)
         intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
     return Nested(pairs, fold, sample, np.concatenate(kept, axis=1), np.concatenate(intercepts), search.scoring)

@@ -393,13 +393,13 @@ def key(shapes: Sequence[Shape]) -> Html:
     banded = [shape for shape in shapes if np.isfinite(shape.low).all()]
     averaged = [shape for shape in shapes if shape.mean_score is not None]
     marks = [
-        ("what the column adds", shapes, segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)),
-        (BAND, banded, box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)),
-        (MEAN_SCORE, averaged, segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")),
-        ("missing value", [shape for shape in shapes if shape.missing is not None], *[dot(30.0, 7.0, "missing")] * 2),
+        ("what the column adds", shapes, [segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)]),
+        (BAND, banded, [box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)]),
+        (MEAN_SCORE, averaged, [segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")]),
+        ("missing value", [shape for shape in shapes if shape.missing is not None], [dot(30.0, 7.0, "missing")] * 2),
     ]
     entries = []
-    for name, having, *drawn in marks:
+    for name, having, drawn in marks:
         kinds = {drawn[0] if is_curve(shape) else drawn[1] for shape in having}
         svg = f'<svg viewBox="0 0 46 14" width="46" aria-hidden="true">{"".join(sorted(kinds))}</svg>'
         entries += [f'<span class="n">{svg}{name}</span>'] if kinds else []

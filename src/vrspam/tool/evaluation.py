@@ -275,10 +275,10 @@ def evaluate(
     }
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
-    brier, bins, partial = None, (), None
+    brier = partial = None
+    bins = () if probabilities is None else reliability(positive, probabilities, weights=weights)
     if probabilities is not None:
         brier = float(brier_score_loss(positive, probabilities, sample_weight=weights))
-        bins = reliability(positive, probabilities, weights=weights)
     if max_fpr is not None:
         partial = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
     specificities = (0.80, 0.90, 0.95, 0.99)

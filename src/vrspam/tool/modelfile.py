@@ -195,8 +195,8 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         training["warnings"] = [Message.from_plain(note) for note in training["warnings"]]
     if not isinstance(content["positive"], bool | int | float | str):
         raise TypeError("the positive label must be a number or a text")
-    for names in (content["identifiers"], list(schema.identifiers)):
-        if not _fits("texts", names) or len(set(names)) < len(names):
+    for texts in (content["identifiers"], list(schema.identifiers)):
+        if not _fits("texts", texts) or len(set(texts)) < len(texts):
             raise TypeError("identifiers must be a list of different texts")
     arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
     if content["features"] is None:

@@ -170,14 +170,14 @@ def open_labelled(
         named = {"drop": drop, "include": include, "categorical": categorical, **beside}
         return _open_unnamed(source, target, positive, named, on_error, progress, max_categories)
     check_beside(beside, str(target), drop)
-    asked = {"include": include, "categorical": categorical, "max_categories": max_categories, "dates": dates}
-    learner = TableLearner(**asked, empty="leave out", path=source.paths[0], error=DataError)
+    path = source.paths[0]
+    learner = TableLearner(include, categorical, max_categories, dates, empty="leave out", path=path, error=DataError)
     table = TableReading(learner, str(target), drop, tuple(beside.values()), tuple(keep or ()))
     table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not streaming)
     labels = {"target_type": table.schema.target_type, "labels": tuple(sorted(table.counts))}
     schema = learner.finish(Schema, target=table.target, **labels, source=())
     if not schema.columns:
-        raise DataError(NO_FEATURE, path=source.paths[0])
+        raise DataError(NO_FEATURE, path=path)
     label = choose_positive(schema.labels or (), positive)
     chunks = _chunks(source, schema, on_error, progress, [weights] if weights else ())
     columns: dict[str, Any] = {}
@@ -188,11 +188,11 @@ def open_labelled(
             parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), table.frames)
         frame, others = stack(list(parts)), stack(table.others)
         chunks.schema = schema.completed([frame])
-        columns = beside_values(others, beside, source.paths[0])
+        columns = beside_values(others, beside, path)
         columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
         columns["loaded"] = frame, np.concatenate(table.labels) == label
-    known = {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
-    return OpenedTable(chunks, label, tuple(learner.notes), **known, **columns)
+    columns |= {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
+    return OpenedTable(chunks, label, tuple(learner.notes), **columns)
 
 
 def _chunks(source: Source, schema: Schema, on_error: str, progress: bool, keep: Sequence[str] = ()) -> Chunks:
@@ -278,6 +278,7 @@ class TableReading:
             if checked is None:
                 continue
             frame, y, other = checked
+            assert y is not None
             for name in typed:
                 frame = frame.append_column(name, other.column(name))
             there = set(frame.column_names)

@@ -121,7 +121,7 @@ def _made_values(scorer: Scorer, n: int, rng: np.random.Generator) -> dict[int, 
             continue
         effect = scorer.effects[j]
         nodes = [effect.nodes] if isinstance(effect, Curve) else []
-        for part in [*scorer.kernels, *scorer.trees]:
+        for part in scorer.parts.together:
             encoder = part.encoders[j]
             nodes += [encoder.nodes] if isinstance(encoder, Curves) else []
         known = nodes[0] if nodes else np.zeros(1)
@@ -307,7 +307,7 @@ def _take_inputs(
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
         kind, first = kinds[number], columns[0]
         if one.kind == TEXT:
-            together = [part.encoders[first] for part in [*scorer.kernels, *scorer.trees]]
+            together = [part.encoders[first] for part in scorer.parts.together]
             texts[first], missing[first] = name, operators.missing_text([scorer.effects[first], *together])
             kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
         else:
