@@ -88,6 +88,7 @@ def test_influences_give_delongs_error():
     for moves, line in zip(influences(rows, scores), scores.T, strict=True):
         expected = roc_auc_ci(rows.positive, line).standard_error
         assert np.linalg.norm(moves) == pytest.approx(expected, rel=1e-12)
+        assert correction.standard_error(rows, moves) == pytest.approx(expected, rel=1e-12)
 
 
 def test_influences_say_how_the_auc_moves():
@@ -145,8 +146,7 @@ def test_draws_by_hand(selection, grouped):
     found = correct(rows, scores, grid, selection, 7, most_draws=30)
     assert found.score == pytest.approx(expected, abs=1e-12)
     assert lead != 0.0
-    moves = influences(rows, scores[:, [everything]])[0]
-    error = np.linalg.norm(np.bincount(rows.unit, moves)) / len(rows.sizes)
+    error = correction.standard_error(rows, influences(rows, scores[:, [everything]])[0])
     widened = np.sqrt(1 + 3 / 2 + 3 * np.var(of_taken) / error**2)  # sets of rows vary three times as much as the draws
     interval = newcombe_interval(found.score, error, rows.totals, widened=widened)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-12)

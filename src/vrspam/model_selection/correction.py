@@ -135,10 +135,8 @@ def correct(
     if clusters is not None and (clusters.n_groups < 6 or len(sample.sizes) < 3):
         warn(FewGroups(clusters.n_groups))
         return Corrected(score, float("nan"), float("nan"))
-    # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider. The standard error is that of the
-    # mean AUC of the folds; the rows of a group, or of several folds, vary together.
-    error = float(np.linalg.norm(np.bincount(sample.unit, moved[0], sample.n_units))) / len(sample.sizes)
-    widened = sample.widening(stable)
+    # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
+    error, widened = standard_error(sample, moved[0]), sample.widening(stable)
     if clusters is not None:
         error = clusters.error
         widened *= float(stdtrit(max(clusters.effective - 1.0, 1.0), 0.975) / ndtri(0.975))
@@ -382,3 +380,8 @@ def optimism_of(
         leads.append(left_out[which[0]] - left_out[which[1:], np.arange(size)])
         taken_auc.append(mean[which[1:]])
     return float(np.concatenate(leads).mean()), float(np.concatenate(taken_auc).var()) / odds
+
+
+def standard_error(sample: Sample, moves: np.ndarray) -> float:
+    """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
+    return float(np.linalg.norm(np.bincount(sample.unit, moves, sample.n_units))) / len(sample.sizes)
