@@ -18,6 +18,7 @@ from sklearn.model_selection import (
 from vrspam import AUCClassifierCV, HashFolds
 from vrspam._utils.warnings import NoCorrection
 from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
+from vrspam.model_selection import correction
 from vrspam.model_selection import held_out as held_out_room
 from vrspam.model_selection.candidates import Comparison
 from vrspam.model_selection.correction import Grid, correct, drawn_auc, influences, mixture_auc, optimism_of, placements
