@@ -346,7 +346,7 @@ class TreePart(Stored):
         from vrspam import kernels
 
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
-        if widths.max() > kernels.MASKED:
+        if widths.max() > 62:  # their sides would not fit into 64 bits beside that of absent values
             return None
         columns, thresholds, multipliers, absent_left = self.trees.values()
         return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)

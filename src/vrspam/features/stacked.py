@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from vrspam._utils.parameters import Instance
 from vrspam.features.base import FeatureMap, Places
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.parts import Block
@@ -53,7 +54,7 @@ class StackedFeatures(FeatureMap):
     True
     """
 
-    _parameter_constraints: dict = {"maps": [list, tuple]}
+    _parameter_constraints: dict = {"maps": [Instance(list), Instance(tuple)]}
     maps_: list[FeatureMap]
 
     def __init__(self, maps: Sequence[FeatureMap]):
