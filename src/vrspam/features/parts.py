@@ -473,7 +473,7 @@ class Parts(Stored):
                 X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
             if widened:
                 columns = [one.astype(np.float64) if isinstance(one, np.ndarray) else one for one in X.columns]
-                X, types = frames.HeldColumns(X.names, columns, X.shape[0]), {_FLOAT64}
+                X, types = frames.HeldColumns(X.names, columns, X.shape), {_FLOAT64}
         together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
         widths = [sum(one.width for one in part.encoders) for part in together]
         out = np.zeros((X.shape[0], n_scores), dtype=np.float32 if types == {np.dtype(np.float32)} else np.float64)
