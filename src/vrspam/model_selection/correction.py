@@ -137,9 +137,8 @@ def correct(
         return Corrected(score, float("nan"), float("nan"))
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
     error, widened = standard_error(sample, moved[0]), sample.widening(stable)
-    if clusters is not None:
-        error = clusters.error
-        widened *= float(stdtrit(max(clusters.effective - 1.0, 1.0), 0.975) / ndtri(0.975))
+    if clusters is not None:  # Student's t is for an error that comes from few groups; Newcombe's floor does not
+        error = clusters.error * float(stdtrit(max(clusters.effective - 1.0, 1.0), 0.975) / ndtri(0.975))
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
