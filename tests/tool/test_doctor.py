@@ -393,7 +393,7 @@ def test_train_and_report_begin_with_the_findings(tmp_path, capsys):
     asked = [str(path), "--target", "y", "--features", "linear"]
     assert main(["train", *asked, "--model", str(tmp_path / "m.json")]) == 0
     captured = capsys.readouterr()
-    assert "severe: 100 % of the rows share 'patient'" in captured.err
+    assert "severe: rows with the same 'patient' are alike" in captured.err
     assert "[repeated-rows]" in captured.err
     assert "as independent rows" in captured.out
     model = load_model(tmp_path / "m.json")

@@ -547,6 +547,6 @@ def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
             bad.setdefault(int(row), NoLabel(reason) if np.isnan(y[row]) else reason)
     if schema.labels is not None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
-            known = ", ".join(map(repr, schema.labels))
-            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
+            listed = ", ".join(map(repr, schema.labels))
+            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {listed}")
     return y

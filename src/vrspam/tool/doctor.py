@@ -474,25 +474,27 @@ def code_of(repeats: Repeats) -> str:
 
 def describe_repeats(found: Repeats) -> Iterator[Finding]:
     """What to say about groups of rows, if they matter or are many."""
-    groups = {"fix": Parameter("groups", found.name), "none": Parameter("groups", "none")}
-    pair = {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "name": found.name}
-    share, grade = 100.0 * found.share, "severe" if found.changes_headline else "warning"
-    copies = found.name == COPIES
+    copies, share = found.name == COPIES, 100.0 * found.share
+    fix = Parameter("groups", found.name)
     if found.matters:
-        words = "{share:.0f} % of the rows share {name!r} with others and are alike"
-        if copies:
-            words = "{share:.0f} % of the rows are copies of others, or nearly; groups of them are called {name!r}"
-        words += (
-            ": a quick model has the AUC {apart} as independent rows, {together} if such rows stay together, which is "
-            "what new ones will give. So folds keep them together, as with {fix}; {none} takes rows as independent"
+        words = (
+            "rows with the same {name!r} are alike" if not copies else "{share:.0f} % of the rows are copies, or nearly"
         )
-        yield Finding(code_of(found), grade, words, share=share, **pair, **groups)
+        words += ": as independent rows a quick model has the AUC {apart}, {how} {together}"
+        words += (
+            ", which is what new ones will give" if found.changes_headline else "; and intervals would be too narrow"
+        )
+        words += ". So folds keep them together, as with {fix}; {none} takes rows as independent"
+        fields: dict[str, Any] = {"share": share} if copies else {"name": found.name}
+        fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
+        fields |= {"how": "kept together" if copies else f"by {found.name}", "none": Parameter("groups", INDEPENDENT)}
+        yield Finding(code_of(found), "severe" if found.changes_headline else "warning", words, **fields)
     elif copies and found.share >= 0.05:
         words = "{share:.0f} % of the rows equal another one in all columns, or in all but one; that changes no number"
         yield Finding("duplicates", "note", words, share=share)
     elif not copies:
         words = "rows with the same {name!r} are alike; that changes no number here, and {fix} would keep them together"
-        yield Finding("repeated-rows", "note", words, name=found.name, fix=groups["fix"])
+        yield Finding("repeated-rows", "note", words, name=found.name, fix=fix)
 
 
 def look_at_drift(seen: Examined, seed: int) -> Iterator[Finding]:
