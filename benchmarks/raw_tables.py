@@ -102,7 +102,7 @@ def measure(name: str, folder: Path, features: str | None) -> dict[str, Any]:
 
 
 def clustered_error(positive: np.ndarray, scores: np.ndarray, groups: np.ndarray) -> float:
-    """The standard error of an AUC whose rows are independent only across groups: one sum a group over DeLong's parts."""
+    """The standard error of an AUC of rows that are independent across groups: one sum a group of DeLong's parts."""
     parts = np.zeros(positive.size)
     for side in (True, False):
         own, others = scores[positive == side], np.sort(scores[positive != side])
@@ -159,13 +159,12 @@ def print_promises(names: list[str], folder: Path) -> None:
             f"{one['groups']} | {independent} | {', '.join(one['severe'])} |",
             flush=True,
         )
-    print(
-        f"\nBeyond 1.96 joint errors: {', '.join(far) or 'none'}. Above the truth by more than 0.03: {', '.join(above) or 'none'}."
-    )
+    print(f"\nBeyond 1.96 joint errors: {', '.join(far) or 'none'}.")
+    print(f"Above the truth by more than 0.03: {', '.join(above) or 'none'}.")
 
 
 def independent_table(number: int) -> Any:
-    """A table of independent rows: numbers, whole ones and rounded ones, categories with effects, dates, identifiers, gaps."""
+    """A table of independent rows: numbers, also rounded, categories with effects, dates, identifiers, gaps."""
     import pandas as pd
     from scipy.special import expit
 
@@ -199,7 +198,7 @@ def print_alarms(count: int = 100) -> None:
     from benchmarks.tables import load_table
     from vrspam.tool import check
 
-    tables = {f"drawn {number}": (independent_table, number) for number in range(count)}
+    tables: dict[str, Any] = {f"drawn {number}": (independent_table, number) for number in range(count)}
     tables |= {name: (lambda name: _joined(*load_table(name)), name) for name in TABLES}
     alarms = 0
     for name, (draw, which) in tables.items():
