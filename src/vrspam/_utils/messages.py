@@ -97,9 +97,22 @@ CODES = (
 
 
 class Finding(Message):
-    """A sentence about a table that has a code, by which it can be muted, and a severity.
+    """A sentence about a table, with a code by which it can be muted; docs/doctor.md has a section for each code.
 
-    The first field that is a `Parameter` with a value is what mends it. docs/doctor.md has a section for each code.
+    Parameters
+    ----------
+    code : str
+    severity : {"severe", "warning", "note"}
+    template : str
+    **fields
+        What the sentence is made of. The first field that is a parameter with a value is what mends it (`fix`).
+
+    Examples
+    --------
+    >>> from vrspam.tool import Finding
+    >>> found = Finding("order", "note", "{what} goes with the label", what="the order of the rows")
+    >>> found.code, str(found)
+    ('order', 'the order of the rows goes with the label')
     """
 
     code: str
