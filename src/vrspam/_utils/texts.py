@@ -36,6 +36,17 @@ def auc_text(auc: float, digits: int = 3) -> str:
     return f"above {1.0 - step:.{digits}f}" if auc > 0.5 else f"below {step:.{digits}f}"
 
 
+def share_text(share: float) -> str:
+    """A share in percent for the terminal, never rounded to all or nothing.
+
+    >>> share_text(0.8), share_text(0.99999), share_text(1.0)
+    ('80.00%', 'above 99.99%', '100.00%')
+    """
+    text = f"{share:.2%}"
+    edge = {"100.00%": "above 99.99%", "0.00%": "below 0.01%"}.get(text, text)
+    return text if share in (0.0, 1.0) else edge
+
+
 def interval_text(low: float, high: float, digits: int = 3) -> str:
     """The ends of an interval of an AUC; one next to 1 says so.
 

@@ -149,6 +149,7 @@ def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how
 
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
+    from vrspam._utils.texts import share_text
     from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words
 
@@ -178,8 +179,8 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     app.tell(words.CALLED)
     rows = []
     for rule, at in words.describe_thresholds(found, cost_ratio, recall):
-        precision = "-" if at.precision is None else f"{at.precision:.2%}"
-        shares = (f"{at.sensitivity:.2%}", f"{at.specificity:.2%}", precision, f"{at.share:.2%}")
+        precision = "-" if at.precision is None else share_text(at.precision)
+        shares = (*map(share_text, (at.sensitivity, at.specificity)), precision, share_text(at.share))
         rows.append([rule, f"{at.threshold:.6g}", *shares])
     app.show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
     meaning = (
@@ -189,7 +190,7 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     app.tell(meaning, margin=2)
     app.say("")
     app.tell(words.SENSITIVITY)
-    rows = [[f"{100 * at:g} %", f"{value:.2%}"] for at, value in found.sensitivity.items()]
+    rows = [[f"{100 * at:g} %", share_text(value)] for at, value in found.sensitivity.items()]
     app.show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
     app.say("")
     app.tell(words.LIFT)

@@ -33,7 +33,7 @@ from vrspam.tables.texts import (
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 MOST_COUNTED = 100_000  # different texts of a column that are counted
 _WAY_IN = ("", "; use {include} to keep it")  # by whether a column has a name
-_ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
+ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
 
 
 @dataclass
@@ -348,7 +348,7 @@ def is_identifier(values: np.ndarray, name: str = "") -> bool:
         return True
     if values.size < 100:
         return False
-    if _ID_NAME.search(name) or _ID_NAME.search(name.lower()):
+    if ID_NAME.search(name) or ID_NAME.search(name.lower()):
         return True
     # The distance of Kolmogorov and Smirnov from evenly spread numbers; even ones exceed 1.36 / √n in 5 % of cases.
     even = (ordered - ordered[0]) / (ordered[-1] - ordered[0])

@@ -73,19 +73,16 @@ class Examined:
     def of(cls, X: Any, positive: np.ndarray, schema: Any, kept: Mapping[str, Any]) -> Examined:
         """Look at typed rows, and at columns that were kept as they are in the file."""
         parts = {new: (str(name), kind.words) for name, kind in schema.readings.items() for new in kind.made(name)}
-        names = schema.columns if len(schema.columns) <= MOST_COLUMNS else _most_distant(X, positive, schema)
-        codes, texts, seen, dates = {}, {}, set(), []
-        for name in names:
+        few = len(schema.columns) <= MOST_COLUMNS
+        codes, texts, dates = dict[str, np.ndarray](), dict[str, Sequence[str]](), list[str]()
+        for name in schema.columns if few else _most_distant(X, positive, schema, MOST_COLUMNS):
             source, words = parts.get(name, (name, ""))
-            if words == "dates" and (source in seen or seen.add(source) or name not in schema.numeric):  # type: ignore[func-returns-value]
-                continue
-            codes[source], found = codes_of(X.column(name) if hasattr(X, "column") else _column(X, schema, name))
-            if found is not None:
-                texts[name] = found
-            dates += [source] if words == "dates" else []
-        others = {
-            str(name): codes_of(_as_numbers(column))[0] for name, column in kept.items() if name in schema.identifiers
-        }
+            if source not in dates:
+                codes[source], found = codes_of(X.column(name) if hasattr(X, "column") else _column(X, schema, name))
+                texts |= {} if found is None else {name: found}
+                dates += [source] if words == "dates" else []
+        numbered = {str(name): _as_numbers(column) for name, column in kept.items() if name in schema.identifiers}
+        others = {name: codes_of(column)[0] for name, column in numbered.items()}
         return cls(X, positive, codes, frozenset(codes) - set(texts), texts, others, dates)
 
 
@@ -196,10 +193,12 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     elif not opened.chunks.source.reader.tabular or len(opened.schema.columns) > 5 * QUICK_COLUMNS:
         found.append(not_checked("repeated rows and drift, which need a table of at most 1,000 named columns"))
     elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
+        if len(opened.schema.columns) > QUICK_COLUMNS:
+            X = X.select(_most_distant(X, positive, opened.schema, QUICK_COLUMNS // 2)[:QUICK_COLUMNS])
         repeats = find_repeats(X, positive, seen.codes, seen.names, plan.random_state, plan.groups == COPIES)
         found += [] if repeats is None else describe_repeats(repeats)
         if repeats is None or not repeats.matters:
-            found += look_at_drift(seen, plan.random_state)
+            found += look_at_drift(X, seen, plan.random_state)
     acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and code_of(repeats) not in plan.ignore
     return Diagnosis(found, repeats if acted else None, constant if whole else ())
 
@@ -438,13 +437,13 @@ def _spellings(seen: Examined) -> Iterator[Finding]:
         yield Finding("spellings", "warning", words, columns=", ".join(found[:SHOWN]) + more)
 
 
-def _most_distant(X: Any, positive: np.ndarray, schema: Any) -> list[str]:
-    """Of very many columns the numbers whose class means are furthest apart, and the categories."""
+def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[str]:
+    """Of very many columns so many numbers whose class means are furthest apart, and the categories."""
     numbers = replace(schema, categorical={})
     encoded = numbers.encode(X, sparse=sparse.issparse(X))
     moments = ClassMoments(encoded.shape[1], classes=[False, True], scatter=False).update(encoded, positive)
     distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
-    places = np.sort(np.argsort(-distance, kind="stable")[:MOST_COLUMNS])
+    places = np.sort(np.argsort(-distance, kind="stable")[:most])
     return [*(numbers.columns[place] for place in places), *schema.categorical]
 
 
@@ -497,14 +496,14 @@ def describe_repeats(found: Repeats) -> Iterator[Finding]:
         yield Finding("repeated-rows", "note", words, name=found.name, fix=fix)
 
 
-def look_at_drift(seen: Examined, seed: int) -> Iterator[Finding]:
+def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
     """Whether the past predicts the future less well than mixed rows predict each other."""
     usable = [name for name in seen.dates if (seen.codes[name] >= 0).all() and seen.codes[name].max() >= 50]
     if not usable or min(seen.positive.sum(), (~seen.positive).sum()) < 100:
         return
     name = usable[0]
     rows = np.sort(np.random.default_rng(seed).permutation(seen.positive.size)[:QUICK_ROWS])
-    X, y, time = rows_of(seen.X, rows), seen.positive[rows], seen.codes[name][rows].astype(np.float64)
+    X, y, time = rows_of(X, rows), seen.positive[rows], seen.codes[name][rows].astype(np.float64)
     folds = forward_folds(time, y, 5)
     if len(folds) < 2:
         return

@@ -23,7 +23,8 @@ from vrspam.metrics import delong_test
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.folds import group_folds
 from vrspam.report.words import describe_candidate
-from vrspam.tables.frames import rows_of
+from vrspam.tables.columns import ID_NAME
+from vrspam.tables.frames import numeric_flags, rows_of
 
 QUICK_ROWS = 10_000
 QUICK_COLUMNS, QUICK_CATEGORIES = 200, 50
@@ -103,32 +104,43 @@ def name_groups(
 ) -> tuple[str, float, np.ndarray] | None:
     """The column whose values name groups of rows, the mean of D over the others, and the group of each row.
 
-    Of columns that name nearly the same groups, the one with the most values is taken.
+    What is shared must not follow from one column, as a region from its town, unless the column is called an "id". Of
+    columns that name nearly the same groups, the one with the most values is taken.
 
     >>> rng = np.random.default_rng(0)
     >>> patient = np.repeat(np.arange(50), 4)
-    >>> table = {"patient": patient, "sex": rng.integers(0, 2, 50)[patient], "visit": rng.integers(0, 9, 200)}
+    >>> table = {"patient": patient, "visit": rng.integers(0, 9, 200)}
+    >>> table |= {name: rng.integers(0, 2, 50)[patient] for name in ("sex", "old")}
     >>> name_groups(table)[:1], name_groups({name: rng.permutation(codes) for name, codes in table.items()})
     (('patient',), None)
     """
     found: list[tuple[str, float, np.ndarray]] = []
     rng = np.random.default_rng(seed)
-    chances = {name: float(np.sum((np.bincount(codes + 1) / codes.size) ** 2)) for name, codes in columns.items()}
+    values = {name: int(codes.max(initial=-1)) + 1 for name, codes in {**columns, **names}.items()}
     for name, codes in {**columns, **names}.items():
         present = codes >= 0
-        values = int(codes.max(initial=-1)) + 1
-        if values < LEAST_GROUPS or not present.sum() / MOST_EACH <= values <= 0.95 * present.sum():
+        if values[name] < LEAST_GROUPS or not present.sum() / MOST_EACH <= values[name] <= 0.95 * present.sum():
             continue
-        first, second = _pairs(codes, rng)
-        shares = [
-            (float(np.mean(columns[other][first] == columns[other][second])) - chance) / (1.0 - chance)
-            for other, chance in chances.items()
-            if other != name and chance <= 0.95
-        ]
-        if len(shares) > 1 and max(shares) > 0.9 and float(np.mean(shares)) > SHARED:
-            found.append((name, float(np.mean(shares)), np.where(present, codes, np.cumsum(~present) + values - 1)))
+        shares = _shares(codes, {other: column for other, column in columns.items() if other != name}, rng)
+        shared = {other: columns[other] for other, share in shares.items() if share > 0.9}
+        if len(shares) > 1 and (mean := float(np.mean([*shares.values()]))) > SHARED:
+            coarse = [other for other in shared if 2 * values[other] <= values[name]]
+            nested = [x for c in coarse for x, d in _shares(columns[c], shared, rng).items() if x != c and d > 0.9]
+            if len(shared) - len({*nested}) > 1 or (shared and ID_NAME.search(name.lower())):
+                found.append((name, mean, np.where(present, codes, np.cumsum(~present) + values[name] - 1)))
     best = max((mean for _, mean, _ in found), default=0.0)
     return max((one for one in found if one[1] > best - 0.05), key=lambda one: int(one[2].max()), default=None)
+
+
+def _shares(codes: np.ndarray, columns: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, float]:
+    """D of each column that is not nearly constant, for pairs of rows of the same code."""
+    first, second = _pairs(codes, rng)
+    found = {}
+    for name, column in columns.items():
+        chance = float(np.sum((np.bincount(column + 1) / column.size) ** 2))
+        if chance <= 0.95 and first.size:
+            found[name] = (float(np.mean(column[first] == column[second])) - chance) / (1.0 - chance)
+    return found
 
 
 def _pairs(codes: np.ndarray, rng: np.random.Generator, most: int = 100_000) -> tuple[np.ndarray, np.ndarray]:
@@ -158,7 +170,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, 
     hashes = [rng.integers(0, 2**63, int(codes.max()) + 2, dtype=np.uint64)[codes + 1] for codes in columns.values()]
     whole = np.add.reduce(hashes)  # modulo 2⁶⁴
     groups = exact = np.unique(whole, return_inverse=True)[1]
-    if 5 <= len(hashes) <= 100:
+    if 5 <= len(hashes) <= 100 and whole.size <= 100_000:
         for part in hashes:
             groups = _joined(groups, np.unique(whole - part, return_inverse=True)[1])
         sizes = np.bincount(groups)
@@ -190,18 +202,14 @@ def _judged(name: str, shared: float, codes: np.ndarray, X: Any, positive: np.nd
     if smaller < 20:
         return unknown
     apart = quick_scores(some, y, 5, seed)
-    left = [column for column in _names(some) if column != name and not column.startswith(f"{name} (")]
-    kept = some.select(left) if name != COPIES and len(left) < len(_names(some)) else some
+    left = [column for column in some.column_names if column != name and not column.startswith(f"{name} (")]
+    kept = some.select(left) if name != COPIES else some
     if not left or (folds := _kept_together(y, codes[rows], seed)) is None:
         return unknown
     together = quick_scores(kept, y, folds, seed)
     z = delong_test(y, apart.scores, together.scores).z
     bound, bound_z = _bound(together, y, codes[rows], seed)
     return unknown._replace(apart=apart.auc, together=together.auc, z=z, bound=bound, bound_z=bound_z)
-
-
-def _names(X: Any) -> list[str]:
-    return list(X.column_names)
 
 
 def _kept_together(positive: np.ndarray, groups: np.ndarray, seed: int) -> Any:
@@ -223,9 +231,9 @@ class QuickScores(NamedTuple):
 
 def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> QuickScores:
     """Straight lines or curves, whichever the folds find better; rows that no fold holds out score 0."""
-    maps: dict[str, Any] = {"linear": LinearFeatures(max_categories=QUICK_CATEGORIES)}
-    if len(_names(X)) <= QUICK_COLUMNS:
-        maps["additive"] = AdditiveFeatures(max_categories=QUICK_CATEGORIES)
+    texts = sum(not numeric for numeric in numeric_flags(X))
+    most = max(5, min(QUICK_CATEGORIES, 2_000 // max(texts, 1)))
+    maps = {"linear": LinearFeatures(max_categories=most), "additive": AdditiveFeatures(max_categories=most)}
     search = TableClassifier(features=maps, cv=folds, selection="best", calibration=None, n_jobs=1, random_state=seed)
     with warnings.catch_warnings(), blas_threads(1 if positive.size <= 5_000 else None):
         warnings.simplefilter("ignore")
