@@ -32,6 +32,7 @@ def independent(rng: np.random.Generator, rows: int = 600, signal: float = 1.0) 
             "d": rng.integers(18, 80, rows),
             "town": np.char.add("t", town.astype(str)),
             "region": np.char.add("r", (town // 10).astype(str)),
+            "country": np.char.add("c", (town // 20).astype(str)),
             "y": np.where(rng.random(rows) < expit(odds), "yes", "no"),
         }
     )
@@ -68,11 +69,12 @@ def test_repeats_are_told_from_chance_by_what_rows_of_a_group_share():
     """D of the docstring by brute force over all pairs of a group."""
     rng = np.random.default_rng(1)
     who = np.repeat(np.arange(25), 4)
-    columns = {"who": who, "shared": rng.integers(0, 9, 25)[who], "own": rng.integers(0, 9, 100)}
+    columns = {"who": who, "own": rng.integers(0, 9, 100)}
+    columns |= {name: rng.integers(0, 9, 25)[who] for name in ("shared", "more")}
     name, mean, groups = name_groups(columns) or ("", 0.0, who)
     pairs = [(i, j) for i in range(100) for j in range(100) if i != j and who[i] == who[j]]
     brute = []
-    for other in ("shared", "own"):
+    for other in ("shared", "more", "own"):
         column = columns[other]
         chance = sum(float((column == value).mean()) ** 2 for value in range(9))
         brute.append((np.mean([column[i] == column[j] for i, j in pairs]) - chance) / (1.0 - chance))
