@@ -194,7 +194,7 @@ def test_labels_blank_misspelt_and_rare(tmp_path):
     assert model.training["rows"] == 790
     found = {one.code: one for one in check(path, "y")}
     assert found["unlabelled"].severity == "note"
-    assert found["unlabelled"].startswith("10 of 800 rows (1.2 %)")
+    assert found["unlabelled"].startswith("left out for want of a label: 10 of 800 rows (1.2 %)")
     clean = train(table[np.arange(800) % 80 != 0], "y", features="linear")
     assert clean.training["corrected_auc"] == model.training["corrected_auc"]
     shouted = table.assign(y=np.where(np.arange(800) % 40 == 0, table.y.str.upper(), table.y))

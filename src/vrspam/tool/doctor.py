@@ -269,8 +269,8 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Fin
         yield Finding(
             "unlabelled",
             grade,
-            "{count:,} of {rows:,} rows ({share:.1f} %) have no label and were left out: is the rest like the rows to "
-            "be scored?",
+            "left out for want of a label: {count:,} of {rows:,} rows ({share:.1f} %); is the rest like the rows to be "
+            "scored?",
             count=opened.unlabelled,
             rows=opened.unlabelled + labelled,
             share=100.0 * share,

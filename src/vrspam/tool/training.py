@@ -21,6 +21,7 @@ from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.messages import Finding, Message, Parameter, PenaltyName, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
+from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import shapes_of
@@ -115,7 +116,8 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     if by_default or (too_wide and isinstance(wanted, str) and wanted == "auto"):
         notes.append(note_straight(opened.schema, most, MAX_FEATURES))
     for warning in caught:
-        said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
+        said = isinstance(warning.message, RowsUnlabelled)
+        said |= isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
         if not said and (note := note_of(warning.message)) not in notes:
             notes.append(note)
     known = plan.fingerprint and not plan.private and fit.sample is not None
