@@ -205,9 +205,9 @@ def test_labels_blank_misspelt_and_rare(tmp_path):
     wrong = table.assign(
         y=np.where(np.arange(800) % 200 == 0, "negativ", np.where(table.y == "no", "negative", "positive"))
     )
-    found = next(one for one in check(wrong, "y", "positive") if one.code == "labels")
-    assert found.severity == "warning"
-    assert "'negativ' (4 rows) may be a misspelt 'negative'" in found
+    told = next(one for one in check(wrong, "y", "positive") if one.code == "labels")
+    assert told.severity == "warning"
+    assert "'negativ' (4 rows) may be a misspelt 'negative'" in told
     assert "labels" not in codes(table)
 
 
@@ -405,7 +405,7 @@ def test_train_and_report_begin_with_the_findings(tmp_path, capsys):
     assert main(["report", *asked, "--html", str(page), "--json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert numbers["findings"][0]["code"] == "repeated-rows"
-    assert numbers["groups"] == "patient"
+    assert numbers["grouped_by"] == "patient"
     assert numbers["independent_auc"] > numbers["expected_auc"]
     text = page.read_text("utf-8")
     assert text.index("Severe:") < text.index("<h2")

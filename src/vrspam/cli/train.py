@@ -227,7 +227,8 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         **found.evaluation.flat(),
         "groups": groups,
         "left_out": list(found.left_out),
-        **{name: facts[name] for name in ("groups", "independent_auc") if name in facts},
+        **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
+        **({"independent_auc": facts["independent_auc"]} if "independent_auc" in facts else {}),
         "warnings": app.worries(found.expected, facts["warnings"]),
         "findings": app.findings(facts["warnings"]),
     }

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
 from vrspam._utils.texts import auc_text
+from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
@@ -38,8 +39,7 @@ SEVERAL = {
     "text-numbers": "columns {columns} hold text that was read as numbers; {categorical} would take one as categories",
     "unread-text": "columns {columns} hold numbers; text among them counts as missing",
     "codes": "columns {columns} hold codes that look like numbers: take them as categories with {categorical}",
-    "large-integers": "columns {columns} hold integers beyond 2**53, which lose digits as 64-bit floats: leave them "
-    "out ({drop}) if they name the rows, or take them as categories ({categorical})",
+    "large-integers": "columns {columns} hold integers beyond 2**53, which lose digits: leave them out with {drop}",
     "many-categories": "columns {columns} have very many categories, of which the rare ones count as one, as do new "
     "ones; use {drop} if they are names",
 }
@@ -98,9 +98,8 @@ def codes_of(column: Any) -> tuple[np.ndarray, list[str] | None]:
         whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         if t.is_string(whole.type) or t.is_large_string(whole.type):
             coded = whole.dictionary_encode()
-            return coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(
-                np.intp
-            ), coded.dictionary.to_pylist()
+            codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+            return codes, coded.dictionary.to_pylist()
         column = whole.to_numpy(zero_copy_only=False)
     values = np.asarray(column, dtype=np.float64)
     codes = np.unique(values, return_inverse=True)[1]
@@ -146,9 +145,12 @@ def check(
     if not asked.streaming:
         opened, found = open_table(path, asked)
         return in_order([*found.findings, *opened.notes, *more], asked.ignore)
-    opened, sample = open_labelled(path, keep=None, **reading_of(asked)), RowSample(QUICK_ROWS, asked.random_state)
-    for rows, labels, _ in opened.blocks():
-        sample.add(rows, labels)
+    sample = RowSample(QUICK_ROWS, asked.random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RowsUnlabelled)
+        opened = open_labelled(path, **reading_of(asked))
+        for rows, labels, _ in opened.blocks():
+            sample.add(rows, labels)
     return in_order([*examine(opened, asked, sample).findings, *opened.notes], asked.ignore)
 
 
@@ -224,18 +226,20 @@ def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Fi
 
 
 def _as_one(findings: list[Finding]) -> list[Finding]:
-    """Findings of one code: one sentence for several columns."""
-    first = findings[0]
+    """Findings of one code as one sentence: for several columns, or one after the other."""
+    first = min(findings, key=lambda one: SEVERITIES.index(one.severity))
     columns = [str(one.fields["column"]) for one in findings if one.fields.get("column")]
-    if len(columns) < len(findings) or len(findings) < 2 or first.code not in SEVERAL:
+    if len(findings) == 1:
         return findings
+    if len(columns) < len(findings) or first.code not in SEVERAL:
+        parts = {f"part{number}": one for number, one in enumerate(findings)}
+        return [Finding(first.code, first.severity, "; ".join(f"{{{part}}}" for part in parts), **parts)]
     some = columns[:1] if first.severity == "note" else columns
     ways = {way: Parameter(way, some) for way in ("include", "drop", "categorical")}
     fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
     template = SEVERAL[first.code]
-    return [
-        Finding(first.code, first.severity, template, **{n: v for n, v in fields.items() if f"{{{n}}}" in template})
-    ]
+    used = {name: value for name, value in fields.items() if f"{{{name}}}" in template}
+    return [Finding(first.code, first.severity, template, **used)]
 
 
 def in_short(names: Sequence[Any]) -> str:
@@ -262,55 +266,32 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Fin
     if not counts:  # of a file whose labels were not counted one by one
         another = next(label for label in opened.schema.labels or () if label != positive)
         counts = {positive: int(is_positive.sum()), another: int((~is_positive).sum())}
-    labelled = sum(counts.values())
+    labelled, positives = sum(counts.values()), counts.get(positive, 0)
     if opened.unlabelled:
-        share = opened.unlabelled / (opened.unlabelled + labelled)
-        grade = "severe" if share >= 0.5 else "warning" if share >= 0.05 else "note"
-        yield Finding(
-            "unlabelled",
-            grade,
-            "left out for want of a label: {count:,} of {rows:,} rows ({share:.1f} %); is the rest like the rows to be "
-            "scored?",
-            count=opened.unlabelled,
-            rows=opened.unlabelled + labelled,
-            share=100.0 * share,
-        )
+        rows = opened.unlabelled + labelled
+        share = 100.0 * opened.unlabelled / rows
+        grade = "severe" if share >= 50.0 else "warning" if share >= 5.0 else "note"
+        words = "left out for want of a label: {count:,} of {rows:,} rows ({share:.1f} %); is the rest like new rows?"
+        yield Finding("unlabelled", grade, words, count=opened.unlabelled, rows=rows, share=share)
     others = {str(label): count for label, count in counts.items() if label != positive}
     for text, count in others.items():
         near = [other for other in map(str, counts) if other != text and _alike(text, other)]
         if near and count <= 0.05 * max(counts.values()):
-            yield Finding(
-                "labels",
-                "warning",
-                "the label {label!r} ({count:,} rows) may be a misspelt {other!r}: it counts as another class; correct "
-                "it in the file",
-                label=text,
-                count=count,
-                other=near[0],
-            )
-            others = {name: number for name, number in others.items() if name != text}
+            words = "the label {label!r} ({count:,} rows) may be a misspelt {other!r}, and counts as another class"
+            yield Finding("labels", "warning", words, label=text, count=count, other=near[0])
     if len(counts) > 2:
-        listed = ", ".join(f"{name!r} ({count:,} rows)" for name, count in list(others.items())[:SHOWN])
-        words = (
-            "all labels but {positive!r} count as the other class: {others}; rows to be left out need an empty label"
-        )
+        listed = ", ".join(f"{name!r} ({count:,} rows)" for name, count in [*others.items()][:SHOWN])
+        words = "all labels but {positive!r} are one class: {others}; rows that are to be left out need an empty label"
         yield Finding("labels", "note", words, positive=str(positive), others=listed)
-    positives = counts.get(positive, 0)
     for name, count in (("not positive", labelled - positives), ("positive", positives)):
         if count < 50:
             words = "only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
             yield Finding("few-rows", "warning", words, count=count, name=name)
     if not opened.chosen and len(counts) == 2 and positives > 0.6 * labelled:
-        other = str(next(label for label in counts if label != positive))
-        yield Finding(
-            "majority",
-            "note",
-            "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}.",
-            positive=str(positive),
-            share=100.0 * positives / labelled,
-            other=other,
-            fix=Parameter("positive", other),
-        )
+        ((other, _),) = others.items()
+        words = "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}."
+        fields = {"positive": str(positive), "share": 100.0 * positives / labelled, "other": other}
+        yield Finding("majority", "note", words, **fields, fix=Parameter("positive", other))
 
 
 def _alike(a: str, b: str) -> bool:
@@ -402,9 +383,7 @@ def _order(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) ->
     name = max(told, key=lambda one: told[one])
     noise = roc_auc_ci(y, np.random.default_rng(0).random(y.size)).standard_error
     if told[name] >= max(0.6, 0.5 + 4.0 * noise):
-        words = (
-            "{what} goes with the label (AUC {auc}), and is not used: was the table put together from several lists?"
-        )
+        words = "{what} goes with the label (AUC {auc}), and is not used: was the table put together from lists?"
         grade = "warning" if told[name] >= 0.8 else "note"
         yield Finding("order", grade, words, what=name, auc=auc_text(told[name]))
 
@@ -476,13 +455,9 @@ def describe_repeats(found: Repeats) -> Iterator[Finding]:
     copies, share = found.name == COPIES, 100.0 * found.share
     fix = Parameter("groups", found.name)
     if found.matters:
-        words = (
-            "rows with the same {name!r} are alike" if not copies else "{share:.0f} % of the rows are copies, or nearly"
-        )
+        words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
         words += ": as independent rows a quick model has the AUC {apart}, {how} {together}"
-        words += (
-            ", which is what new ones will give" if found.changes_headline else "; and intervals would be too narrow"
-        )
+        words += ", which is what new ones will give" if found.changes_headline else "; intervals would be too narrow"
         words += ". So folds keep them together, as with {fix}; {none} takes rows as independent"
         fields: dict[str, Any] = {"share": share} if copies else {"name": found.name}
         fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
@@ -511,13 +486,9 @@ def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
     scores = (quick_scores(X, y, how, seed).scores[later] for how in (5, folds))
     mixed, forward = (roc_auc_ci(y[later], quick) for quick in scores)
     if mixed.auc - forward.auc >= max(0.03, 2.0 * forward.standard_error):
-        yield Finding(
-            "drift",
-            "warning",
+        words = (
             "the past predicts the future less well: a quick model has the AUC {mixed} with rows of all times mixed, "
-            "and {forward} for rows that are later than its own by {name!r}. Add {time} for what the future will give",
-            mixed=auc_text(mixed.auc, 2),
-            forward=auc_text(forward.auc, 2),
-            name=name,
-            time=Parameter("time", name),
+            "and {forward} for rows that are later than its own by {name!r}. Add {time} for what the future will give"
         )
+        aucs = {"mixed": auc_text(mixed.auc, 2), "forward": auc_text(forward.auc, 2)}
+        yield Finding("drift", "warning", words, **aucs, name=name, time=Parameter("time", name))
