@@ -126,7 +126,7 @@ def as_independent(model: Model) -> str | None:
     facts = model.training
     if "independent_auc" not in facts:
         return None
-    kept = "copies of one row" if facts.get("groups") == "duplicates" else f"rows with the same {facts.get('groups')}"
+    kept = f"rows with the same {facts['groups']}" if "groups" in facts else "copies of one row"
     return f"about {auc_text(facts['independent_auc'])} (a quick model): {kept} flatter it"
 
 

@@ -43,6 +43,7 @@ class OpenedTable:
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
     weights_column: str | None = None
+    groups_column: str | None = None
     kept: Mapping[str, Any] = field(default_factory=dict)  # columns that were asked for, as they are in the file
     names: tuple[str, ...] = ()  # all columns of the file
     counts: Mapping[Label, int] = field(default_factory=dict)  # rows of each label
@@ -223,6 +224,7 @@ def open_labelled(
         columns["loaded"] = frame, is_positive
     columns |= {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
     columns |= {"counts": counts, "unlabelled": table.unlabelled, "chosen": positive is not None}
+    columns["groups_column"] = groups
     return OpenedTable(chunks, label, tuple(learner.notes), **columns)
 
 

@@ -123,9 +123,10 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
     facts: dict[str, Any] = {"warnings": notes}
-    if found.repeats is not None:
-        facts["groups"] = found.repeats.name
-        facts |= {} if np.isnan(found.repeats.apart) else {"independent_auc": found.repeats.apart}
+    if opened.groups_column is not None:
+        facts["groups"] = opened.groups_column
+    if found.repeats is not None and not np.isnan(found.repeats.apart):
+        facts["independent_auc"] = found.repeats.apart
     return Trained(_model(opened, fit, facts, fingerprint), whole, fit.held_out, fit.weights, kept)
 
 
