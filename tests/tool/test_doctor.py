@@ -328,7 +328,7 @@ def test_the_forms_of_a_table_give_the_same_findings(tmp_path):
 def test_a_stream_and_a_spark_frame_are_looked_at_as_far_as_one_pass_allows(tmp_path, monkeypatch):
     from vrspam.tool import doctor
 
-    monkeypatch.setattr(doctor, "QUICK_ROWS", 1000)
+    monkeypatch.setattr(doctor, "SAMPLED", 1000)
     table = independent(np.random.default_rng(16), 3000)
     table["told"] = (table.y == "yes") * 1.0
     path = tmp_path / "t.csv"

@@ -28,7 +28,7 @@ from vrspam.tool.repeats import COPIES, QUICK_COLUMNS, QUICK_ROWS, Repeats, find
 from vrspam.tool.table import OpenedTable, RowSample, open_labelled
 
 SHOWN = 5  # names in one finding
-LOOKED_AT = 50_000  # rows for what one column tells
+LOOKED_AT, SAMPLED = 50_000, 20_000  # rows for what one column tells, and of a stream or a cluster
 MOST_COLUMNS = 1000  # columns that are looked at one by one
 
 #: What is said of several columns; of a single one, what the table's reader said.
@@ -140,12 +140,12 @@ def check(
     more = []
     if hasattr(path, "sparkSession"):
         rows = path.count()
-        path = path.sample(fraction=min(1.0, QUICK_ROWS / max(rows, 1)), seed=asked.random_state).toPandas()
+        path = path.sample(fraction=min(1.0, SAMPLED / max(rows, 1)), seed=asked.random_state).toPandas()
         more = [_sampled(len(path), rows)] if len(path) < rows else []
     if not asked.streaming:
         opened, found = open_table(path, asked)
         return in_order([*found.findings, *opened.notes, *more], asked.ignore)
-    sample = RowSample(QUICK_ROWS, asked.random_state)
+    sample = RowSample(SAMPLED, asked.random_state)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RowsUnlabelled)
         opened = open_labelled(path, **reading_of(asked))

@@ -30,7 +30,7 @@ from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
-from vrspam.tool.doctor import MOST_COLUMNS, constant_columns, examine, in_order, open_table
+from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier
@@ -212,7 +212,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     """Encoded and standardised rows, block by block, for files larger than memory."""
     plan.say("first reading of the blocks: spread of the features")
     moments = ClassMoments(opened.schema.n_features, classes=[False, True], scatter=False)
-    sample = RowSample(20_000, plan.random_state)
+    sample = RowSample(SAMPLED, plan.random_state)
     for rows, positive, weights in opened.blocks():
         moments.update(opened.encode(rows), positive, weights)
         sample.add(rows, positive)
