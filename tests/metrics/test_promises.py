@@ -26,10 +26,15 @@ def sample(rng, n=700):
 def test_the_population_keeps_the_promise(measure, promised):
     rng, kept, true = np.random.default_rng(0), 0, []
     for _ in range(1000):
-        found = promised_threshold(*sample(rng), **{measure: promised})
+        y, score = sample(rng)
+        try:
+            found = promised_threshold(y, score, **{measure: promised})
+        except ValueError:  # a precision that these rows do not show is not promised
+            continue
         true.append(TRUTH[measure](found.threshold))
         kept += true[-1] <= promised if measure == "alerts" else true[-1] >= promised
-    assert kept >= 936  # 950 less two standard errors
+    assert len(true) >= (990 if measure == "precision" else 1000)
+    assert kept >= 0.936 * len(true)  # 0.95 less two standard errors
     assert abs(np.mean(true) - promised) < (0.1 if measure == "precision" else 0.06)  # and it is not vacuous
 
 

@@ -304,10 +304,9 @@ def _promised_precision(positive: NDArray, scores: NDArray, share: float, confid
     risk = (1.0 - confidence) / max(above.size, 1)
     bounds = beta.ppf(risk, np.maximum(hits[above], 1), above - hits[above] + 1) * (hits[above] > 0)
     if not np.any(bounds >= share):
-        least = int(np.ceil(np.log(risk) / np.log(share)))
         raise ValueError(
-            f"No threshold shows a precision of {share:g} with {100 * confidence:g} % confidence: at least {least} "
-            "rows at the top would have to be positive without exception. Promise less, or collect more rows."
+            f"No threshold shows a precision of {share:g} with {100 * confidence:g} % confidence; the highest that these "
+            f"rows show is {bounds.max(initial=0.0):.2g}. Promise less, or collect more rows."
         )
     count = int(above[bounds >= share].max())
     threshold = float(np.nextafter(ranked[count], np.inf))
