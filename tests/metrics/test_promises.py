@@ -35,7 +35,8 @@ def test_the_population_keeps_the_promise(measure, promised):
         kept += true[-1] <= promised if measure == "alerts" else true[-1] >= promised
     assert len(true) >= (990 if measure == "precision" else 1000)
     assert kept >= 0.936 * len(true)  # 0.95 less two standard errors
-    assert abs(np.mean(true) - promised) < (0.1 if measure == "precision" else 0.06)  # and it is not vacuous
+    # and it is not vacuous; about 130 rows above a threshold show a precision to 0.12 at the level 0.005
+    assert abs(np.mean(true) - promised) < (0.15 if measure == "precision" else 0.06)
 
 
 @pytest.mark.parametrize("m", [29, 30, 57, 200])

@@ -305,8 +305,8 @@ def _promised_precision(positive: NDArray, scores: NDArray, share: float, confid
     bounds = beta.ppf(risk, np.maximum(hits[above], 1), above - hits[above] + 1) * (hits[above] > 0)
     if not np.any(bounds >= share):
         raise ValueError(
-            f"No threshold shows a precision of {share:g} with {100 * confidence:g} % confidence; the highest that these "
-            f"rows show is {bounds.max(initial=0.0):.2g}. Promise less, or collect more rows."
+            f"No threshold shows a precision of {share:g} with {100 * confidence:g} % confidence; the highest that "
+            f"these rows show is {bounds.max(initial=0.0):.2g}. Promise less, or collect more rows."
         )
     count = int(above[bounds >= share].max())
     threshold = float(np.nextafter(ranked[count], np.inf))
