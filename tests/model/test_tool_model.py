@@ -179,7 +179,7 @@ def test_stream_chooses_as_cross_validation_in_memory_with_its_folds(folder):
 def test_row_sample_is_fair():
     counts = np.zeros(50)
     for seed in range(400):
-        sample = RowSample(10, np.random.default_rng(seed))
+        sample = RowSample(10, seed)
         for start in range(0, 50, 7):
             rows = np.arange(start, min(start + 7, 50))
             sample.add(rows[:, None].astype(float), rows % 2 == 0)
