@@ -348,8 +348,9 @@ def test_wide_sparse_rows_need_no_matrix(l1):
 
 def test_rounding_that_is_too_coarse_for_the_tolerance_is_said():
     X, y = make_data(200, 4, seed=5)
+    shared = 1e8 * np.random.default_rng(0).standard_normal((200, 1))  # a shift is taken off, this is not
     with pytest.warns(UserWarning, match="above tol"):
-        model = AUCClassifier(l2=1e-10, loss="squared_hinge", max_iter=60).fit(X + 1e9, y)
+        model = AUCClassifier(l2=1e-10, loss="squared_hinge", max_iter=60).fit(X + shared, y)
     assert model.gap_ > 1e-8
 
 

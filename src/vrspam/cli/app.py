@@ -399,7 +399,8 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
             elif shown.type is bool and shown.default:
                 value = not value
             found[name] = shown.default if value is None else value
-            plan.check_option(name, found[name])
+            if found[name] != shown.default:
+                plan.check_option(name, found[name])
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -138,7 +138,6 @@ class AUCClassifier(AUCClassifierBase):
         "loss": [StrOptions(set(LOSSES))],
         **base.CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -397,7 +396,7 @@ class OneVsRestAUC(AUCClassifierBase):
     1.000 1.000
     """
 
-    _parameter_constraints: dict = base.PENALTY_CONSTRAINTS | {"max_iter": [Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints: dict = base.PENALTY_CONSTRAINTS
 
     def __init__(self, l2="auto", l1=0.0, *, tol=1e-8, max_iter=1000):
         self.l2 = l2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -177,18 +177,17 @@ def roc_auc_ci(
     positive = positive_rows(y_true)
     score = checked_scores(y_score, positive.size, "y_score")
     auc, error, rows, freedom = _measured(positive, (score,), sample_weight, groups)
-    widened = float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z
+    wider = error * float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
     if method == "newcombe" or (method == "auto" and min(rows) < ENOUGH_FOR_DELONG):
-        return newcombe_interval(auc, error, rows, confidence, widened)
-    if method == "plain" and error > 0.0:
-        half = widened * z * error
-        return AUCInterval(auc, max(0.0, auc - half), min(1.0, auc + half), error, confidence, "plain")
-    return logit_interval(auc, error, min(rows), confidence, widened)
+        interval = newcombe_interval(auc, wider, rows, confidence)
+    elif method == "plain" and error > 0.0:
+        interval = AUCInterval(auc, max(0.0, auc - z * wider), min(1.0, auc + z * wider), error, confidence, "plain")
+    else:
+        interval = logit_interval(auc, wider, min(rows), confidence)
+    return replace(interval, standard_error=error)
 
 
-def logit_interval(
-    auc: float, standard_error: float, pairs: int, confidence: float = 0.95, widened: float = 1.0
-) -> AUCInterval:
+def logit_interval(auc: float, standard_error: float, pairs: int, confidence: float = 0.95) -> AUCInterval:
     """The "logit" interval of :func:`roc_auc_ci` around an AUC whose standard error is known.
 
     Symmetric on the scale log(AUC/(1-AUC)); with a standard error of 0 it rests on disjoint pairs, see there.
@@ -199,8 +198,6 @@ def logit_interval(
     pairs : int
         Disjoint pairs of a positive and a negative: for one sample, the rows of the smaller class.
     confidence : float in (0, 1)
-    widened : float, default=1.0
-        Factor of the standard error, as in :func:`newcombe_interval`.
 
     Returns
     -------
@@ -217,7 +214,7 @@ def logit_interval(
     if standard_error == 0.0:
         shrink = ((1.0 - confidence) / 2.0) ** (1.0 / pairs)
         return AUCInterval(auc, auc * shrink, 1.0 - (1.0 - auc) * shrink, 0.0, confidence, "pairs")
-    half = widened * z * standard_error / (auc * (1.0 - auc))
+    half = z * standard_error / (auc * (1.0 - auc))
     low, high = float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
     return AUCInterval(auc, low, high, standard_error, confidence, "logit")
 

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 import vrspam
 from vrspam.export.onnx_graphs import operators
 from vrspam.features.encoders import Curves
-from vrspam.features.parts import Curve, KernelPart, Table
+from vrspam.features.parts import Curve, KernelPart, Table, exponents
 from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
@@ -164,19 +164,12 @@ class _KernelAtLandmarks(NamedTuple):
     @classmethod
     def of(cls, part: KernelPart, n: int) -> _KernelAtLandmarks:
         u = part.landmarks[np.arange(n) % len(part.landmarks)]
-        weights = np.exp(_exponents(part, u, np.float64)) * part.coef
+        left, right = exponents(u, part.landmarks, part.gamma)
+        weights = np.exp(left @ right) * part.coef
         scores = weights.sum(axis=1)
         slopes = 2.0 * part.gamma * (weights @ part.landmarks - scores[:, np.newaxis] * u)
-        single = np.exp(_exponents(part, u, np.float32)) @ part.coef.astype(np.float32)
+        single = np.exp(left.astype(np.float32) @ right.astype(np.float32)) @ part.coef.astype(np.float32)
         return cls(scores, slopes, float(np.abs(single - scores).max()))
-
-
-def _exponents(part: KernelPart, u: np.ndarray, dtype: Any) -> np.ndarray:
-    """-γ‖u - z‖² as the graph computes it."""
-    z = part.landmarks
-    left = np.hstack([u, np.sum(u * u, axis=1, keepdims=True), np.ones((len(u), 1))]).astype(dtype)
-    right = part.gamma * np.hstack([2.0 * z, -np.ones((len(z), 1)), -np.sum(z * z, axis=1, keepdims=True)])
-    return left @ right.T.astype(dtype)
 
 
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
