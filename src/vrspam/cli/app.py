@@ -341,6 +341,18 @@ HtmlOut = Annotated[
 ]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).")]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
+Weights = Annotated[
+    str | None,
+    typer.Option(help="A column of weights; by default that of training, none: rows count alike.", metavar="<column>"),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="A column that says which rows belong together, such as patients; by default that of training, none: rows "
+        "are independent.",
+        metavar="<column>",
+    ),
+]
 READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
 
 

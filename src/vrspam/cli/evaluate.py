@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
 
 
-@app.with_options("cost_ratio", "max_fpr", "weights", *app.READING, "skip_errors")
+@app.with_options("cost_ratio", "max_fpr", *app.READING, "skip_errors")
 def evaluate(
     model: app.ModelFile,
     data: app.Data,
@@ -27,6 +27,8 @@ def evaluate(
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
+    weights: app.Weights = None,
+    groups: app.Groups = None,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -45,7 +47,7 @@ def evaluate(
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
-        check_measures(reading["weights"], **measures)
+        check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate as evaluate_model
@@ -53,7 +55,8 @@ def evaluate(
 
     with app.warnings_as_lines():
         loaded = load_model(model)
-        rows = score_rows(loaded, data, progress=app.err.is_terminal, **reading)._asdict()
+        beside: dict[str, Any] = {"weights": weights, "groups": groups}
+        rows = score_rows(loaded, data, progress=app.err.is_terminal, **beside, **reading)._asdict()
         found = evaluate_model(loaded, rows.pop("positive"), **rows, **measures)
         if html is not None:
             from vrspam.report.sections import evaluation_page
@@ -83,6 +86,8 @@ def compare(
     picture: app.Picture = None,
     html: app.HtmlOut = None,
     confidence: app.Confidence = 0.95,
+    weights: app.Weights = None,
+    groups: app.Groups = None,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -104,7 +109,7 @@ def compare(
 
     with app.warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
-        found = compare_models(*models, data, confidence=confidence, **reading)
+        found = compare_models(*models, data, confidence=confidence, weights=weights, groups=groups, **reading)
     test, positive, (a, b) = found
     name_a, name_b = model_a.name, model_b.name
     if model_a == model_b:
@@ -160,7 +165,7 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
     facts = [
         ("rows", f"{found.n:,}, of which {balance}"),
-        ("AUC", f"{auc.auc:.4f}, {interval} ({auc.source})"),
+        ("AUC", f"{auc.auc:.4f}, {interval} ({words.describe_source(found)})"),
         ("", words.describe_auc(auc.auc)),
     ]
     if (part := found.partial_auc) is not None and found.max_fpr is not None:

@@ -393,12 +393,12 @@ class Clusters(NamedTuple):
         One sum of (V - AUC) / (rows of the class) for each group over both classes; their squares times G/(G-1) add up
         to the variance.
         """
+        return cls.of_moves(influence(positive, placed, weights), weights, groups)
+
+    @classmethod
+    def of_moves(cls, moves: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
+        """From how much each row moves the measure."""
         names = np.unique(groups, return_inverse=True)[1]
-        moves = np.zeros(placed.size)
-        for side in (positive, ~positive):
-            if np.ptp(placed[side]) > 0.0:  # else rounding alone
-                share = weights[side] / weights[side].sum()
-                moves[side] = share * (placed[side] - share @ placed[side])
         sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
         factor = sums.size / max(sums.size - 1, 1)
         return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, float(sizes.sum() ** 2 / np.sum(sizes**2)))
@@ -407,6 +407,16 @@ class Clusters(NamedTuple):
     def freedom(self) -> float:
         """Degrees of freedom of the error."""
         return max(self.effective - 1.0, 1.0)
+
+
+def influence(positive: NDArray, placed: NDArray, weights: NDArray) -> NDArray:
+    """How much each row moves an AUC, from DeLong's placements V: (V - AUC) / (rows of the class)."""
+    moves = np.zeros(placed.size)
+    for side in (positive, ~positive):
+        if np.ptp(placed[side]) > 0.0:  # else rounding alone
+            share = weights[side] / weights[side].sum()
+            moves[side] = share * (placed[side] - share @ placed[side])
+    return moves
 
 
 def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:

@@ -122,12 +122,12 @@ def evaluation_page(
 
     Notes of the training name parameters of `train`; `parameter` says how to show one to the reader.
     """
-    auc, names = evaluation.auc, words.class_names(model)
+    auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
     page = Page(f"{model_name} on {data_name}")
     page.headline = html.headline(
         "AUC",
         words.auc_text(auc.auc, 2),
-        f"{100 * auc.confidence:g} % interval {words.auc_text(auc.low)} to {words.auc_text(auc.high)} ({auc.source})",
+        f"{100 * auc.confidence:g} % interval {words.auc_text(auc.low)} to {words.auc_text(auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
         _first_facts(evaluation.n, evaluation, names, words.GUESSING, {}),
@@ -281,7 +281,7 @@ def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: f
     interval = f"{100 * auc.confidence:g} % interval"
     facts = {
         "AUC of these rows": f"{auc.auc:.4f}",
-        f"{interval} ({auc.source})": f"{auc.low:.4f} to {auc.high:.4f}",
+        f"{interval} ({words.describe_source(evaluation)})": f"{auc.low:.4f} to {auc.high:.4f}",
         "average precision": f"{evaluation.average_precision:.4f}",
     }
     if part is not None and evaluation.max_fpr is not None:

@@ -109,6 +109,13 @@ def describe_partial(max_fpr: float) -> str:
     )
 
 
+def describe_source(evaluation: Evaluation) -> str:
+    """What the interval of the AUC of an evaluation rests on."""
+    if evaluation.groups is None:
+        return evaluation.auc.source
+    return f"{evaluation.auc.source}, {np.unique(evaluation.groups).size:,} groups of rows"
+
+
 class ExpectedAUC(NamedTuple):
     """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice."""
 
@@ -359,6 +366,7 @@ def training_facts(model: Model) -> dict[str, str]:
     if facts.keys() >= {"rows", "positives"}:
         words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
     words["model"] = describe_model(model)
+    words |= {name: facts[name] for name in ("groups", "weights") if name in facts}
     if (found := expected_auc(model)) is not None:
         words["AUC to expect"] = f"{found.auc:.4f} ({found.low:.4f} to {found.high:.4f}); {found.remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:

@@ -14,6 +14,8 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from vrspam._utils.messages import LossName, Parameter, PenaltyName, Selection, WordedError
 
+INDEPENDENT = "none"  # what `groups` is where rows are to be taken as independent
+COPIES = "duplicates"  # groups of rows that are equal, or nearly
 PANELS = DATA, MODEL, FOLDS, PAGE, FILE = ("Data", "Model", "Folds", "Page", "File format")
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
@@ -365,7 +367,7 @@ def check_measures(weights: Any = None, **given: float | None) -> None:
     """Refuse what cannot be measured: confidence, recall, cost_ratio or max_fpr, and this with weights of rows."""
     for name, value in given.items():
         check_option(name, value, {"confidence": share, "recall": share_or_all}.get(name))
-    if weights is not None and given.get("max_fpr") is not None:
+    if weights is not None and str(weights) != INDEPENDENT and given.get("max_fpr") is not None:
         raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
 
 

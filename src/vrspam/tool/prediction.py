@@ -55,7 +55,8 @@ def predict(
     out : path
         `.csv`, `.csv.gz` or `.parquet`; written whole or not at all.
     ids : sequence of str, optional
-        Columns to copy before the scores. By default the identifiers that training left out, if they are there.
+        Columns to copy before the scores. By default the identifiers that training left out, and the column of its
+        groups, if they are there.
     escape_formulas : bool, default=False
         In CSV, write an apostrophe before copied text, and names of copied columns, that start with = + - @ or a tab.
         A spreadsheet would take them for formulas. Numbers, and Parquet, stay as they are.
@@ -115,7 +116,8 @@ def predict_rows(
                 raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
             if name in OWN:
                 raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
-        return [name for name in model.identifiers if name in names] if ids is None else list(dict.fromkeys(ids))
+        named = (*model.identifiers, model.training.get("groups")) if ids is None else ids
+        return [str(name) for name in dict.fromkeys(named) if name in names]
 
     errors = {"skip_errors": drop_errors, "keep_errors": not drop_errors}
     chunks = model.open(path, labels=False, keep=choose, **errors, progress=progress, **reading)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri, stdtrit
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
@@ -26,6 +27,7 @@ from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
+from vrspam.metrics.intervals import Clusters, influence, placements
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
@@ -132,7 +134,9 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
         notes = [*data_checks.note_majority(opened.positive, opened.schema.labels or (), fit.counts), *notes]
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
-    return Trained(_model(opened, fit, notes, fingerprint), whole, fit.held_out, fit.weights, kept)
+    facts: dict[str, Any] = {"warnings": notes}
+    facts |= {name: column for name in ("groups", "weights") if (column := getattr(plan, name)) is not None}
+    return Trained(_model(opened, fit, facts, fingerprint), whole, fit.held_out, fit.weights, kept)
 
 
 class Fit(NamedTuple):
@@ -396,12 +400,14 @@ def fold_auc_ci(
     confidence: float = 0.95,
     max_fpr: float | None = None,
     weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> AUCInterval:
     """Mean AUC, or partial AUC up to `max_fpr`, of the folds, with an interval from DeLong's standard error of each.
 
     Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
     add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
-    a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out.
+    a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out. Rows of
+    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`.
 
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
@@ -409,7 +415,8 @@ def fold_auc_ci(
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
     0.77 [0.74, 0.80]
     """
-    parts, smaller = [], 0
+    parts, smaller, moves = [], 0, np.zeros(scores.size)
+    mass = np.ones(scores.size) if weights is None else weights
     for number in np.unique(fold):
         rows = fold == number
         if weights is not None:
@@ -420,22 +427,29 @@ def fold_auc_ci(
             if max_fpr is None:
                 own = None if weights is None else weights[rows]
                 parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
+                if groups is not None:
+                    placed = placements(positive[rows], scores[np.newaxis, rows], mass[rows])[0]
+                    moves[rows] = influence(positive[rows], placed, mass[rows])
             else:
                 parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
     if not parts:
         raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
     auc = float(np.mean([part.auc for part in parts]))
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
+    if groups is not None and max_fpr is None:
+        clusters = Clusters.of_moves(moves / len(parts), mass, groups)
+        error = clusters.error * float(stdtrit(clusters.freedom, 0.5 + confidence / 2) / ndtri(0.5 + confidence / 2))
     if max_fpr is not None and error == 0.0:
         low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
         return AUCInterval(auc, low, high, error, confidence, "score")
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
-def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerprint | None) -> Model:
+def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
-    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights)
+    groups = None if opened.groups is None or held_out.places is None else opened.groups[held_out.places]
+    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
@@ -482,7 +496,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             **({} if np.isnan(fitted.objective_) else {"objective": float(fitted.objective_)}),  # of a blend
             accuracy: value,
             f"relative_{accuracy}": value / (moments.p * moments.q),
-            "warnings": notes,
+            **facts,
         },
     )
 
