@@ -353,6 +353,14 @@ Groups = Annotated[
         metavar="<column>",
     ),
 ]
+AllowMissing = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-missing",
+        help="Columns that may be unreadable in more than half of the rows, and then count as missing.",
+        metavar="<names>",
+    ),
+]
 READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
 
 
@@ -428,7 +436,8 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 
 # Options of the other commands, and values that have another form on the command line.
-_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "recall")} | {"ids": "--id"}
+_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top")}
+_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

@@ -10,7 +10,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import app
-from vrspam.tool.plan import check_measures
+from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -29,6 +29,7 @@ def evaluate(
     ] = 0.9,
     weights: app.Weights = None,
     groups: app.Groups = None,
+    allow_missing: app.AllowMissing = None,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -44,6 +45,8 @@ def evaluate(
     """
     require("data", "pyarrow")
     reading = app.read_options(given)
+    with app.misuse():
+        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
@@ -88,6 +91,7 @@ def compare(
     confidence: app.Confidence = 0.95,
     weights: app.Weights = None,
     groups: app.Groups = None,
+    allow_missing: app.AllowMissing = None,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -99,6 +103,8 @@ def compare(
     """
     require("data", "pyarrow")
     reading = app.read_options(given)
+    with app.misuse():
+        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
     max_fpr = reading.pop("max_fpr")
     with app.misuse():
         check_measures(confidence=confidence)
@@ -192,6 +198,8 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         "precision: share of the called rows that is positive; called: share of all rows."
     )
     app.tell(meaning, margin=2)
+    for sentence in words.describe_promise(found):
+        app.tell(sentence)
     app.say("")
     app.tell(words.SENSITIVITY)
     rows = [[f"{100 * at:g} %", f"{value:.2%}"] for at, value in found.sensitivity.items()]

@@ -81,7 +81,8 @@ def train(
         from vrspam.report.words import expected_auc
 
         facts = {**trained.training, "warnings": app.worries(expected_auc(trained), trained.training["warnings"])}
-        app.print_json({"model": str(model), "positive": trained.positive, **facts})
+        chosen = None if trained.threshold is None else vars(trained.threshold)
+        app.print_json({"model": str(model), "positive": trained.positive, "threshold": chosen, **facts})
     else:
         _describe(trained, model)
         if html is not None:
@@ -131,6 +132,8 @@ def _describe(model: Model, path: Path) -> None:
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
         shown.append(("partial AUC", f"{facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})"))
         shown.append(("", words.NOT_CORRECTED))
+    if model.threshold is not None:
+        shown.append(("threshold", words.describe_threshold(model)))
     shown.append(("model", words.describe_model(model)))
     if facts["loss"] != "squared":
         shown.append(("loss", facts["loss"]))

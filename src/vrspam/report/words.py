@@ -179,9 +179,42 @@ def describe_thresholds(
         "youden": "highest sensitivity + specificity (Youden)",
         "cost": f"least cost, one miss worth {cost_ratio:g} false alarms" if cost_ratio else "",
         "recall": f"finds {100 * recall:g} % of the positives",
+        "model": "" if evaluation.promised is None else f"of the model: {evaluation.promised.words}",
     }
     for name, found in evaluation.thresholds.items():
         yield words[name], found
+
+
+def describe_promise(evaluation: Evaluation) -> list[str]:
+    """What the threshold of the model was to do, and does on these rows: a sentence, or none."""
+    if (promised := evaluation.promised) is None:
+        return []
+    found, parts = evaluation.thresholds["model"], []
+    for name in ("sensitivity", "specificity", "precision", "share"):
+        before, now = getattr(promised, name), getattr(found, name)
+        if before is not None and now is not None:
+            what = "share of the rows called" if name == "share" else name
+            parts.append(f"{what} promised {before:.3f}, found {now:.3f}")
+    return [f"The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
+
+
+def describe_threshold(model: Model) -> str:
+    """The threshold that a model stores, with what it promises."""
+    chosen = model.threshold
+    assert chosen is not None
+    right = "" if chosen.precision is None else f", and {100 * chosen.precision:.1f} % of them are positive"
+    return (
+        f"score at least {chosen.threshold:g} ({chosen.words}). On held-out rows it finds "
+        f"{100 * chosen.sensitivity:.1f} % of the positives and calls {100 * chosen.share:.1f} % of the rows{right}"
+    )
+
+
+def describe_decision(model: Model, called: int) -> str:
+    """How many rows of a file are called positive, and by what."""
+    by = "probability above 1/2" if model.calibration is not None else "score above 0"
+    if (chosen := model.threshold) is not None:
+        by = f"score at least {chosen.threshold:g}, which {chosen.words} in training"
+    return f"{called:,} rows of the file are called {model.positive} ({by})."
 
 
 # ---- the model
@@ -379,6 +412,8 @@ def training_facts(model: Model) -> dict[str, str]:
         words["penalty"] = describe_penalty(facts)
     if (fit := describe_fit(facts)) is not None:
         words["fit"] = fit[0]
+    if model.threshold is not None:
+        words["threshold"] = describe_threshold(model)
     words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
     return words

@@ -22,7 +22,15 @@ from vrspam.metrics import (
     roc_auc_ci,
     sensitivity_at_specificity,
 )
-from vrspam.metrics.thresholds import Bin, Curve, Threshold, calibration_error, lift, reliability
+from vrspam.metrics.thresholds import (
+    Bin,
+    ChosenThreshold,
+    Curve,
+    Threshold,
+    calibration_error,
+    lift,
+    reliability,
+)
 from vrspam.tool.model import Model
 from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
 from vrspam.tool.table import beside_values, stack
@@ -48,8 +56,8 @@ class Evaluation:
     lift : dict of float to float
         Of the top share of the rows.
     thresholds : dict of str to Threshold
-        "youden", "recall" and, with a cost ratio, "cost": each with `threshold`, `sensitivity`, `specificity`,
-        `precision` and `share`.
+        "youden", "recall" and, with a cost ratio, "cost", and "model", the one that the model stores: each with
+        `threshold`, `sensitivity`, `specificity`, `precision` and `share`.
     bins : tuple of Bin
         Groups of rows of similar probability: `rows`, `predicted`, `observed`.
     brier : float or None
@@ -57,6 +65,8 @@ class Evaluation:
     max_fpr, partial_auc : float and AUCInterval, or None
     notes : tuple of str
         What was noticed about the rows.
+    promised : ChosenThreshold or None
+        The threshold of the model with what its held-out rows promised; ``thresholds["model"]`` is what was found.
 
     Examples
     --------
@@ -83,6 +93,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
+    promised: ChosenThreshold | None = None
 
     @property
     def n(self) -> int:
@@ -105,6 +116,8 @@ class Evaluation:
         values["average_precision"] = self.average_precision
         values |= {f"sensitivity_at_specificity_{100 * s:g}": v for s, v in self.sensitivity.items()}
         values |= {f"lift_top_{100 * share:g}": v for share, v in self.lift.items()}
+        if self.promised is not None:
+            values |= {f"promised_{key}": value for key, value in vars(self.promised).items()}
         for name, found in self.thresholds.items():
             values |= {f"{name}_{key}": value for key, value in vars(found).items()}
         if self.brier is not None:
@@ -316,7 +329,9 @@ def evaluate(
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
     curve = Curve.of(positive, scores, weights)
-    thresholds = {
+    promised = model.threshold
+    thresholds = {} if promised is None else {"model": curve.at_score(promised.threshold)}
+    thresholds |= {
         "youden": curve.at(np.argmax(curve.hits / curve.positives - curve.alarms / curve.negatives)),
         "recall": curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12))),
     }
@@ -347,6 +362,7 @@ def evaluate(
         notes=notes,
         weights=weights,
         groups=groups,
+        promised=promised,
     )
 
 

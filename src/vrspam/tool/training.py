@@ -28,6 +28,7 @@ from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_ma
 from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.intervals import Clusters, influence, placements
+from vrspam.metrics.thresholds import choose_threshold
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
@@ -136,7 +137,12 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
     facts: dict[str, Any] = {"warnings": notes}
     facts |= {name: column for name in ("groups", "weights") if (column := getattr(plan, name)) is not None}
-    return Trained(_model(opened, fit, facts, fingerprint), whole, fit.held_out, fit.weights, kept)
+    model = _model(opened, fit, facts, fingerprint)
+    if plan.rule is not None:
+        rows = fit.held_out
+        weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
+        model = replace(model, threshold=choose_threshold(rows.positive, rows.scores, *plan.rule, weights))
+    return Trained(model, whole, fit.held_out, fit.weights, kept)
 
 
 class Fit(NamedTuple):
