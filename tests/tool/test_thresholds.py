@@ -66,11 +66,11 @@ def test_the_threshold_of_a_rule_is_the_best_of_all(rule, weighted):
 
 def test_rules_that_no_threshold_keeps_are_refused():
     positive, scores = np.array([True, False] * 10), np.repeat(np.arange(10.0), 2)
-    with pytest.raises(ValueError, match="no threshold keeps precision=0.9 on held-out rows: give a smaller number"):
+    with pytest.raises(ValueError, match=r"no threshold keeps precision=0\.9 on held-out rows: give a smaller number"):
         choose_threshold(positive, scores, "precision", 0.9)
-    with pytest.raises(ValueError, match="no threshold keeps alerts=0.05 on held-out rows: give a larger one"):
+    with pytest.raises(ValueError, match=r"no threshold keeps alerts=0\.05 on held-out rows: give a larger one"):
         choose_threshold(positive, scores, "alerts", 0.05)
-    with pytest.raises(ValueError, match="recall and alerts cannot be combined: a model stores one threshold"):
+    with pytest.raises(ValueError, match="recall= and alerts= cannot be combined: a model stores one threshold"):
         train(patients(), "sick", recall=0.9, alerts=0.1)
     with pytest.raises(ValueError, match="alerts=3 must be between 0 and 1"):
         train(patients(), "sick", alerts=3)
@@ -80,7 +80,8 @@ def test_rules_that_no_threshold_keeps_are_refused():
 def test_every_form_of_a_model_applies_its_threshold(rule, tmp_path):
     model, new = train(patients(), "sick", features="additive", **{rule: ASKED[rule]}), patients(400, seed=1)
     save_model(model, tmp_path / "model.json")
-    assert (chosen := load_model(tmp_path / "model.json").threshold) == model.threshold
+    chosen = load_model(tmp_path / "model.json").threshold
+    assert chosen == model.threshold
     scores = score_file(model, new)[1]
     expected = np.where(scores >= chosen.threshold, "yes", "no").tolist()
     assert 0 < expected.count("yes") < 400
@@ -110,7 +111,7 @@ def test_an_estimator_applies_its_threshold_and_keeps_it_in_a_file(threshold):
     assert model.threshold_.share == pytest.approx(held_out.mean())
     assert AUCClassifierCV().fit(X, y).threshold_ is None
     with pytest.raises(
-        ValueError, match="The 'threshold' parameter of AUCClassifierCV must be .*dict of one of recall"
+        ValueError, match=r"The 'threshold' parameter of AUCClassifierCV must be .*dict of one of recall"
     ):
         AUCClassifierCV(threshold={"f1": 0.5}).fit(X, y)
 

@@ -43,7 +43,7 @@ from vrspam.model_selection.selection import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
-from vrspam.tables.frames import HeldColumns, is_frame
+from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
 from vrspam.tables.schema import TableSchema
 
 THRESHOLD_RULE = Rule(
@@ -115,8 +115,9 @@ class AUCClassifierCV(ExplainedScores):
         ``{"alerts": 0.05}`` calls 5 % of the rows, ``{"cost_ratio": 10}`` has the least cost if a miss is as bad as 10
         false alarms. None: the probability ½.
     features : str, transformer, list of these, or dict, default="linear"
-        "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
-        transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen together.
+        "linear": the columns as they are; of a frame with text, dates or gaps "standardized". Otherwise the score is
+        linear in features of them, made block by block by a transformer that never sees labels (`vrspam.features`); the
+        map and the penalties are chosen together.
         "standardized", or "standardised": each column with mean 0 and deviation 1, categories one-hot. "additive": a
         smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
@@ -363,7 +364,7 @@ class AUCClassifierCV(ExplainedScores):
         -------
         self
         """
-        plain = is_plain(self.features, X)
+        plain = is_plain(self.features, X) and not needs_reading(X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._labels(rows)
         folds: FoldedRows | DeviceFolds | None = None

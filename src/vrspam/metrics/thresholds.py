@@ -236,6 +236,24 @@ def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
 
 
+def effective_share(right: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> float:
+    """How many independent rows a row counts for, in an interval of the share of some that are `right`.
+
+    With weights it is (Σ w)² / Σ w² by Σ w; rows of a group vary together, as in `vrspam.metrics.roc_auc_ci`.
+    """
+    total = float(weights.sum())
+    if right.size < 2 or total == 0.0:
+        return 1.0
+    share = float(weights @ right) / total
+    names = np.arange(right.size) if groups is None else np.unique(groups, return_inverse=True)[1]
+    sums = np.bincount(names, weights * (right - share))
+    variance = float(sums @ sums) / total**2
+    if not 0.0 < share < 1.0 or variance == 0.0:  # all right, or none: as many as there are groups
+        sizes = np.bincount(names, weights)
+        return min(1.0, float(sizes.sum() ** 2 / (sizes @ sizes)) / total)
+    return share * (1.0 - share) / variance / total
+
+
 def calibration_error(bins: tuple[Bin, ...]) -> float:
     """Mean distance between predicted probability and observed frequency, over rows."""
     return sum(b.rows * abs(b.predicted - b.observed) for b in bins) / sum(b.rows for b in bins)

@@ -12,7 +12,7 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import decimals, percent, shorten
-from vrspam.metrics.thresholds import BINS, calibration_error, reliability
+from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
@@ -20,7 +20,6 @@ from vrspam.report.page import Cell, Html, Page, Row, Stops
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
-    from vrspam.model_selection.calibration import Calibration
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
     from vrspam.tool.report import Report, Subgroup
@@ -90,7 +89,7 @@ def report_page(
         [*words.doubt_of(expected.low, expected.high), *noticed, *evaluation.notes],
         "All counts below are for rows the model had not seen.",
     )
-    add_scores(page, model.calibration, evaluation, names, report.cost_ratio)
+    add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
@@ -136,7 +135,7 @@ def evaluation_page(
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training.",
     )
-    add_scores(page, model.calibration, evaluation, names, cost_ratio, recall)
+    add_scores(page, model, evaluation, names, cost_ratio, recall)
     add_model(page, model)
     add_origin(page, model, parameter)
     return page
@@ -212,7 +211,8 @@ def _first_facts(
     """Rows, the share of positives (by weight if rows have some) and the partial AUC, for the first screen."""
     name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
     share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
-    facts, part = {"rows": f"{rows:,}", name: share, **more}, evaluation.partial_auc
+    count = f"{evaluation.positives:,}" if rows == evaluation.n else f"{evaluation.positives:,} of {evaluation.n:,}"
+    facts, part = {"rows": f"{rows:,}", name: f"{count} ({share})", **more}, evaluation.partial_auc
     if part is not None and evaluation.max_fpr is not None:
         name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
         facts[name] = f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"
@@ -221,7 +221,7 @@ def _first_facts(
 
 def add_scores(
     page: Page,
-    calibration: Calibration | None,
+    model: Model,
     evaluation: Evaluation,
     names: Mapping[str, str],
     cost_ratio: float | None,
@@ -229,11 +229,22 @@ def add_scores(
 ) -> None:
     """Add the slider, the curves on which it moves a point, the tables of thresholds, and how scores are spread."""
     stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
-    if calibration is not None:
-        stops = replace(stops, probabilities=calibration(stops.thresholds))
+    if model.calibration is not None:
+        stops = replace(stops, probabilities=model.calibration(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
     place = stops.best(cost_ratio)
     start = "The threshold of the highest sensitivity + specificity." if cost_ratio is None else "The least cost."
+    called = evaluation.scores >= stops.thresholds[place]
+    weights = np.ones(evaluation.n) if evaluation.weights is None else evaluation.weights
+    if (chosen := model.threshold) is not None:
+        called = evaluation.scores >= chosen.threshold
+        place = int(np.argmin(np.abs(stops.hits + stops.alarms - weights @ called)))
+        start = f"The threshold of the model, which {chosen.words}."
+    counted = []  # independent rows of each positive, and of each row called
+    for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
+        groups = None if evaluation.groups is None else evaluation.groups[rows]
+        counted.append(effective_share(right[rows], weights[rows], groups))
+    stops = replace(stops, effective=(counted[0], counted[1]))
     drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
     bins, least = evaluation.bins, 15  # rows of a group of similar probability
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
@@ -245,12 +256,13 @@ def add_scores(
         drawn.append(pictures.calibration(predicted, observed, rows, names, at))
     curve = [predicted.tolist(), observed.tolist()] if bins else None
     page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
-    counted = "Rows are counted by their weights. " if evaluation.weights is not None else ""
+    counted_by = "Rows are counted by their weights. " if evaluation.weights is not None else ""
     remark = "Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."
     page.add(
         "Choose a threshold",
         html.explorer(stops, place, names, ratio, start, drawn),
-        html.paragraph(f"{counted}{remark} {words.ZERO}", soft=True),
+        html.paragraph(f"{counted_by}{remark} {words.ZERO}", soft=True),
+        *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
             *_further_numbers(evaluation, cost_ratio, recall),

@@ -195,6 +195,8 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
         if before is not None and now is not None:
             what = "share of the rows called" if name == "share" else name
             parts.append(f"{what} promised {before:.3f}, found {now:.3f}")
+    if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
+        return [f"The model stores the threshold {promised.threshold:g}, which {promised.words}."]
     return [f"The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
 
 
