@@ -583,5 +583,5 @@ class AUCClassifierCV(ExplainedScores):
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
-        if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
+        if self.features_ is None and not isinstance(self.l2s, str):  # of a grid that is not the user's only the choice
             warn_if_not_converged(self.converged_path_, PenaltyFamily(self.penalty, self.gamma))
