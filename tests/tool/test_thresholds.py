@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,27 @@ from vrspam import AUCClassifierCV
 from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam.cli.app import run
 from vrspam.export import to_python, to_sql
-from vrspam.metrics.thresholds import choose_threshold
-from vrspam.tool import evaluate, export_model, load_model, make_report, predict, save_model, score_file, train
+from vrspam.metrics.thresholds import ChosenThreshold, choose_threshold
+from vrspam.tool import (
+    Model,
+    evaluate,
+    export_model,
+    load_model,
+    make_report,
+    predict,
+    report_page,
+    save_model,
+    score_file,
+    train,
+)
 from vrspam.trusted import SKOPS_TYPES
+
+
+def trained(**asked: Any) -> tuple[Model, ChosenThreshold]:
+    """A model with a threshold, and the threshold."""
+    model = train(patients(), "sick", **asked)
+    assert model.threshold is not None
+    return model, model.threshold
 
 
 def patients(rows: int = 600, seed: int = 0) -> pd.DataFrame:
@@ -78,10 +97,9 @@ def test_rules_that_no_threshold_keeps_are_refused():
 
 @pytest.mark.parametrize("rule", THRESHOLD_RULES)
 def test_every_form_of_a_model_applies_its_threshold(rule, tmp_path):
-    model, new = train(patients(), "sick", features="additive", **{rule: ASKED[rule]}), patients(400, seed=1)
+    (model, chosen), new = trained(features="additive", **{rule: ASKED[rule]}), patients(400, seed=1)
     save_model(model, tmp_path / "model.json")
-    chosen = load_model(tmp_path / "model.json").threshold
-    assert chosen == model.threshold
+    assert load_model(tmp_path / "model.json").threshold == chosen
     scores = score_file(model, new)[1]
     expected = np.where(scores >= chosen.threshold, "yes", "no").tolist()
     assert 0 < expected.count("yes") < 400
@@ -130,11 +148,12 @@ def test_a_cluster_applies_the_threshold():
 
 
 def test_evaluate_says_what_was_promised_and_what_is_found(tmp_path, capsys):
-    model, new = train(patients(), "sick", features="linear", recall=0.85), patients(400, seed=1)
+    (model, promise), new = trained(features="linear", recall=0.85), patients(400, seed=1)
     found = evaluate(model, new, recall=0.5)
+    assert found.promised == promise
     positive, scores = score_file(model, new)
-    called = scores >= model.threshold.threshold
-    assert found.promised.sensitivity == pytest.approx(0.85, abs=0.01)
+    called = scores >= promise.threshold
+    assert promise.sensitivity == pytest.approx(0.85, abs=0.01)
     assert found.thresholds["model"].sensitivity == called[positive].mean()
     assert found.thresholds["model"].precision == positive[called].mean()
     assert found.thresholds["recall"].sensitivity == pytest.approx(0.5, abs=0.02)
@@ -142,13 +161,13 @@ def test_evaluate_says_what_was_promised_and_what_is_found(tmp_path, capsys):
     new.to_csv(tmp_path / "new.csv", index=False)
     assert run(["evaluate", f"{tmp_path}/model.json", f"{tmp_path}/new.csv", "--html", f"{tmp_path}/page.html"]) == 0
     said = capsys.readouterr().out
-    promised = f"sensitivity promised {found.promised.sensitivity:.3f}, found {called[positive].mean():.3f}"
+    promised = f"sensitivity promised {promise.sensitivity:.3f}, found {called[positive].mean():.3f}"
     assert promised in said
     assert "of the model: finds 85 % of the positives" in said
     assert promised in (tmp_path / "page.html").read_text("utf-8")
     assert run(["evaluate", f"{tmp_path}/model.json", f"{tmp_path}/new.csv", "--json"]) == 0
     flat = json.loads(capsys.readouterr().out)
-    assert flat["promised_sensitivity"] == found.promised.sensitivity
+    assert flat["promised_sensitivity"] == promise.sensitivity
     assert flat["model_sensitivity"] == called[positive].mean()
 
 
@@ -193,5 +212,8 @@ def test_the_rows_at_the_top_of_many_blocks(tmp_path):
 
 def test_the_page_begins_at_the_threshold(tmp_path):
     report = make_report(patients(), "sick", features="linear", recall=0.9, rows=0)
-    assert report.model.threshold.rule == "recall"
-    assert report.evaluation.thresholds["model"].sensitivity == pytest.approx(report.model.threshold.sensitivity)
+    chosen = report.model.threshold
+    assert chosen is not None
+    assert report.evaluation.thresholds["model"].sensitivity == pytest.approx(chosen.sensitivity)
+    page = report_page(report, data_name="patients.csv").html()
+    assert f"The model stores the threshold {chosen.threshold:g}, which finds 90 % of the positives." in page

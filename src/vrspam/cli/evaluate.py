@@ -150,16 +150,17 @@ def compare(
 
 
 def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how: str) -> None:
-    from vrspam.report.words import verdict
+    from vrspam.report.words import auc_text, verdict
 
     names = {name_a: test.auc_a, name_b: test.auc_b}
-    app.show_facts([(name, f"{measure} {auc:.4f}") for name, auc in names.items()], max(map(len, names)))
+    app.show_facts([(name, f"{measure} {auc_text(auc, 4)}") for name, auc in names.items()], max(map(len, names)))
     interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
     app.tell(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
     app.tell(verdict(test, name_a, name_b, measure))
 
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
+    from vrspam._utils.texts import share_text
     from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words
 
@@ -168,17 +169,17 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         share = float(found.weights[found.positive].sum() / found.weights.sum())
     name = f"{model.schema.target} = " if model.schema.target else ""
     balance = f"{found.positives:,} positive ({found.positives / found.n:.2%}: {name}{model.positive})"
-    interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
+    interval = f"{100 * auc.confidence:g} % interval {words.interval_text(auc.low, auc.high, 4)}"
     facts = [
         ("rows", f"{found.n:,}, of which {balance}"),
-        ("AUC", f"{auc.auc:.4f}, {interval} ({words.describe_source(found)})"),
+        ("AUC", f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
         ("", words.describe_auc(auc.auc)),
     ]
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
-        interval = f"{100 * part.confidence:g} % interval {part.low:.4f} to {part.high:.4f}"
+        interval = f"{100 * part.confidence:g} % interval {words.interval_text(part.low, part.high, 4)}"
         limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
-        facts.append(("partial AUC", f"{part.auc:.4f}, {interval} ({limit})"))
-    facts.append(("average precision", f"{found.average_precision:.4f} ({share:.4f} by guessing)"))
+        facts.append(("partial AUC", f"{words.auc_text(part.auc, 4)}, {interval} ({limit})"))
+    facts.append(("average precision", f"{words.auc_text(found.average_precision, 4)} ({share:.4f} by guessing)"))
     if found.brier is not None:
         nothing = f"0 is perfect, {share * (1.0 - share):.4f} is the same probability for all rows"
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
@@ -189,8 +190,8 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     app.tell(words.CALLED)
     rows = []
     for rule, at in words.describe_thresholds(found, cost_ratio, recall):
-        precision = "-" if at.precision is None else f"{at.precision:.2%}"
-        shares = (f"{at.sensitivity:.2%}", f"{at.specificity:.2%}", precision, f"{at.share:.2%}")
+        precision = "-" if at.precision is None else share_text(at.precision)
+        shares = (*map(share_text, (at.sensitivity, at.specificity)), precision, share_text(at.share))
         rows.append([rule, f"{at.threshold:.6g}", *shares])
     app.show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
     meaning = (
@@ -202,7 +203,7 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         app.tell(sentence)
     app.say("")
     app.tell(words.SENSITIVITY)
-    rows = [[f"{100 * at:g} %", f"{value:.2%}"] for at, value in found.sensitivity.items()]
+    rows = [[f"{100 * at:g} %", share_text(value)] for at, value in found.sensitivity.items()]
     app.show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
     app.say("")
     app.tell(words.LIFT)

@@ -27,7 +27,7 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators import base
-from vrspam.estimators.base import warn_of_raw_columns
+from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
@@ -52,13 +52,13 @@ THRESHOLD_RULE = Rule(
         isinstance(value, dict)
         and len(value) == 1
         and set(value) < set(THRESHOLD_RULES)
-        and all(isinstance(number, Real) and number > 0.0 for number in value.values())
+        and all(isinstance(number, Real) and float(number) > 0.0 for number in value.values())
     ),
 )
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-class AUCClassifierCV(ExplainedScores):
+class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,

@@ -155,6 +155,20 @@ def folded(title: str, *blocks: Html) -> Html:
     return Html(f"<details><summary>{escape(title)}</summary>{''.join(blocks)}</details>")
 
 
+class Worry(NamedTuple):
+    """What the reader should not miss: how grave it is ("severe", "warning", "note"), and a code of docs/doctor.md."""
+
+    text: str
+    severity: str = "warning"
+    code: str = ""
+
+    def html(self) -> str:
+        """An item of a list."""
+        code = f' <code title="docs/doctor.md#{escape(self.code)}">{escape(self.code)}</code>' if self.code else ""
+        grave = "<b>Severe:</b> " if self.severity == "severe" else ""
+        return f'<li class="{escape(self.severity)}">{grave}{spelled(self.text)}{code}</li>'
+
+
 def headline(
     name: str,
     number: str,
@@ -162,16 +176,21 @@ def headline(
     sentence: str,
     picture: Html,
     values: Mapping[str, str],
-    worries: Sequence[str],
+    worries: Sequence[Worry],
     remark: str,
     alert: str = "What to worry about",
     quiet: str = "The checks of the data found nothing to worry about.",
 ) -> Html:
     """The first screen of a page: one large number, what it means, and what the reader should not miss."""
     title = f'<p class="title">{escape(alert)}</p>'
-    noted = f'<div class="quiet">{title}<p>{escape(quiet)}</p></div>'
-    if worries:
-        noted = f'<aside class="alert" aria-label="{escape(alert)}">{title}{bullets(worries)}</aside>'
+    grave, notes = ("".join(w.html() for w in worries if (w.severity == "note") == note) for note in (False, True))
+    count = sum(worry.severity == "note" for worry in worries)
+    more = folded(f"{count} note{'s' if count > 1 else ''} on the table", Html(f"<ul>{notes}</ul>")) if notes else ""
+    noted = f'<div class="quiet">{title}<p>{escape(quiet)}</p>{more}</div>'
+    if grave:
+        severe = " severe" if any(worry.severity == "severe" for worry in worries) else ""
+        label = escape(alert)
+        noted = f'<aside class="alert{severe}" aria-label="{label}">{title}<ul>{grave}</ul>{more}</aside>'
     return Html(
         '<div class="headline"><div class="number">'
         f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(number)}</strong></p>"

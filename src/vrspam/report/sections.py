@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
-from vrspam._utils.texts import decimals, percent, shorten
+from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
 from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.page import Cell, Html, Page, Row, Stops
+from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -71,12 +71,14 @@ def report_page(
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
-    noticed = [worded(note, parameter) for note in model.training.get("warnings", ())]
+    noticed = [worry_of(note, parameter) for note in model.training.get("warnings", ())]
+    other = words.as_independent(model)
+    beside = {} if other is None or kept else {"as independent rows": other}
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = html.headline(
         "AUC of rows kept from the training" if kept else "AUC to expect on new rows",
-        words.auc_text(expected.auc, 2),
-        f"95 % interval {words.auc_text(expected.low)} to {words.auc_text(expected.high)}",
+        auc_text(expected.auc, 2),
+        f"95 % interval {interval_text(expected.low, expected.high)}",
         words.describe_auc(expected.auc, names),
         pictures.auc_scale(expected.auc, expected.low, expected.high),
         _first_facts(
@@ -84,9 +86,9 @@ def report_page(
             evaluation,
             names,
             words.GUESSING if kept else words.NOT_CORRECTED,
-            {"judged by": where, "expect": f"{words.auc_text(expected.auc)} ({expected.remark})"},
+            {"judged by": where, "expect": f"{auc_text(expected.auc)} ({expected.remark})", **beside},
         ),
-        [*words.doubt_of(expected.low, expected.high), *noticed, *evaluation.notes],
+        [*map(Worry, words.doubt_of(expected.low, expected.high)), *noticed, *map(Worry, evaluation.notes)],
         "All counts below are for rows the model had not seen.",
     )
     add_scores(page, model, evaluation, names, report.cost_ratio)
@@ -125,12 +127,12 @@ def evaluation_page(
     page = Page(f"{model_name} on {data_name}")
     page.headline = html.headline(
         "AUC",
-        words.auc_text(auc.auc, 2),
-        f"{100 * auc.confidence:g} % interval {words.auc_text(auc.low)} to {words.auc_text(auc.high)} ({source})",
+        auc_text(auc.auc, 2),
+        f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
         _first_facts(evaluation.n, evaluation, names, words.GUESSING, {}),
-        [*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes],
+        [Worry(text) for text in (*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes)],
         words.AUC_IS,
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training.",
@@ -145,8 +147,8 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     """What a model looks at, on one page."""
     summary = words.describe_direction(model)
     if (found := words.expected_auc(model)) is not None:
-        interval = f"95 % interval {words.auc_text(found.low)} to {words.auc_text(found.high)}"
-        summary = f"{summary} Expect an AUC of {words.auc_text(found.auc)}, {interval} ({found.remark})."
+        interval = f"95 % interval {interval_text(found.low, found.high)}"
+        summary = f"{summary} Expect an AUC of {auc_text(found.auc)}, {interval} ({found.remark})."
     page = Page(model_name, summary)
     add_model(page, model)
     add_origin(page, model, parameter)
@@ -189,8 +191,8 @@ def comparison_page(
 def _add_test(page: Page, heading: str, what: str, test: DeLongTest, a: str, b: str) -> None:
     """Add a section with a test of two models."""
     rows: list[Row] = [
-        [a, number_cell(test.auc_a)],
-        [b, number_cell(test.auc_b)],
+        [a, Cell(auc_text(test.auc_a, 4), test.auc_a)],
+        [b, Cell(auc_text(test.auc_b, 4), test.auc_b)],
         [f"{a} minus {b}", number_cell(test.difference, sign=True)],
     ]
     facts = {
@@ -215,7 +217,7 @@ def _first_facts(
     facts, part = {"rows": f"{rows:,}", name: f"{count} ({share})", **more}, evaluation.partial_auc
     if part is not None and evaluation.max_fpr is not None:
         name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
-        facts[name] = f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"
+        facts[name] = f"{auc_text(part.auc)} ({interval_text(part.low, part.high)}), {remark}"
     return facts
 
 
@@ -280,25 +282,25 @@ def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: f
         [
             rule,
             number_cell(found.threshold),
-            number_cell(found.sensitivity),
-            number_cell(found.specificity),
-            "" if found.precision is None else number_cell(found.precision),
+            Cell(auc_text(found.sensitivity, 4), found.sensitivity),
+            Cell(auc_text(found.specificity, 4), found.specificity),
+            "" if found.precision is None else Cell(auc_text(found.precision, 4), found.precision),
             Cell(f"{found.share:.2%}", found.share),
         ]
         for rule, found in words.describe_thresholds(evaluation, cost_ratio, recall)
     ]
     names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
-    rows = [[Cell(f"{100 * s:g} %", s), number_cell(value)] for s, value in evaluation.sensitivity.items()]
+    rows = [[Cell(f"{100 * s:g} %", s), Cell(auc_text(value, 4), value)] for s, value in evaluation.sensitivity.items()]
     auc, part, meaning = evaluation.auc, evaluation.partial_auc, words.AUC_IS
     interval = f"{100 * auc.confidence:g} % interval"
     facts = {
-        "AUC of these rows": f"{auc.auc:.4f}",
-        f"{interval} ({words.describe_source(evaluation)})": f"{auc.low:.4f} to {auc.high:.4f}",
-        "average precision": f"{evaluation.average_precision:.4f}",
+        "AUC of these rows": auc_text(auc.auc, 4),
+        f"{interval} ({words.describe_source(evaluation)})": interval_text(auc.low, auc.high, 4),
+        "average precision": auc_text(evaluation.average_precision, 4),
     }
     if part is not None and evaluation.max_fpr is not None:
         meaning = f"{meaning} {words.describe_partial(evaluation.max_fpr)}"
-        numbers = f"{part.auc:.4f} ({part.low:.4f} to {part.high:.4f}, {part.source})"
+        numbers = f"{auc_text(part.auc, 4)} ({interval_text(part.low, part.high, 4)}, {part.source})"
         facts[f"partial AUC and its {interval}"] = numbers
     facts["rows"] = f"{evaluation.n:,}"
     facts["positives"] = f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})"
@@ -440,7 +442,7 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
         group.name,
         Cell(f"{group.rows:,}", group.rows),
         Cell(f"{group.positives:,}", group.positives),
-        "–" if auc is None else Cell(f"{auc.auc:.3f} ({auc.low:.3f} to {auc.high:.3f})", auc.auc),
+        "–" if auc is None else Cell(f"{auc_text(auc.auc)} ({interval_text(auc.low, auc.high)})", auc.auc),
         "–" if group.predicted is None else Cell(percent(group.predicted), group.predicted),
         Cell(percent(group.observed), group.observed),
         Cell(found, None, "", mark) if mark else found,
@@ -516,6 +518,11 @@ def add_origin(
         names = ["model", "features", f"{measure} of the folds", "taken"]
         compared = [html.folded(f"The {len(tried)} models that were compared", html.table(names, rows, caption))]
     page.add("How it was made", html.facts(facts), *known, *compared, *noticed, *again)
+
+
+def worry_of(note: str, parameter: ShowParameter) -> Worry:
+    """What the first screen shows of a finding, or of a note of the training."""
+    return Worry(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))
 
 
 def number_cell(value: float, *, sign: bool = False) -> Cell:
