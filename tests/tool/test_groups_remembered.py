@@ -136,3 +136,18 @@ def test_the_commands_say_how_many_groups_there_are(model, tmp_path, capsys):
     assert "add --groups none" in said
     assert run([*arguments, "--max-fpr", "0.2"]) == 1
     assert "--max-fpr and --weights cannot be combined" in capsys.readouterr().err
+
+
+def test_rows_without_a_label_are_not_judged(tmp_path):
+    """What only unlabelled rows hold is no matter for an evaluation, which leaves them out."""
+    model, new = train(visits(0), "sick", features="linear", groups="patient"), visits(1)
+    odd = visits(2, patients=10).assign(age=1e6, sick=None)
+    both = pd.concat([new, odd], ignore_index=True)
+    for table in (both, tmp_path / "both.csv"):
+        both.to_csv(tmp_path / "both.csv", index=False)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = evaluate(model, table)
+        assert found.n == 480
+        assert not any("far outside" in str(one.message) for one in said)
+        assert any("80 rows without a label were left out" in str(one.message) for one in said)

@@ -103,7 +103,7 @@ app = typer.Typer(
     cls=LazyCommands,
     no_args_is_help=True,
     **SETTINGS,
-    help="Linear scorers that maximise the area under the ROC curve.\n\n"
+    help="Find out what predicts a yes or no in your table, how well, and which rows come first.\n\n"
     "Try:  vrspam demo\n\n"
     "Your own file:  vrspam report patients.csv --target sick\n\n"
     "A model to keep:  vrspam train patients.csv --target sick, then evaluate, predict, explain",

@@ -250,7 +250,11 @@ class Chunks:
             table, strays = self.schema.read(as_table(batch))
             batch = as_batch(table)
         if block.rows and (self.unseen is not None or self.watch is not None):
-            columns = as_table(batch, self.schema.columns)
+            columns, target = as_table(batch, self.schema.columns), self.schema.target
+            if self.lenient and target is not None and batch.column(target).null_count:  # rows that will be left out
+                labelled = batch.column(target).is_valid()
+                columns = columns.filter(labelled)
+                strays = self.schema.read(as_table(block.table).filter(labelled))[1] if strays else {}
             if self.unseen is not None:
                 others = {name: texts for name, texts in block.strays.items() if name != self.schema.target}
                 self.unseen.add(columns, others | strays)

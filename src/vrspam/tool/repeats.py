@@ -25,6 +25,7 @@ from vrspam.model_selection.folds import group_folds
 from vrspam.report.words import describe_candidate
 from vrspam.tables.columns import ID_NAME
 from vrspam.tables.frames import numeric_flags, rows_of
+from vrspam.tool.plan import COPIES
 
 QUICK_ROWS = 5_000
 QUICK_COLUMNS, QUICK_CATEGORIES = 200, 50
