@@ -186,6 +186,7 @@ LossName = Literal["squared", "squared_hinge"]
 PenaltyName = Literal["elasticnet", "mcp", "scad"]
 SelectionRule = Literal["best", "one-standard-error", "blend"]  # how a point and a feature map are chosen
 Selection = Literal["auto", SelectionRule]
+THRESHOLD_RULES = ("recall", "precision", "alerts", "cost_ratio", "threshold")  # for a threshold that is stored
 SELECTION_RULES: tuple[str, ...] = get_args(Selection)
 
 

@@ -103,7 +103,7 @@ app = typer.Typer(
     cls=LazyCommands,
     no_args_is_help=True,
     **SETTINGS,
-    help="Linear scorers that maximise the area under the ROC curve.\n\n"
+    help="Find out what predicts a yes or no in your table, how well, and which rows come first.\n\n"
     "Try:  vrspam demo\n\n"
     "Your own file:  vrspam report patients.csv --target sick\n\n"
     "A model to keep:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
@@ -374,6 +374,26 @@ HtmlOut = Annotated[
 ]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).")]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
+Weights = Annotated[
+    str | None,
+    typer.Option(help="A column of weights; by default that of training, none: rows count alike.", metavar="<column>"),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="A column that says which rows belong together, such as patients; by default that of training, none: rows "
+        "are independent.",
+        metavar="<column>",
+    ),
+]
+AllowMissing = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-missing",
+        help="Columns that may be unreadable in more than half of the rows, and then count as missing.",
+        metavar="<names>",
+    ),
+]
 READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
 
 
@@ -449,7 +469,8 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 
 # Options of the other commands, and values that have another form on the command line.
-_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "recall")} | {"ids": "--id"}
+_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top")}
+_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

@@ -82,7 +82,8 @@ def train(
 
         notes = trained.training["warnings"]
         said = {"warnings": app.worries(expected_auc(trained), notes), "findings": app.findings(notes)}
-        facts = {**trained.training, **said}
+        chosen = None if trained.threshold is None else vars(trained.threshold)
+        facts = {"threshold": chosen, **trained.training, **said}
         app.print_json({"model": str(model), "positive": trained.positive, **facts})
     else:
         _describe(trained, model)
@@ -138,6 +139,8 @@ def _describe(model: Model, path: Path) -> None:
             ("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval} ({part})")
         )
         shown.append(("", words.NOT_CORRECTED))
+    if model.threshold is not None:
+        shown.append(("threshold", words.describe_threshold(model)))
     shown.append(("model", words.describe_model(model)))
     if facts["loss"] != "squared":
         shown.append(("loss", facts["loss"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, binom
 from sklearn.metrics import roc_curve
 
+from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.texts import short_between
 from vrspam.metrics.roc import (
     both_classes,
     checked_columns,
@@ -94,6 +96,74 @@ class Threshold:
     share: float
 
 
+@dataclass(frozen=True)
+class ChosenThreshold(Threshold):
+    """A threshold that is used, what it stands for (a rule, and the number asked for), and what held-out rows promise.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows whose score is at least this are called positive.
+    sensitivity, specificity, precision, share : float
+        What follows from it on held-out rows; `share` is that of the rows called positive, `precision` may be None.
+    rule : {"recall", "precision", "alerts", "cost_ratio", "threshold"}
+    asked : float
+    """
+
+    rule: str
+    asked: float
+
+    @property
+    def words(self) -> str:
+        """What it stands for."""
+        return {
+            "recall": f"finds {100 * self.asked:g} % of the positives",
+            "precision": f"is right in {100 * self.asked:g} % of its calls",
+            "alerts": f"calls {100 * self.asked:g} % of the rows",
+            "cost_ratio": f"has the least cost, one miss worth {self.asked:g} false alarms",
+            "threshold": "was given",
+        }[self.rule]
+
+
+def choose_threshold(
+    positive: np.ndarray, scores: np.ndarray, rule: str, asked: float, weights: np.ndarray | None = None
+) -> ChosenThreshold:
+    """The threshold that a rule takes on scored rows, as a short number between two scores.
+
+    "recall": the highest that finds this share of the positives. "precision": the lowest above which this share of the
+    rows is positive. "alerts": the lowest that calls at most this share of the rows. "cost_ratio": the least cost, a
+    miss being as bad as so many false alarms. "threshold": the score itself.
+
+    >>> scores, positive = np.arange(10.0), np.arange(10) % 3 > 0
+    >>> [choose_threshold(positive, scores, rule, 0.5).threshold for rule in ("recall", "alerts", "threshold")]
+    [4.7, 4.7, 0.5]
+    """
+    curve = Curve.of(positive, scores, weights)
+    called, total = curve.hits + curve.alarms, curve.positives + curve.negatives
+    if rule == "threshold":
+        return ChosenThreshold(**vars(curve.at_score(asked)), rule=rule, asked=asked)
+    if rule == "recall":
+        place = int(np.argmax(curve.hits >= asked * curve.positives * (1.0 - 1e-12)))
+    elif rule == "cost_ratio":
+        place = int(np.argmin(curve.alarms + asked * (curve.positives - curve.hits)))
+    else:
+        holds = called <= asked * total * (1.0 + 1e-12)
+        if rule == "precision":
+            holds = curve.hits >= asked * called * (1.0 - 1e-12)
+        place = int(np.flatnonzero(holds & (called > 0.0))[-1]) if (holds & (called > 0.0)).any() else 0
+        if place == 0:
+            raise WordedError(
+                "no threshold keeps {given} on held-out rows: give {way}",
+                given=Parameter(rule, asked),
+                way="a smaller number" if rule == "precision" else "a larger one",
+            )
+    found = curve.at(place)
+    below = float(curve.thresholds[place + 1]) if place + 1 < curve.thresholds.size else found.threshold - 1.0
+    gap = found.threshold - below  # well inside it: rounding of scores must not move a row to the other side
+    short = short_between(below + 0.25 * gap, below + 0.75 * gap)
+    return ChosenThreshold(**{**vars(found), "threshold": short}, rule=rule, asked=asked)
+
+
 class Bin(NamedTuple):
     """Rows of similar probability: their mean predicted probability, and the observed frequency of positives."""
 
@@ -121,6 +191,11 @@ class Curve:
         else:
             hits, alarms = true * weights[positive].sum(), false * weights[~positive].sum()
         return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
+
+    def at_score(self, threshold: float) -> Threshold:
+        """What follows from a threshold that need not be the score of a row."""
+        place = max(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1, 0)
+        return replace(self.at(place), threshold=threshold)
 
     def at(self, place: Any) -> Threshold:
         hits, alarms = float(self.hits[place]), float(self.alarms[place])
@@ -168,6 +243,24 @@ def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z * np.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2)) / (1 + z**2 / rows)
     return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
+
+
+def effective_share(right: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> float:
+    """How many independent rows a row counts for, in an interval of the share of some that are `right`.
+
+    With weights it is (Σ w)² / Σ w² by Σ w; rows of a group vary together, as in `vrspam.metrics.roc_auc_ci`.
+    """
+    total = float(weights.sum())
+    if right.size < 2 or total == 0.0:
+        return 1.0
+    share = float(weights @ right) / total
+    names = np.arange(right.size) if groups is None else np.unique(groups, return_inverse=True)[1]
+    sums = np.bincount(names, weights * (right - share))
+    variance = float(sums @ sums) / total**2
+    if not 0.0 < share < 1.0 or variance == 0.0:  # all right, or none: as many as there are groups
+        sizes = np.bincount(names, weights)
+        return min(1.0, float(sizes.sum() ** 2 / (sizes @ sizes)) / total)
+    return share * (1.0 - share) / variance / total
 
 
 def calibration_error(bins: tuple[Bin, ...]) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
-from vrspam.metrics.thresholds import BINS, calibration_error, reliability
+from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
@@ -20,7 +20,6 @@ from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
-    from vrspam.model_selection.calibration import Calibration
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
     from vrspam.tool.report import Report, Subgroup
@@ -92,7 +91,7 @@ def report_page(
         [*map(Worry, words.doubt_of(expected.low, expected.high)), *noticed, *map(Worry, evaluation.notes)],
         "All counts below are for rows the model had not seen.",
     )
-    add_scores(page, model.calibration, evaluation, names, report.cost_ratio)
+    add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
@@ -124,12 +123,12 @@ def evaluation_page(
 
     Notes of the training name parameters of `train`; `parameter` says how to show one to the reader.
     """
-    auc, names = evaluation.auc, words.class_names(model)
+    auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
     page = Page(f"{model_name} on {data_name}")
     page.headline = html.headline(
         "AUC",
         auc_text(auc.auc, 2),
-        f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({auc.source})",
+        f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
         _first_facts(evaluation.n, evaluation, names, words.GUESSING, {}),
@@ -138,7 +137,7 @@ def evaluation_page(
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training.",
     )
-    add_scores(page, model.calibration, evaluation, names, cost_ratio, recall)
+    add_scores(page, model, evaluation, names, cost_ratio, recall)
     add_model(page, model)
     add_origin(page, model, parameter)
     return page
@@ -214,7 +213,8 @@ def _first_facts(
     """Rows, the share of positives (by weight if rows have some) and the partial AUC, for the first screen."""
     name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
     share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
-    facts, part = {"rows": f"{rows:,}", name: share, **more}, evaluation.partial_auc
+    count = f"{evaluation.positives:,}" if rows == evaluation.n else f"{evaluation.positives:,} of {evaluation.n:,}"
+    facts, part = {"rows": f"{rows:,}", name: f"{count} ({share})", **more}, evaluation.partial_auc
     if part is not None and evaluation.max_fpr is not None:
         name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
         facts[name] = f"{auc_text(part.auc)} ({interval_text(part.low, part.high)}), {remark}"
@@ -223,7 +223,7 @@ def _first_facts(
 
 def add_scores(
     page: Page,
-    calibration: Calibration | None,
+    model: Model,
     evaluation: Evaluation,
     names: Mapping[str, str],
     cost_ratio: float | None,
@@ -231,11 +231,22 @@ def add_scores(
 ) -> None:
     """Add the slider, the curves on which it moves a point, the tables of thresholds, and how scores are spread."""
     stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
-    if calibration is not None:
-        stops = replace(stops, probabilities=calibration(stops.thresholds))
+    if model.calibration is not None:
+        stops = replace(stops, probabilities=model.calibration(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
     place = stops.best(cost_ratio)
     start = "The threshold of the highest sensitivity + specificity." if cost_ratio is None else "The least cost."
+    called = evaluation.scores >= stops.thresholds[place]
+    weights = np.ones(evaluation.n) if evaluation.weights is None else evaluation.weights
+    if (chosen := model.threshold) is not None:
+        called = evaluation.scores >= chosen.threshold
+        place = int(np.argmin(np.abs(stops.hits + stops.alarms - weights @ called)))
+        start = f"The threshold of the model, which {chosen.words}."
+    counted = []  # independent rows of each positive, and of each row called
+    for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
+        groups = None if evaluation.groups is None else evaluation.groups[rows]
+        counted.append(effective_share(right[rows], weights[rows], groups))
+    stops = replace(stops, effective=(counted[0], counted[1]))
     drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
     bins, least = evaluation.bins, 15  # rows of a group of similar probability
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
@@ -247,12 +258,13 @@ def add_scores(
         drawn.append(pictures.calibration(predicted, observed, rows, names, at))
     curve = [predicted.tolist(), observed.tolist()] if bins else None
     page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
-    counted = "Rows are counted by their weights. " if evaluation.weights is not None else ""
+    counted_by = "Rows are counted by their weights. " if evaluation.weights is not None else ""
     remark = "Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."
     page.add(
         "Choose a threshold",
         html.explorer(stops, place, names, ratio, start, drawn),
-        html.paragraph(f"{counted}{remark} {words.ZERO}", soft=True),
+        html.paragraph(f"{counted_by}{remark} {words.ZERO}", soft=True),
+        *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
             *_further_numbers(evaluation, cost_ratio, recall),
@@ -283,7 +295,7 @@ def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: f
     interval = f"{100 * auc.confidence:g} % interval"
     facts = {
         "AUC of these rows": auc_text(auc.auc, 4),
-        f"{interval} ({auc.source})": interval_text(auc.low, auc.high, 4),
+        f"{interval} ({words.describe_source(evaluation)})": interval_text(auc.low, auc.high, 4),
         "average precision": auc_text(evaluation.average_precision, 4),
     }
     if part is not None and evaluation.max_fpr is not None:

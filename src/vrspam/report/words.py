@@ -94,6 +94,13 @@ def describe_partial(max_fpr: float) -> str:
     )
 
 
+def describe_source(evaluation: Evaluation) -> str:
+    """What the interval of the AUC of an evaluation rests on."""
+    if evaluation.groups is None:
+        return evaluation.auc.source
+    return f"{evaluation.auc.source}, {np.unique(evaluation.groups).size:,} groups of rows"
+
+
 class ExpectedAUC(NamedTuple):
     """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice."""
 
@@ -167,9 +174,44 @@ def describe_thresholds(
         "youden": "highest sensitivity + specificity (Youden)",
         "cost": f"least cost, one miss worth {cost_ratio:g} false alarms" if cost_ratio else "",
         "recall": f"finds {100 * recall:g} % of the positives",
+        "model": "" if evaluation.promised is None else f"of the model: {evaluation.promised.words}",
     }
     for name, found in evaluation.thresholds.items():
         yield words[name], found
+
+
+def describe_promise(evaluation: Evaluation) -> list[str]:
+    """What the threshold of the model was to do, and does on these rows: a sentence, or none."""
+    if (promised := evaluation.promised) is None:
+        return []
+    found, parts = evaluation.thresholds["model"], []
+    for name in ("sensitivity", "specificity", "precision", "share"):
+        before, now = getattr(promised, name), getattr(found, name)
+        if before is not None and now is not None:
+            what = "share of the rows called" if name == "share" else name
+            parts.append(f"{what} promised {before:.3f}, found {now:.3f}")
+    if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
+        return [f"The model stores the threshold {promised.threshold:g}, which {promised.words}."]
+    return [f"The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
+
+
+def describe_threshold(model: Model) -> str:
+    """The threshold that a model stores, with what it promises."""
+    chosen = model.threshold
+    assert chosen is not None
+    right = "" if chosen.precision is None else f", and {100 * chosen.precision:.1f} % of them are positive"
+    return (
+        f"score at least {chosen.threshold:g} ({chosen.words}). On held-out rows it finds "
+        f"{100 * chosen.sensitivity:.1f} % of the positives and calls {100 * chosen.share:.1f} % of the rows{right}"
+    )
+
+
+def describe_decision(model: Model, called: int) -> str:
+    """How many rows of a file are called positive, and by what."""
+    by = "probability above 1/2" if model.calibration is not None else "score above 0"
+    if (chosen := model.threshold) is not None:
+        by = f"score at least {chosen.threshold:g}, which {chosen.words} in training"
+    return f"{called:,} rows of the file are called {model.positive} ({by})."
 
 
 # ---- the model
@@ -354,6 +396,7 @@ def training_facts(model: Model) -> dict[str, str]:
     if facts.keys() >= {"rows", "positives"}:
         words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
     words["model"] = describe_model(model)
+    words |= {name: facts[name] for name in ("groups", "weights") if name in facts}
     if (found := expected_auc(model)) is not None:
         words["AUC to expect"] = f"{auc_text(found.auc, 4)} ({interval_text(found.low, found.high, 4)}); {found.remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
@@ -367,6 +410,8 @@ def training_facts(model: Model) -> dict[str, str]:
         words["penalty"] = describe_penalty(facts)
     if (fit := describe_fit(facts)) is not None:
         words["fit"] = fit[0]
+    if model.threshold is not None:
+        words["threshold"] = describe_threshold(model)
     words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
     return words

@@ -23,8 +23,8 @@ from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import rows_of
-from vrspam.tool.plan import CHECKED, INDEPENDENT, TrainPlan, takes
-from vrspam.tool.repeats import COPIES, QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
+from vrspam.tool.plan import CHECKED, COPIES, INDEPENDENT, TrainPlan, takes
+from vrspam.tool.repeats import QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
 from vrspam.tool.table import OpenedTable, RowSample, open_labelled
 
 SHOWN = 5  # names in one finding

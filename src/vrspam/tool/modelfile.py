@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.atomic import replacing
-from vrspam._utils.messages import Message
+from vrspam._utils.messages import THRESHOLD_RULES, Message
 from vrspam.data import DataError, Schema
 from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table
 from vrspam.inspection import Shapes
+from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.file import (
     VERSION,
     ModelFileError,
@@ -78,6 +79,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
         "fingerprint": None if model.fingerprint is None else model.fingerprint.to_dict(),
+        "threshold": None if model.threshold is None else asdict(model.threshold),
         "training": {**model.training, **notes},
     }
     write_file(path, content)
@@ -216,8 +218,21 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
         fingerprint=None if content.get("fingerprint") is None else Fingerprint.from_dict(content["fingerprint"]),
+        threshold=_threshold(content.get("threshold")),
         training=training,
     )
+
+
+def _threshold(plain: Any) -> ChosenThreshold | None:
+    """What a file says about the threshold, or what is wrong with it."""
+    if plain is None:
+        return None
+    numbers = [name for name in plain if name not in ("rule", "precision")]
+    if not all(_fits("number", plain[name]) for name in numbers) or not _fits("number or none", plain["precision"]):
+        raise TypeError("the threshold must be a number")
+    if plain["rule"] not in THRESHOLD_RULES:
+        raise ValueError(f"nothing is known of a threshold for {plain['rule']!r}")
+    return ChosenThreshold(**plain)
 
 
 def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
@@ -260,7 +275,7 @@ _FACTS = {
         *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
     "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
-    "text": ("penalty", "map", "loss", "groups"),
+    "text": ("penalty", "map", "loss", "groups", "weights"),
     "texts": ("data",),
     "selection": ("selection",),
     "notes": ("warnings",),

@@ -12,10 +12,11 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from vrspam._utils.messages import CODES, LossName, Parameter, PenaltyName, Selection, WordedError
+from vrspam._utils.messages import CODES, THRESHOLD_RULES, LossName, Parameter, PenaltyName, Selection, WordedError
 
 INDEPENDENT = "none"  # what `groups` is where rows are to be taken as independent
-PANELS = DATA, MODEL, FOLDS, PAGE, FILE = ("Data", "Model", "Folds", "Page", "File format")
+COPIES = "duplicates"  # groups of rows that are equal, or nearly
+PANELS = DATA, MODEL, FOLDS, THRESHOLD, PAGE, FILE = ("Data", "Model", "Folds", "Threshold", "Page", "File format")
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
 
@@ -278,6 +279,38 @@ class TrainPlan:
         flags=("--jobs",),
     )
     random_state: int = option(0, FOLDS, "Seed that draws the folds.", check=at_least(0), flags=("--seed",))
+    recall: float | None = option(
+        None,
+        THRESHOLD,
+        "Store the threshold that finds this share of the positives.",
+        in_python="One of these five may be given; `predict`, `evaluate` and exports use it.",
+        check=share_or_all,
+        kind="float in (0, 1]",
+    )
+    precision: float | None = option(
+        None,
+        THRESHOLD,
+        "Store the lowest threshold above which this share of the rows is positive.",
+        check=share_or_all,
+        kind="float in (0, 1]",
+    )
+    alerts: float | None = option(
+        None, THRESHOLD, "Store the threshold that calls this share of the rows.", check=share, kind="float in (0, 1)"
+    )
+    cost_ratio: float | None = option(
+        None,
+        THRESHOLD,
+        "How many false alarms are as bad as one missed positive; gives the threshold of least cost.",
+        check=positive_number,
+        flags=("--cost-ratio", "--cost"),
+        metavar="<ratio>",
+    )
+    threshold: float | None = option(
+        None,
+        THRESHOLD,
+        "Store this score as the threshold.",
+        check=must(lambda value: abs(value) < float("inf"), "must be finite"),
+    )
     streaming: bool = option(False, FILE, "For files larger than memory: read in blocks, several times.")
     format: str | None = option(
         None, FILE, "Such as csv or parquet; by default told from the name, else from the first bytes.", check=_format
@@ -322,6 +355,14 @@ class TrainPlan:
             if self.streaming and column:
                 raise conflict("a stream draws its folds from the rows alone", streaming=True, **{name: None})
         check_measures(self.weights, max_fpr=self.max_fpr)
+        given = {name: None for name in THRESHOLD_RULES if getattr(self, name) is not None}
+        if len(given) > 1:
+            raise conflict("a model stores one threshold", **given)
+
+    @property
+    def rule(self) -> tuple[str, float] | None:
+        """What the threshold to store stands for."""
+        return next(((name, value) for name in THRESHOLD_RULES if (value := getattr(self, name)) is not None), None)
 
     @classmethod
     def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", given: dict[str, Any]) -> Self:
@@ -343,14 +384,6 @@ class ReportPlan(TrainPlan):
         PAGE,
         "Rows to explain beside the highest, the lowest and the most wrong; 0 shows no row at all.",
         check=at_least(0),
-    )
-    cost_ratio: float | None = option(
-        None,
-        PAGE,
-        "How many false alarms are as bad as one missed positive; gives the threshold of least cost.",
-        check=positive_number,
-        flags=("--cost-ratio", "--cost"),
-        metavar="<ratio>",
     )
     holdout: float | None = option(
         None,
@@ -387,7 +420,7 @@ def check_measures(weights: Any = None, **given: float | None) -> None:
     """Refuse what cannot be measured: confidence, recall, cost_ratio or max_fpr, and this with weights of rows."""
     for name, value in given.items():
         check_option(name, value, {"confidence": share, "recall": share_or_all}.get(name))
-    if weights is not None and given.get("max_fpr") is not None:
+    if weights is not None and str(weights) != INDEPENDENT and given.get("max_fpr") is not None:
         raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
 
 

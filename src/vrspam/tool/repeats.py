@@ -25,12 +25,12 @@ from vrspam.model_selection.folds import group_folds
 from vrspam.report.words import describe_candidate
 from vrspam.tables.columns import ID_NAME
 from vrspam.tables.frames import numeric_flags, rows_of
+from vrspam.tool.plan import COPIES
 
 QUICK_ROWS = 5_000
 QUICK_COLUMNS, QUICK_CATEGORIES = 200, 50
 LEAST_GROUPS, MOST_EACH = 20, 100  # groups, and rows of a group in the mean: an age or a state names no group
 SHARED = 0.25  # mean of D from which a column names groups
-COPIES = "duplicates"  # groups of rows that are equal, or nearly
 
 
 class TableClassifier(AUCClassifierCV):

@@ -359,7 +359,7 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
             )
 
 
-def beside_values(others: Any, beside: Mapping[str, str], path: str) -> dict[str, Any]:
+def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
     """The weights, groups and times of all rows, from a table of these columns."""
     import pyarrow as pa
 
@@ -368,19 +368,23 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str) -> dict[str
         values = others.column(name)
         whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         column = nw.from_native(whole, series_only=True).alias(name)
-        found[option] = _groups(column, path) if option == "groups" else _ordered_numbers(column, path, option)
+        if option == "groups":
+            found[option] = _groups(column, path, least_groups)
+        else:
+            found[option] = _ordered_numbers(column, path, option)
     return found
 
 
-def _groups(column: Any, path: str) -> np.ndarray:
+def _groups(column: Any, path: str, least: int) -> np.ndarray:
     if column.null_count():
         raise DataError(
             f"{path}: column {column.name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
             "or give each such row a name of its own"
         )
     names, codes = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
-    if names.size < 4:
-        raise DataError(f"{path}: column {column.name!r} has {names.size} groups, and folds need at least 4 of them")
+    if names.size < least:
+        who = "folds need" if least == 4 else "an interval needs"
+        raise DataError(f"{path}: column {column.name!r} has {names.size} groups, and {who} at least {least} of them")
     return codes
 
 

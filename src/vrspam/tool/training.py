@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri, stdtrit
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
@@ -26,6 +27,8 @@ from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
+from vrspam.metrics.intervals import Clusters, influence, placements
+from vrspam.metrics.thresholds import choose_threshold
 from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
@@ -123,11 +126,17 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
     facts: dict[str, Any] = {"warnings": notes}
+    facts |= {} if plan.weights is None else {"weights": plan.weights}
     if opened.groups_column is not None:
         facts["groups"] = opened.groups_column
     if found.repeats is not None and not np.isnan(found.repeats.apart):
         facts["independent_auc"] = found.repeats.apart
-    return Trained(_model(opened, fit, facts, fingerprint), whole, fit.held_out, fit.weights, kept)
+    model = _model(opened, fit, facts, fingerprint)
+    if plan.rule is not None:
+        rows = fit.held_out
+        weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
+        model = replace(model, threshold=choose_threshold(rows.positive, rows.scores, *plan.rule, weights))
+    return Trained(model, whole, fit.held_out, fit.weights, kept)
 
 
 class Fit(NamedTuple):
@@ -333,12 +342,14 @@ def fold_auc_ci(
     confidence: float = 0.95,
     max_fpr: float | None = None,
     weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> AUCInterval:
     """Mean AUC, or partial AUC up to `max_fpr`, of the folds, with an interval from DeLong's standard error of each.
 
     Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
     add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
-    a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out.
+    a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out. Rows of
+    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`.
 
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
@@ -346,7 +357,8 @@ def fold_auc_ci(
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
     0.77 [0.74, 0.80]
     """
-    parts, smaller = [], 0
+    parts, smaller, moves = [], 0, np.zeros(scores.size)
+    mass = np.ones(scores.size) if weights is None else weights
     for number in np.unique(fold):
         rows = fold == number
         if weights is not None:
@@ -357,12 +369,18 @@ def fold_auc_ci(
             if max_fpr is None:
                 own = None if weights is None else weights[rows]
                 parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
+                if groups is not None:
+                    placed = placements(positive[rows], scores[np.newaxis, rows], mass[rows])[0]
+                    moves[rows] = influence(positive[rows], placed, mass[rows])
             else:
                 parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
     if not parts:
         raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
     auc = float(np.mean([part.auc for part in parts]))
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
+    if groups is not None and max_fpr is None:
+        clusters = Clusters.of_moves(moves / len(parts), mass, groups)
+        error = clusters.error * float(stdtrit(clusters.freedom, 0.5 + confidence / 2) / ndtri(0.5 + confidence / 2))
     if max_fpr is not None and error == 0.0:
         low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
         return AUCInterval(auc, low, high, error, confidence, "score")
@@ -372,7 +390,8 @@ def fold_auc_ci(
 def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
-    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights)
+    groups = None if opened.groups is None or held_out.places is None else opened.groups[held_out.places]
+    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
