@@ -267,7 +267,7 @@ def findings(notes: Iterable[str]) -> list[dict[str, Any]]:
             "code": note.code,
             "severity": note.severity,
             "sentence": in_options(note),
-            "fix": None if note.fix is None else as_option(note.fix),
+            **({} if note.fix is None else {"fix": as_option(note.fix)}),
             "page": f"docs/doctor.md#{note.code}",
         }
         for note in notes

@@ -270,7 +270,17 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
 _FACTS = {
     "count": ("rows", "positives", "columns", "features", "rows_held", "nonzero", "folds"),
     "number": (
-        *("l2", "l1", "max_fpr", "objective", "gap", "relative_gap", "stationarity", "relative_stationarity"),
+        *(
+            "l2",
+            "l1",
+            "max_fpr",
+            "objective",
+            "gap",
+            "independent_auc",
+            "relative_gap",
+            "stationarity",
+            "relative_stationarity",
+        ),
         *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
     "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
@@ -297,7 +307,8 @@ def _fits(kind: str, value: Any) -> bool:
             return isinstance(value, list) and all(_fits(kind[:-1], one) for one in value)
         case "note" if isinstance(value, dict):  # a template, and fields that can be shown
             fields = value.get("fields")
-            is_worded = isinstance(value.get("template"), str)
+            is_worded = isinstance(value.get("template"), str) and ("code" in value) == ("severity" in value)
+            is_worded &= all(isinstance(value.get(name, ""), str) for name in ("code", "severity"))
             return is_worded and isinstance(fields, dict) and all(_fits("field", one) for one in fields.values())
         case "note":
             return isinstance(value, str)

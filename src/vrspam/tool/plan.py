@@ -184,7 +184,6 @@ class TrainPlan:
     dates: Literal["features", "drop"] = option(
         "features", DATA, "features: dates become a position in time, month, weekday, hour; drop: they are left out."
     )
-    weights: str | None = option(None, DATA, "A column of weights: how much each row counts.", metavar="<column>")
     ignore: Sequence[str] = option(
         (),
         DATA,
@@ -195,6 +194,7 @@ class TrainPlan:
         metavar="<codes>",
         kind="sequence of str",
     )
+    weights: str | None = option(None, DATA, "A column of weights: how much each row counts.", metavar="<column>")
     features: Any = option(
         None,
         MODEL,
