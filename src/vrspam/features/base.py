@@ -40,6 +40,7 @@ from vrspam.features.parts import (
     Table,
     TreePart,
     encode,
+    joined,
     part_widths,
     read_columns,
 )
@@ -128,7 +129,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                     own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
                     new: Any = Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own)
                     effects[j] = new if effects[j] is None else effects[j] + new
-        return Parts(tuple(effects), tuple(kernels), tuple(trees))
+        return Parts(tuple(effects), tuple(kernels), tuple(joined(trees)))
 
     @property
     def keeps_columns_apart(self) -> bool:
