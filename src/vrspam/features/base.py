@@ -62,6 +62,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     True
     """
 
+    supervised = False  # whether the map learns from labels too
     encoders_: list[Encoder]
     max_categories: int
     max_rows: int

@@ -22,7 +22,7 @@ from vrspam._utils.validation import check_columns, check_weights
 from vrspam._utils.warnings import warn
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
-from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, TreePart, places_of, trees_from_dict
+from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of, trees_from_dict
 from vrspam.tables import frames
 
 SHRINKAGE = 10.0  # rows of mean label that are added to those of each category
@@ -160,6 +160,16 @@ class LabelledTrees(FeatureMap):
     def blocks(self) -> list[Block]:
         """What the features of the fitted map are: the scores of the trees of each set of rows."""
         return list(self.groves_)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of features: one for each set of rows that trees learnt from."""
+        return len(getattr(self, "groves_", ()))
+
+    def scores_by(self, number: int, X) -> np.ndarray:
+        """The scores of rows by the trees of one set of rows, in double."""
+        X, grove = self._check(X, reset=False), self.groves_[number]
+        return Parts((None,) * self.n_features_in_, (), (replace(grove, coef=grove.coef[:, :, 0]),)).scores(X)[:, 0]
 
     def _write_block(self, X, out: np.ndarray) -> None:
         out[:] = 0.0

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
@@ -41,6 +42,7 @@ from vrspam.model_selection.held_out import (
     stable_share,
     stable_share_of_moments,
 )
+from vrspam.model_selection.labelled import cross_validate_labelled
 from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, select, simplest
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.solvers import ExactFit, SolverName
@@ -317,10 +319,16 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
     kept, intercepts = [], []
     for candidate in found.candidates:
         rows, axes = folds.rows, candidate.scores.grid
+        again = replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample)
+        if getattr(candidate.features, "supervised", False):
+            scores = cross_validate_labelled(copy(candidate.features), paired, again).scores
+            kept.append(scores.kept)
+            intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
+            continue
         if candidate.features is not None:
             rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
         source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
-        scores = cross_validate(source, replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample))
+        scores = cross_validate(source, again)
         kept.append(scores.kept)
         intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
     return Nested(pairs, fold, sample, np.concatenate(kept, axis=1), np.concatenate(intercepts), search.scoring)
@@ -344,7 +352,7 @@ class MapsInMemory:
     search: GridSearch
     _said: set[str] = field(default_factory=set)  # columns whose rare categories are grouped: said once, not per map
 
-    def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory]:
+    def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory | None]:
         """The candidate of a map, and the source of its folds."""
         for grouped in features.grouped_categories_ if isinstance(features, FeatureMap) else ():
             if grouped.column not in self._said:
@@ -354,6 +362,8 @@ class MapsInMemory:
 
     def fit(self, candidate: Candidate, source: sources.RowsInMemory | None = None) -> ExactFit:
         """The point of a candidate fitted on all rows."""
+        if candidate.fit is not None:  # of trees that learnt from labels
+            return candidate.fit
         if source is None:
             X = MappedArray(self.folds.rows.X, candidate.features)
             rows, solver, total = *sources.rows_for_solver(self.folds.rows._replace(X=X)), None
@@ -368,8 +378,13 @@ class MapsInMemory:
 
 def evaluate_map(
     name: str, features: Any, folds: FoldedRows, search: GridSearch
-) -> tuple[Candidate, sources.RowsInMemory]:
-    """Cross-validate the grid of a fitted map; with the source of its folds."""
+) -> tuple[Candidate, sources.RowsInMemory | None]:
+    """Cross-validate the grid of a fitted map; with the source of its folds, where trees are not grown for each."""
+    if getattr(features, "supervised", False):
+        labelled = cross_validate_labelled(features, folds, search)
+        found = Candidate.of(name, features, features.n_features_out_, folds.rows.y.size, labelled.scores, search.rule)
+        found.held_out, found.by_all, found.fit = labelled.held_out, labelled.by_all, labelled.fit
+        return found, None
     X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
     source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
     sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
