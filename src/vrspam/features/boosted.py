@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from vrspam._utils.parameters import Interval
 from vrspam._utils.validation import check_columns, check_weights
@@ -82,26 +83,27 @@ class LabelledTrees(FeatureMap):
         -------
         self
         """
-        if y is None:
-            raise ValueError(f"{type(self).__name__} learns from labels: requires y to be passed, but the target y is None.")
         check_columns(X)
         self.learn(X, sample_weight)
-        check_classification_targets(y)
-        labels = np.asarray(y).ravel()
-        classes = np.unique(labels)
-        if classes.size != 2 or labels.size != self._n_given:
-            raise ValueError(f"y needs two different labels, one for each of {self._n_given} rows; got {classes.size}.")
-        weights = None if sample_weight is None else check_weights(sample_weight, labels.size)
-        grow = self.grower(X, labels == classes[1], weights)
-        self.groves_ = [grow((0, np.arange(labels.size)))]
+        self.learn_labels(X, y, sample_weight)
         for grouped in self.grouped_categories_:
             warn(grouped)
         return self
 
-    def learn(self, X, sample_weight=None, shared=None) -> None:
-        """Learn where columns can be split, which needs no labels; `grower` makes the trees."""
-        super().learn(X, sample_weight, shared)
-        self._n_given = X.shape[0]
+    def learn_labels(self, X, y, sample_weight=None) -> None:
+        """Grow the trees of all rows, after `learn`."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} learns from labels: it requires y to be passed, but the target y is None."
+            )
+        check_classification_targets(y)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        classes = np.unique(labels)
+        if classes.size != 2:
+            raise ValueError(f"{type(self).__name__} needs labels of two classes, got {classes.size} class(es).")
+        weights = None if sample_weight is None else check_weights(sample_weight, labels.size)
+        self.groves_ = [self.grower(X, labels == classes[1], weights)((0, np.arange(labels.size)))]
 
     def grower(self, X, positive: np.ndarray, weights: np.ndarray | None, groups: np.ndarray | None = None) -> Grower:
         """What grows the trees of some of these rows; it may be called from several threads.
