@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from vrspam.data.readers.base import Problems
-from vrspam.data.schema import read_blocks
-from vrspam.tables.columns import texts_of
+from vrspam.tables.frames import texts_of
 from vrspam.tables.texts import Dates
 
 
@@ -21,8 +20,8 @@ def columns_of_file(model: Any, path: Path, **reading: Any) -> dict[str, np.ndar
     schema = model.schema.without_target()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what training has said
-        source, problems = model.open_source(path, **reading), Problems("skip", True)
-        blocks = list(read_blocks(source, schema, 10_000, problems, lenient=True))
+        source, problems = model.open(path, labels=False, **reading).source, Problems("skip", True)
+        blocks = list(source.blocks(schema.wanted(True)._replace(lenient=True), 10_000, problems))
     raw = pa.concat_tables([pa.Table.from_batches([block.table]) for block in blocks])
     read, _ = schema.read(raw)
     found = {}

@@ -393,10 +393,10 @@ SQUARES, OWN, CROSS, LARGEST = 0, 2, 4, 5
 # Slots of `carry`, the numbers that an online method keeps between calls: t and the scale of v for all methods,
 STEPS, SCALE = 0, 1
 # w·S₋, w·S₊, G, Σ t and the steps since the last fold for SPAM,
-SPAM_LOWER, SPAM_UPPER, SPAM_OF_V, SPAM_WEIGHT, SPAM_SINCE_FOLD, SPAM_SLOTS = 2, 3, 4, 5, 6, 7
+SPAM_LOWER, SPAM_UPPER, SPAM_OF_V, SPAM_WEIGHT, SPAM_SINCE_FOLD = 2, 3, 4, 5, 6
 # a, b, ζ, G, Σ η, ‖w‖², the steps since the last fold and Σ η (a, b, ζ) for SOLAM.
 SOLAM_A, SOLAM_B, SOLAM_ZETA, SOLAM_OF_V, SOLAM_WEIGHT, SOLAM_SQUARE, SOLAM_SINCE_FOLD = 2, 3, 4, 5, 6, 7, 8
-SOLAM_SUMS, SOLAM_SLOTS = 9, 12
+SOLAM_SUMS = 9
 
 
 class ClassSums(NamedTuple):
@@ -1532,9 +1532,6 @@ def add_leaf_sums(sums, codes, columns, thresholds, multipliers, absent_left):
             for m in range(found.size):
                 row[m] += found[m]
     return out
-
-
-MASKED = 62  # categories at most, whose sides fit into 64 bits beside that of absent values
 
 
 @compiled

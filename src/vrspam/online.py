@@ -162,9 +162,6 @@ class StepStream:
         return Scorer(coef, float(low), float(high), float(variance), (float(negative), float(positive)))
 
 
-METHODS = ("moments", "spam", "solam", "opauc")
-
-
 class RiverAUC(base.MiniBatchClassifier):
     """A linear scorer that maximises the AUC of a stream, as a classifier of river.
 
@@ -247,8 +244,9 @@ class RiverAUC(base.MiniBatchClassifier):
         self._stream = self._new_stream()
 
     def _new_stream(self) -> ExactStream | StepStream:
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
+        methods = ("moments", "spam", "solam", "opauc")
+        if self.method not in methods:
+            raise ValueError(f"method must be one of {', '.join(methods)}, got {self.method!r}.")
         exact = self.method == "moments"
         unused = {
             "half_life": self.half_life is not None and not exact,

@@ -1,6 +1,5 @@
 """Cross-validation over blocks: the choice and the coefficients of the in-memory estimator with the same folds."""
 
-import functools
 import warnings
 
 import numpy as np
@@ -98,7 +97,7 @@ def test_long_streams_take_a_sample_of_each_class():
     most = 700
     edges = ((0, 100), (100, 2500), (2500, 6000))
     blocks = [score_block(Rows(X[a:b], y[a:b], None), 1, coefs, folds, most) for a, b in edges]
-    total = functools.reduce(add_scores, blocks)
+    total = add_scores(blocks)
     found = [held_out_of(total).of_fold(number) for number in range(3)]
     aucs = np.stack([metrics.roc_auc_columns(b.positive, b.scores, b.weights) for b in found], axis=1)
     assert [sample.seen for sample in total] == [int((y == 0).sum()), int((y == 1).sum())]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from helpers import pairwise_auc
 
-from vrspam import AUCClassifierCV
+from vrspam import AUCClassifierCV, kernels
 from vrspam.features import KernelFeatures, TreeFeatures, map_from_dict, parts
 from vrspam.features.encoders import Curves
 from vrspam.features.mapped import named_maps
@@ -181,7 +181,7 @@ def test_landmarks_by_columns_hold_no_row(map_class, frame):
 
     def encode(of):
         if map_class is TreeFeatures:
-            return parts.leaves_of(of.trees_, parts.places_of(of.encoders_, X)[0])
+            return kernels.tree_leaves(parts.places_of(of.encoders_, X)[0], *of.trees_.values())
         return parts.encode(of.encoders_, X)
 
     seen = {tuple(row) for row in encode(rows)}

@@ -308,7 +308,7 @@ def test_fewer_rows_than_functions_give_the_solution_of_least_total_variance():
     rows = draw_rows(X, np.arange(40) % 2 == 0, None, 0)
     basis = AdditiveFeatures(max_features=90).fit(X)
     projection = Projection(basis, rows)
-    assert projection._by_rows
+    assert projection._gram is None
     scores = rng.standard_normal(40)
     white = projection.solve((rows.weights * scores)[:, np.newaxis])[:, 0]
     F = basis.transform(X)
@@ -324,8 +324,7 @@ def test_fewer_rows_than_functions_give_the_solution_of_least_total_variance():
         assert np.linalg.norm(white[where]) == pytest.approx(np.linalg.norm(part), rel=1e-5)
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["kept", "computed again"])
-def test_blocks_of_the_design_give_the_same(monkeypatch, kept):
+def test_blocks_of_the_design_give_the_same(monkeypatch):
     X, positive = gaussians(1200, 0.3)
 
     def score(X):
@@ -333,8 +332,6 @@ def test_blocks_of_the_design_give_the_same(monkeypatch, kept):
 
     whole = reading_of(score, X, positive)
     monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 1)
-    if not kept:
-        monkeypatch.setattr("vrspam.inspection.projection.KEPT_ENTRIES", 0)
     again = reading_of(score, X, positive)
     for one, two in zip(whole.columns, again.columns, strict=True):
         np.testing.assert_allclose(one.contribution, two.contribution, atol=1e-9)

@@ -163,9 +163,10 @@ def test_curves_that_are_read_can_be_drawn(folder, key, value, capsys):
 @pytest.mark.parametrize("place", [("identifiers",), ("schema", "identifiers")])
 def test_an_identifier_that_is_there_twice_is_refused(folder, place):
     """`predict` would copy it twice."""
-    whole = json.loads((folder / "linear.json").read_text("utf-8"))
-    assert whole["model"]["schema"].get("identifiers") is not None
     forged = folder / "twice.json"
+    save_model(train(ROWS, "sick", features="linear", n_splits=3), forged)
+    whole = json.loads(forged.read_text("utf-8"))
+    assert whole["model"]["identifiers"] == whole["model"]["schema"]["identifiers"] == ["patient"]
     forged.write_text(forge(whole, place, ["patient", "patient"]), "utf-8")
     with pytest.raises(ModelFileError, match="identifiers must be a list of different texts"):
         load_model(forged)

@@ -51,7 +51,7 @@ def run(X, y, maps, splits=None, weights=None, **changes):
     told: list[str] = []
     classes = np.unique(y)
     splits = splits or make_splits(3, Rows(X, y, None), classes, None, 0)
-    found = room.race(maps, FoldedRows(Rows(X, y, weights), splits, classes), SEARCH, 0, told.append)
+    found = room.race(maps, FoldedRows(Rows(X, y, weights), splits, classes), SEARCH, told.append)
     return found, told
 
 
@@ -102,13 +102,13 @@ def test_folds_on_the_part_are_those_of_all_rows(splitter, monkeypatch):
     groups = np.arange(900) // 9
     splits = [Split(*pair) for pair in splitter.split(X, y, groups if isinstance(splitter, GroupKFold) else None)]
     seen = []
-    plain = room.evaluate_map
+    plain = room.MapsInMemory.evaluate
 
-    def listen(name, features, folds, *rest):
-        seen.append((folds.rows, folds.splits))
-        return plain(name, features, folds, *rest)
+    def listen(evaluator, *of_map):
+        seen.append((evaluator.folds.rows, evaluator.folds.splits))
+        return plain(evaluator, *of_map)
 
-    monkeypatch.setattr(room, "evaluate_map", listen)
+    monkeypatch.setattr(room.MapsInMemory, "evaluate", listen)
     run(X, y, {"lines": LinearFeatures(), "curves": AdditiveFeatures()}, splits)
     rows, inside = seen[0]
     where = {tuple(row): i for i, row in enumerate(X)}
@@ -172,7 +172,7 @@ def test_of_kernels_of_a_kind_the_narrowest_goes_on_without_another_heat(monkeyp
     assert sorted(other.n_rows for other in found.others.values()) == [300, 500]
     splits = make_splits(3, Rows(X, y, None), np.unique(y), None, 0)
     folds = FoldedRows(Rows(X, y, None), splits, np.unique(y))
-    both = room.race(kernels, folds, SEARCH, 0, lambda what: None, alone=False)
+    both = room.race(kernels, folds, SEARCH, lambda what: None, alone=False)
     assert list(both.finalists) == ["wide", "narrow"]
 
 
@@ -269,13 +269,13 @@ def test_grouped_categories_are_said_once_and_landmarks_are_never_more(monkeypat
     frame = pd.DataFrame({"x": X[:, 0], "town": [f"t{number}" for number in np.arange(900) % 45]})
     maps = {"lines": LinearFeatures(max_categories=9), "kernel": KernelFeatures(n_landmarks=7, max_categories=9)}
     seen = []
-    plain = room.evaluate_map
+    plain = room.MapsInMemory.evaluate
 
-    def listen(name, features, *rest):
+    def listen(evaluator, name, features):
         seen.append(features.get_params().get("n_landmarks"))
-        return plain(name, features, *rest)
+        return plain(evaluator, name, features)
 
-    monkeypatch.setattr(room, "evaluate_map", listen)
+    monkeypatch.setattr(room.MapsInMemory, "evaluate", listen)
     with pytest.warns(CategoriesGrouped) as said:
         AUCClassifierCV([0.1], features=maps, cv=3, random_state=0).fit(frame, y)
     assert [str(one.message).split(":")[0] for one in said] == ["Column 'town' has 45 categories"]
@@ -324,7 +324,7 @@ def test_the_moving_line_begins_with_the_time_left(monkeypatch):
 
     monkeypatch.setattr("vrspam._utils.progress.StatusLine", Line)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    progress = StepProgress("comparing models", True, str.upper)
+    progress = StepProgress("comparing models", str.upper)
     progress.start(2)
     progress.tell("lines")
     assert shown == [("0:00 left  1 of 2: LINES", 1, 2)]
@@ -355,12 +355,12 @@ def test_maps_of_a_race_run_at_the_same_time(monkeypatch):
     meeting = threading.Barrier(2)
     jobs = []
 
-    def meet(name, features, folds, search):
-        jobs.append(search.n_jobs)
+    def meet(evaluator, name, features):
+        jobs.append(evaluator.search.n_jobs)
         meeting.wait(timeout=30)
         raise TooManyFeatures("too many")
 
-    monkeypatch.setattr(room, "evaluate_map", meet)
+    monkeypatch.setattr(room.MapsInMemory, "evaluate", meet)
     X, y = waves()
     splits = [Split(*pair) for pair in StratifiedKFold(3).split(X, y)]
     heat = room.Heat(500, 10, 3)

@@ -15,7 +15,7 @@ from vrspam import AUCClassifierCV, ClassMoments
 from vrspam._utils.blas import TwoSteps
 from vrspam.features import KernelFeatures, kernel
 from vrspam.features.mapped import MappedArray
-from vrspam.features.parts import exponents
+from vrspam.features.parts import encode, exponents
 from vrspam.model_selection import sources
 from vrspam.moments import FinishedMoments, LastProduct
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
@@ -195,7 +195,7 @@ def test_features_are_those_of_an_unfinished_map_times_the_last_product(additive
     assert found is not None
     unfinished, last = found
     np.testing.assert_allclose(last.of(unfinished.features_of(X)), features.transform(X), atol=1e-12)
-    left, right = exponents(features.encoders_, features.landmarks_, features.gamma_, X)
+    left, right = exponents(encode(features.encoders_, X), features.landmarks_, features.gamma_)
     split = features.n_features_out_ - 100
     np.testing.assert_allclose(np.exp(left @ right) @ features.whitening_, features.transform(X)[:, split:], atol=1e-10)
     assert features._unfinished(150) is None  # too few rows

@@ -249,6 +249,7 @@ def test_bounds_of_gradients_and_values_hold(seed):
         value, grad = loss.value_and_grad(w)
         error = float(sum((Fraction(a) - b) ** 2 for a, b in zip(grad, true, strict=True))) ** 0.5
         assert error <= loss.gradient_error(w, grad), name
+        assert loss.errors is not None
         error = loss.errors.of_value(w, value, loss.scale, loss.delta)
         assert abs(Fraction(value) - problem.value(w, 0.0, 0.0)) <= Fraction(error), name
 

@@ -348,8 +348,9 @@ def test_wide_sparse_rows_need_no_matrix(l1):
 
 def test_rounding_that_is_too_coarse_for_the_tolerance_is_said():
     X, y = make_data(200, 4, seed=5)
+    shared = 1e8 * np.random.default_rng(0).standard_normal((200, 1))  # a shift is taken off, this is not
     with pytest.warns(UserWarning, match="above tol"):
-        model = AUCClassifier(l2=1e-10, loss="squared_hinge", max_iter=60).fit(X + 1e9, y)
+        model = AUCClassifier(l2=1e-10, loss="squared_hinge", max_iter=60).fit(X + shared, y)
     assert model.gap_ > 1e-8
 
 
@@ -494,7 +495,7 @@ def test_the_objective_is_right_for_rows_far_from_the_origin(ratio, l1, case):
         scores = [sum(Fraction(x) * b for x, b in zip(row, w, strict=True)) for row in X]
         pairs = [(a, b) for a, above in zip(scores, y, strict=True) for b in scores[::2] if above]
         costs = sum(max(Fraction(0), 1 - a + b) ** 2 for a, b in pairs) / 24**2
-        exact = costs + Fraction(1e-3) / 2 * sum(x * x for x in w) + Fraction(l1) * sum(map(abs, w))
+        exact = Fraction(costs + Fraction(1e-3) / 2 * sum(x * x for x in w) + Fraction(l1) * sum(map(abs, w)))
         assert abs(Fraction(model.objective_) - exact) <= Fraction(1e-6) * exact
         assert model.gap_ <= 1e-8
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -143,6 +144,8 @@ def test_without_the_inner_names_of_its_cache_nothing_is_kept():
 def test_estimators_need_no_links_to_pages():
     class Plain:
         """An estimator of a scikit-learn without such links."""
+
+        _get_doc_link: Callable[[], str]
 
     assert links_to_documentation(Plain)()._get_doc_link() == ""
 

@@ -113,4 +113,4 @@ def test_a_line_never_breaks_inside_an_option():
     page = Page("Notes", "")
     page.add("Noticed", bullets(["<b> was left out; use --max-categories to keep it"]))
     assert "&lt;b&gt; was left out; use <code>--max-categories</code> to keep it" in page.html()
-    assert "li code, p code { white-space: nowrap; }" in page.html()
+    assert "li code, p code, .n { white-space: nowrap; }" in page.html()

@@ -214,7 +214,8 @@ def test_the_headline_is_the_corrected_auc_and_the_curves_are_of_held_out_rows(f
     assert (report.expected.auc, report.expected.low) == (facts["corrected_auc"], facts["corrected_auc_low"])
     assert report.folds == 3
     html = report_page(report, data_name="awkward.csv").html()
-    assert f"95 % interval {facts['corrected_auc_low']:.3f} to {facts['corrected_auc_high']:.3f}" in html
+    interval = f"95 % interval {facts['corrected_auc_low']:.3f} to {facts['corrected_auc_high']:.3f}"
+    assert interval in re.sub("<[^>]*>", "", html)
     assert "All counts below are for rows the model had not seen." in html
     assert f"{report.evaluation.auc.auc:.4f}" in html  # among the further numbers
     kept = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=QUICK, rows=2, holdout=0.3)

@@ -75,9 +75,9 @@ def test_train_says_what_it_did(folder):
     assert f"400, of which {positives} positive ({positives / 400:.2%}: sick = yes)" in out
     facts = load_model(folder / "m.json").training
     expected = f"{facts['corrected_auc']:.4f}, 95 % interval {facts['corrected_auc_low']:.4f} to"
-    assert f"cross-validated AUC  {expected} {facts['corrected_auc_high']:.4f} (5 folds)\n" in out
-    assert f"\n                     the best penalty showed {facts['cv_auc']:.4f}; picking the best flatters\n" in out
-    for words in ("cross-validated AUC", "95 % interval", "certificate", "strongest features", "m.json", "größe"):
+    assert f"AUC to expect        {expected} {facts['corrected_auc_high']:.4f} (5 folds)\n" in out
+    assert f"\n                     the best penalty showed {facts['cv_auc']:.3f}; picking the best flatters\n" in out
+    for words in ("95 % interval", "fit                  complete", "strongest features", "m.json", "größe"):
         assert words in out
     assert "choosing the penalty by 5 folds" in err
     assert "warning: column 'patient' differs in nearly every row" in err

@@ -65,7 +65,7 @@ def test_the_command(table, tmp_path, capsys):
     assert main([*arguments, "--l1", "auto"]) == 0
     shown = capsys.readouterr().out
     assert "penalty              mcp, l2 = " in shown
-    assert "certificate          none, because the penalty is not convex; no small change " in shown
+    assert "fit                  no small change improves it" in shown
     assert main(["evaluate", model, str(table[0]), "--html", str(page)]) == 0
     assert "There is no certificate, because the penalty is not convex" in page.read_text()
     capsys.readouterr()

@@ -1,7 +1,7 @@
 """What parameters of estimators may be: a table of rules for each class, checked when it is fitted; links to pages.
 
-A parameter satisfies one of its rules: an `Interval`, `StrOptions`, `HasMethods`, a type, None, `callable`, or one of
-the words in `_NAMED`. The errors read like those of scikit-learn, whose own checks are not public.
+A parameter satisfies one of its rules: an `Interval`, `StrOptions`, `HasMethods`, `Instance`, None, `callable`, or one
+of the words in `_NAMED`. The errors read like those of scikit-learn, whose own checks are not public.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Rule(NamedTuple):
 
 
 def Interval(
-    kind: type, low: float | None, high: float | None, *, closed: Literal["left", "right", "both", "neither"]
+    kind: type[Any], low: float | None, high: float | None, *, closed: Literal["left", "right", "both", "neither"]
 ) -> Rule:
     """Numbers between two bounds, or beyond one of them."""
     above, left = (operator.ge, "[") if closed in ("left", "both") else (operator.gt, "(")
@@ -55,14 +55,15 @@ def HasMethods(*methods: str) -> Rule:
     return Rule(words, lambda value: all(callable(getattr(value, method, None)) for method in methods))
 
 
-def _instance(kind: type) -> Rule:
+def Instance(kind: type) -> Rule:
+    """An object of this type."""
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     name = "int" if kind is Integral else "float" if kind is Real else name
     return Rule(f"an instance of {name!r}", lambda value: isinstance(value, kind))
 
 
 _NONE = Rule("None", lambda value: value is None)
-_BOOLEANS = (_instance(bool), _instance(np.bool_))
+_BOOLEANS = (Instance(bool), Instance(np.bool_))
 _NAMED: dict[Any, tuple[Rule, ...]] = {
     None: (_NONE,),
     callable: (Rule("a callable", callable),),
@@ -76,7 +77,7 @@ _NAMED: dict[Any, tuple[Rule, ...]] = {
             ),
         ),
     ),
-    "random_state": (Interval(Integral, 0, 2**32 - 1, closed="both"), _instance(np.random.RandomState), _NONE),
+    "random_state": (Interval(Integral, 0, 2**32 - 1, closed="both"), Instance(np.random.RandomState), _NONE),
     "verbose": (Interval(Integral, 0, None, closed="left"), *_BOOLEANS),
     "cv_object": (
         Interval(Integral, 2, None, closed="left"),
@@ -93,10 +94,7 @@ def check_parameters(estimator: Any) -> None:
     for name, value in estimator.get_params(deep=False).items():
         each: list[Rule] = []
         for given in estimator._parameter_constraints.get(name, ()):
-            if isinstance(given, Rule):
-                each.append(given)
-            else:
-                each += _NAMED[given] if given in _NAMED else (_instance(given),)
+            each += (given,) if isinstance(given, Rule) else _NAMED[given]
         if each and not any(rule.accepts(value) for rule in each):
             *first, last = (rule.words for rule in each)
             words = f"{', '.join(first)} or {last}" if first else last

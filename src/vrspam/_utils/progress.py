@@ -87,9 +87,9 @@ class StepProgress:
     `in_words` says how a step is shown, from its name.
     """
 
-    def __init__(self, label: str, enabled: bool = True, in_words: Callable[[str], str] = str) -> None:
-        self.label, self.enabled, self._in_words = label, enabled, in_words
-        line = StatusLine(label, transient=True) if enabled and sys.stderr.isatty() else None
+    def __init__(self, label: str, in_words: Callable[[str], str] = str) -> None:
+        self.label, self._in_words = label, in_words
+        line = StatusLine(label, transient=True) if sys.stderr.isatty() else None
         self._line = line if line and line.moves else None
         self.start(0)
 
@@ -109,8 +109,6 @@ class StepProgress:
     def tell(self, what: str) -> None:
         """Record that a step is done."""
         self._done += 1
-        if not self.enabled:
-            return
         left = _time_left(time.monotonic() - self._start, self._done, self._steps)
         text = f"{self._done} of {self._steps}: {self._in_words(what)}"
         if self._line:  # a narrow terminal cuts its end off: the time comes first

@@ -219,7 +219,15 @@ def named_columns(X: Any) -> Iterator[None]:
 
 def refuse_same_names(X: Any) -> None:
     """Refuse a frame in which two columns have one name."""
-    if (names := _names(X)) is not None and len(set(names)) < len(names):
+    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
+        return
+    columns: Any = getattr(X, "column_names", None)  # of arrow
+    columns = getattr(X, "columns", ()) if columns is None else columns
+    try:
+        names = [name if isinstance(name, str) else repr(name) for name in columns]
+    except TypeError:  # something else of this name
+        return
+    if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"Two columns of the frame have the same name: rename one of those called {twice!r}.")
 
@@ -234,18 +242,6 @@ def refuse_huge_columns(X: Any, names: Any) -> None:
             f"Column {names[huge]!r} holds numbers up to {largest[huge]:.2g}, whose squares overflow: rescale it so "
             f"that it stays below {most:.0e}."
         )
-
-
-def _names(X: Any) -> list[Any] | None:
-    """The names of the columns of a frame, None for anything else."""
-    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
-        return None
-    names = getattr(X, "column_names", None)  # of arrow
-    names = getattr(X, "columns", None) if names is None else names
-    try:
-        return [name if isinstance(name, str) else repr(name) for name in names] if names is not None else None
-    except TypeError:
-        return None
 
 
 def _reason(X: Any) -> str | None:

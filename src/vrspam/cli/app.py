@@ -399,7 +399,8 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
             elif shown.type is bool and shown.default:
                 value = not value
             found[name] = shown.default if value is None else value
-            plan.check_option(name, found[name])
+            if found[name] != shown.default:
+                plan.check_option(name, found[name])
     return found
 
 
@@ -484,7 +485,7 @@ def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> 
         reason = f"{folder} may not be written to: choose another directory"
     elif path.exists():
         for given in (Path(data) for data in inputs if data is not None):  # a file, a directory or a pattern
-            files = given.iterdir() if given.is_dir() else map(Path, [given, *glob.glob(str(given))])
+            files = given.iterdir() if given.is_dir() else [given, *map(Path, glob.glob(str(given)))]
             if any(file.exists() and file.samefile(path) for file in files):
                 reason = f"{path} is an input of this command and would be replaced: give another name"
     if reason:

@@ -66,10 +66,10 @@ def predict(
         reading["ids"] = None if ids is None else read_names(ids)
         check_out(out)
     app.check_output("--out", out, model, data)
-    asked = {"escape_formulas": escape_formulas, "drop_errors": drop_errors, "progress": app.err.is_terminal}
+    reading |= {"escape_formulas": escape_formulas, "drop_errors": drop_errors, "progress": app.err.is_terminal}
     with app.warnings_as_lines():
         loaded = load_model(model)
-        found = predict_rows(loaded, data, out, **asked, **reading)
+        found = predict_rows(loaded, data, out, **reading)
     if as_json:
         app.print_json({"out": str(out), **found._asdict()})
         return

@@ -154,21 +154,14 @@ def _describe(model: Model, path: Path) -> None:
 
 def _show_candidates(facts: Mapping[str, Any]) -> None:
     """The models that were compared, if there were several."""
-    from vrspam.report.words import describe_candidate, describe_folds, describe_part
+    from vrspam.report.words import describe_candidate, describe_result
 
     if len(facts["selection"]) < 2:
         return
     measure = "partial AUC" if "max_fpr" in facts else "AUC"
     app.say("")
     app.tell(f"models compared: mean {measure} of the folds ± standard error")
-    rows = [
-        [
-            describe_candidate(row["features"]),
-            describe_folds(row, facts["rows"]),
-            describe_part(row, facts["rows"]),
-        ]
-        for row in facts["selection"]
-    ]
+    rows = [[describe_candidate(row["features"]), *describe_result(row, facts["rows"])] for row in facts["selection"]]
     app.show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
 
 

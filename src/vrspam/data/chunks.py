@@ -14,8 +14,8 @@ from vrspam._utils.messages import Parameter
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, warn
 from vrspam.data.readers import PathLike, Source
-from vrspam.data.readers.arrow_reader import as_table, is_exact
-from vrspam.data.readers.base import Block, ColumnRequest, DataError, Problems, Skipped, as_batch, read_ahead
+from vrspam.data.readers.arrow_reader import is_exact
+from vrspam.data.readers.base import Block, ColumnRequest, DataError, Problems, Skipped, as_batch, as_table, read_ahead
 from vrspam.data.schema import EncodedBlock, Schema, encode_block, find_labels, infer_schema, read_blocks
 from vrspam.tables.schema import Comparison, Label
 
@@ -210,7 +210,10 @@ class Chunks:
                 rounded.setdefault(self.schema.numeric[j], False)
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
-        rows, label = self.source.block_bytes // (8 * max(self.n_features, 1)), "reading" if self.progress else None
+        rows, label = (
+            self.source.block_bytes // (8 * max(self.schema.n_features, 1)),
+            "reading" if self.progress else None,
+        )
         if self.source.reader.sparse and self.sparse:
             rows = 1 << 62  # the text of a block bounds it
         elif self.sparse or (self.raw and self._tabular):
@@ -228,9 +231,7 @@ class Chunks:
                     self.unseen.add(part.X, names=self.schema.numeric)
                 if self.on_error == "keep":
                     yield self._encode_with_broken(part)
-                    continue
-                encoded = self._encode(part, problems)
-                if encoded is not None:
+                elif (encoded := self._encode(part, problems)) is not None:
                     if self._rounded is not None:
                         self._look_for_rounded(self._rounded, part.file, encoded[0])
                     if self.watch is not None and not self._tabular:
@@ -248,8 +249,7 @@ class Chunks:
             columns = as_table(batch, self.schema.columns)
             if self.unseen is not None:
                 others = {name: texts for name, texts in block.strays.items() if name != self.schema.target}
-                self.unseen.add(None, others)
-                self.unseen.add(columns, strays)
+                self.unseen.add(columns, others | strays)
             if self.watch is not None:
                 self.watch(columns)
         return replace(block, table=batch, raw=block.table)

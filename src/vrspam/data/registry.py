@@ -23,7 +23,7 @@ from vrspam import __version__
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.chunks import DENSE_ABOVE
-from vrspam.data.readers.base import DAMAGED, DataError, TextFile
+from vrspam.data.readers.base import DAMAGED, DataError, open_text
 
 
 @dataclass(frozen=True)
@@ -380,7 +380,7 @@ def _downloaded(info: FileInfo, where: str, progress: bool, timeout: float) -> L
 def _text(path: Path, info: FileInfo, advice: str, shown: str | None = None) -> bytes:
     """Return the file as LIBSVM text: unpacked, and converted where the publisher's format is another."""
     try:
-        with TextFile(path) as file:
+        with open_text(path) as file:
             data = file.stream.read()
     except DAMAGED as error:
         raise DataError(f"{shown or path} is cut off or damaged ({error}); {advice}") from error

@@ -16,8 +16,8 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam.data.readers import Source
 from vrspam.data.readers.array_readers import open_npy, with_labels
-from vrspam.data.readers.arrow_reader import as_table, type_kind
-from vrspam.data.readers.base import Block, ColumnRequest, DataError, NoLabel, Problems, no_column
+from vrspam.data.readers.arrow_reader import type_kind
+from vrspam.data.readers.base import Block, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
 from vrspam.tables.columns import Asked, NumberColumn
 from vrspam.tables.schema import Label, TableLearner, TableSchema
 from vrspam.tables.texts import Dates, Times
@@ -190,10 +190,10 @@ def infer_schema(
 
 
 def read_blocks(
-    source: Source, schema: Schema, rows: int, problems: Problems, label: str | None = None, lenient: bool = False
+    source: Source, schema: Schema, rows: int, problems: Problems, label: str | None = None
 ) -> Iterator[Block]:
     """The blocks of a source with the columns of a schema; labels of `.npy` files may be in a file of their own."""
-    wanted = schema.wanted(source.reader.tabular)._replace(lenient=lenient)
+    wanted = schema.wanted(source.reader.tabular)
     blocks = source.blocks(wanted, rows, problems, label)
     if source.reader.tabular or schema.target is None or wanted.label is not None:
         return blocks
@@ -420,16 +420,15 @@ def encode_block(
     elif raw:
         for name in schema.numeric:
             values = table.column(name).to_numpy(zero_copy_only=False)  # missing ones are NaN
-            if not np.isfinite(values.sum()):
+            if not np.isfinite(values.sum()) and np.isinf(values).any():
                 _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
         X = as_table(table, schema.columns)
     else:
         X = _encode_table(table, schema, sparse, schema.fill is not None, unknown, bad)
     if table is not None:
-        y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
+        y = None if schema.target is None else table.column(schema.target)
         kept = (table if block.raw is None else block.raw).select(list(keep))
-    elif y is not None:
-        _check_labels(y, schema, bad)
+    y = None if y is None else _labels(y, schema, bad)
     if bad:
         good = block.without(bad, problems)
         if not good.size:
@@ -523,7 +522,10 @@ def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknow
 
 def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
     """Return labels as a NumPy array: bool, int64, float64 or text; blanks are no label."""
-    if schema.target_type == "string":
+    missing = np.zeros(0, dtype=bool)
+    if isinstance(column, np.ndarray):
+        y = column
+    elif schema.target_type == "string":
         coded = column.dictionary_encode()
         words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)
         codes = coded.indices.fill_null(len(words) - 1).to_numpy()
@@ -533,11 +535,6 @@ def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
         y = (column.fill_null(0) if missing.any() else column).to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(missing):
         bad.setdefault(int(row), NoLabel(f"the label in column {schema.target!r} is missing"))
-    _check_labels(y, schema, bad)
-    return y
-
-
-def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
     if y.dtype.kind == "f" and not np.isfinite(y.sum()):
         for row in np.flatnonzero(~np.isfinite(y)):
             reason = "the label is not a finite number"
@@ -546,3 +543,4 @@ def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
             known = ", ".join(map(repr, schema.labels))
             bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
+    return y

@@ -31,6 +31,7 @@ from vrspam.model_selection.sources import (
     ClassSamples,
     FoldMoments,
     add_block,
+    add_scores,
     add_to_folds,
     held_out_of,
     score_block,
@@ -175,10 +176,10 @@ class MapsOnBlocks:
         """Compare the maps, by a race on the sample where that is large, and fit what was chosen on all rows."""
         finalists, others = Race(maps, {})
         labels = np.unique(self.rows.y)
-        if self.search.rule != "one-standard-error" and labels.size == 2:
+        if labels.size == 2:
             splits = [Split(*split) for split in self.cluster.folds.split(self.rows.X)]
             folded = FoldedRows(self.rows, splits, labels)
-            finalists, others = race(maps, folded, self.search, self.search.seed, lambda what: None, alone)
+            finalists, others = race(maps, folded, self.search, lambda what: None, alone)
         return replace(compare(finalists, self, self.search.rule), order=tuple(maps), others=others)
 
     def held_out(self, fit: Fitted) -> HeldOut:
@@ -225,12 +226,6 @@ def add_fold_moments(parts: list[list[ClassMoments]]) -> list[ClassMoments]:
 def add_samples(parts: list[HashSample]) -> HashSample:
     """Join several samples; the given ones are not changed."""
     return functools.reduce(HashSample.add, parts, HashSample(parts[0].most))
-
-
-def add_scores(parts: list[ClassSamples]) -> ClassSamples:
-    """Join the scores of several blocks; the given scores are not changed."""
-    negatives, positives = zip(*parts, strict=True)
-    return add_samples(list(negatives)), add_samples(list(positives))
 
 
 def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full: bool) -> ClassMoments:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -122,6 +122,7 @@ PENALTY_CONSTRAINTS: dict = {
     "l2": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "l1": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
 }
 CHOSEN_PENALTY: dict = {
     "penalty": [StrOptions({"elasticnet", *CONCAVE})],

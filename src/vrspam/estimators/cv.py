@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Self
@@ -13,12 +14,12 @@ from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.messages import SELECTION_RULES
-from vrspam._utils.parameters import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
+from vrspam._utils.parameters import HasMethods, Instance, Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
+from vrspam.estimators.base import warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
@@ -39,7 +40,7 @@ from vrspam.tables.schema import TableSchema
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
+class AUCClassifierCV(ExplainedScores):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -232,6 +233,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     _works_on_devices = True
     _reads_columns = True  # whether text in a frame is read as numbers and dates
+    _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
     l1_: float
     converged_path_: np.ndarray
     corrected_score_: float
@@ -248,10 +250,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "cv": ["cv_object"],
         "selection": [StrOptions(set(SELECTION_RULES))],
         "calibration": [StrOptions(set(METHODS)), None],
-        "features": [StrOptions(SPELLED_NAMES), list, tuple, dict, HasMethods("fit", "transform")],
+        "features": [StrOptions(SPELLED_NAMES), *map(Instance, (list, tuple, dict)), HasMethods("fit", "transform")],
         "tol": base.PENALTY_CONSTRAINTS["tol"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "max_iter": base.PENALTY_CONSTRAINTS["max_iter"],
+        "n_jobs": [Instance(Integral), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -348,10 +350,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         X, search = folds.rows.X, self._search({})
         d = X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
         few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
-        with StepProgress("choosing the penalty", bool(self.verbose)) as progress:
-            progress.start(folds.n_folds)
-            keep_coefs = few or isinstance(folds, DeviceFolds)
-            selected = choose_point(folds, search, keep_coefs, progress.tell)
+        with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
+            selected = choose_point(folds, search, few or isinstance(folds, DeviceFolds), progress)
         self._store_search(selected, self._read(selected, folds, search.seed, None, {}), like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
@@ -367,7 +367,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 rows = rows._replace(X=reading.read(rows.X)[0])
             rows = rows._replace(X=HeldColumns.of(rows.X))
         folds = folds._replace(rows=rows)
-        with StepProgress("comparing models", bool(self.verbose), self._in_words) as progress:
+        with StepProgress("comparing models", self._in_words) if self.verbose else nullcontext() as progress:
             alone = self.selection != "blend"  # who asks for a blend gets one
             selected = choose_map(maps, folds, search, alone, progress, shared)
         features = selected.fit.features
@@ -376,11 +376,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return self._store_search(
             selected, self._read(selected, folds, search.seed, reading, shared), like=rows.X, _table_schema=reading
         )
-
-    @staticmethod
-    def _in_words(what: str) -> str:
-        """What `verbose` says of a model that was compared."""
-        return what
 
     @checks_parameters(skip_nested=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
@@ -473,8 +468,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ) -> Shapes | str | Callable[[], Shapes | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
         fit, (X, _, weights) = selected.fit, folds.rows
-        is_read = reading is not None and (reading.readings or reading.identifiers)
-        names = reading.names if reading is not None and is_read else column_names(self)
+        names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
         w = fit.solution.w
         coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
         if isinstance(folds, DeviceFolds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -138,7 +138,6 @@ class AUCClassifier(AUCClassifierBase):
         "loss": [StrOptions(set(LOSSES))],
         **base.CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -397,7 +396,7 @@ class OneVsRestAUC(AUCClassifierBase):
     1.000 1.000
     """
 
-    _parameter_constraints: dict = base.PENALTY_CONSTRAINTS | {"max_iter": [Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints: dict = base.PENALTY_CONSTRAINTS
 
     def __init__(self, l2="auto", l1=0.0, *, tol=1e-8, max_iter=1000):
         self.l2 = l2
@@ -444,9 +443,9 @@ class OneVsRestAUC(AUCClassifierBase):
                 "larger l2."
             )
         self.coef_, self.intercept_, self.classes_, self.solver_ = coefs, np.array(intercepts), classes, solver
-        self.l2_, self.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
-        self.gap_ = np.array([solution.gap for solution in fits])
-        self.n_iter_ = np.array([solution.n_iter for solution in fits])
+        own: Any = self  # has one for each class of what others have once
+        own.l2_, own.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
+        own.gap_, own.n_iter_ = np.array([one.gap for one in fits]), np.array([one.n_iter for one in fits])
         missed = [solution for solution in fits if not solution.converged]
         if missed:  # one warning for all classes
             worst = max(missed, key=lambda solution: solution.gap)

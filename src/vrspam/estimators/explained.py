@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vrspam import inspection
 from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
-from vrspam.estimators.base import MAPS_ON_HOST
+from vrspam.estimators.base import MAPS_ON_HOST, AUCClassifierBase
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.model_selection.calibration import Calibration
@@ -31,18 +31,15 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class ExplainedScores:
+class ExplainedScores(AUCClassifierBase):
     """What an estimator has whose score is linear in the columns or in features: it is calibrated, and read by column.
 
     With the parameter `calibration`, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and
     for `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
     """
 
-    classes_: np.ndarray
     calibration: str | None
     calibration_: Calibration | None
-    coef_: np.ndarray
-    intercept_: np.ndarray
     baseline_: float
     features_: Any
     moments_: ClassMoments
@@ -86,8 +83,7 @@ class ExplainedScores:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the parts of the score follow from the rest."""
-        inherited: Any = super()
-        return {name: value for name, value in inherited.__getstate__().items() if name != "_kept_parts"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept_parts"}
 
     def _mapped(self, X) -> MappedArray:
         """The features of rows to be scored, where the model has a feature map."""
@@ -107,8 +103,7 @@ class ExplainedScores:
     def _groups(self) -> dict[str, inspection.Places]:
         check_is_fitted(self, "coef_")
         reading = getattr(self, "_table_schema", None)
-        is_read = reading is not None and (reading.readings or reading.identifiers)
-        names = reading.names if reading is not None and is_read else column_names(self)
+        names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
         return inspection.column_groups(self.features_, names, self.coef_.shape[1])
 
     def _read_curves(self, attribute: str) -> inspection.Shapes:

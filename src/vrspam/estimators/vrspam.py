@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from numbers import Integral, Real
-from typing import Any
 
 from vrspam._utils.messages import usual_spelling
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
@@ -132,7 +130,6 @@ class VRSPAMClassifier(AUCClassifierBase):
         "variant": [StrOptions({*VARIANTS, "centered"})],
         "step_size": [StrOptions({"auto", "theory"}), Interval(Real, 0, None, closed="neither")],
         "inner_steps": [None, Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "record_variance": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -207,24 +204,18 @@ class VRSPAMClassifier(AUCClassifierBase):
             record_variance=self.record_variance,
             extrapolates=variant == "centred" and extrapolates(self.variant, objective.penalty, *rows.X.shape),
         )
-        with _EpochLine(variant, self.tol * objective.scale) if self.verbose else nullcontext() as line:
-            solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=line)
+        with StatusLine(f"VRSPAM {variant}:", bar=False, enabled=bool(self.verbose)) as line:
+
+            def show(row: dict[str, float]) -> None:
+                measure = "stationarity" if "stationarity" in row else "gap"
+                line.show(
+                    f"epoch {row['epoch']:.0f}, {row['passes']:.1f} passes, {row['seconds']:.1f} s, F "
+                    f"{row['objective']:.6g}, {measure} {row[measure]:.2e} (goal {self.tol * objective.scale:.0e})"
+                )
+
+            callback = show if self.verbose else None
+            solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=callback)
         if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)
         solution = measured_on_centred_rows(objective, solution, data, moments, tol=self.tol)
         return self._store(solution, moments.classes, moments.means, l2, variant_=variant)
-
-
-class _EpochLine(StatusLine):
-    """One line on the standard error stream that is redrawn after each epoch."""
-
-    def __init__(self, variant: str, target: float):
-        super().__init__(f"VRSPAM {variant}:", bar=False)
-        self.target = target
-
-    def __call__(self, row: dict[str, Any]) -> None:
-        measure = "stationarity" if "stationarity" in row else "gap"
-        self.show(
-            f"epoch {row['epoch']:.0f}, {row['passes']:.1f} passes, {row['seconds']:.1f} s, "
-            f"F {row['objective']:.6g}, {measure} {row[measure]:.2e} (goal {self.target:.0e})"
-        )

@@ -58,17 +58,13 @@ class LinearFeatures(FeatureMap):
            [ 0.,  1.,  1.,  0.]])
     """
 
+    kind = "standardized"
     _encoded_by = ()
 
     def __init__(self, *, max_categories=1000, max_rows=50_000, random_state=None):
         self.max_categories = max_categories
         self.max_rows = max_rows
         self.random_state = random_state
-
-    @property
-    def kind(self) -> str:
-        """What the map is called among the facts about a model."""
-        return "standardized"
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:

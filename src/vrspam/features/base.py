@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from numbers import Integral
@@ -41,7 +41,6 @@ from vrspam.features.parts import (
     TreePart,
     encode,
     joined,
-    part_widths,
     read_columns,
 )
 from vrspam.moments import CodedRows, Indicated, LastProduct
@@ -63,6 +62,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     """
 
     supervised = False  # whether the map learns from labels too
+    kind: str  # what the map is called among the facts about a model
     encoders_: list[Encoder]
     max_categories: int
     max_rows: int
@@ -77,6 +77,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         "max_rows": [Interval(Integral, 100, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.kind = vars(cls).get("kind", cls.__name__.removesuffix("Features").lower())
 
     def _validate_params(self) -> None:
         check_parameters(self)
@@ -96,6 +100,17 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """What the features of the fitted map are, in their order: functions of single columns, kernels, trees."""
         return [ColumnBlock(self.encoders_)]
 
+    def _places(self) -> Iterator[tuple[Block, int, slice]]:
+        """Each part of each block (of column number j, or of all columns together), and where its features are."""
+        stop = 0
+        for block in self.blocks():
+            widths = [one.width for one in block.encoders]
+            if not isinstance(block, ColumnBlock):
+                widths = [block.coef.shape[-1]]
+            for j, width in enumerate(widths):
+                start, stop = stop, stop + width
+                yield block, j, slice(start, stop)
+
     def _unfinished(self, n_rows: int) -> tuple[FeatureMap, LastProduct] | None:
         """A map of cheaper features, and the last product that makes the features of this map of them, if it pays."""
         return None
@@ -105,11 +120,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return self
 
     @property
-    def kind(self) -> str:
-        """What the map is called among the facts about a model."""
-        return type(self).__name__.removesuffix("Features").lower()
-
-    @property
     def members(self) -> Sequence[FeatureMap]:
         """The fitted maps that it is made of: itself, or those of a stack."""
         return getattr(self, "maps_", [self])
@@ -117,19 +127,17 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def parts(self, coef: np.ndarray) -> Parts:
         """The parts of the score that has these coefficients of the features, or of several scores (features × m)."""
         effects: list[Effect | None] = [None] * self.n_features_in_
-        kernels, trees, start = [], [], 0
-        for block in self.blocks():
-            for j, width in enumerate(part_widths(block)):
-                own = coef[start : start + width]
-                start += width
-                if isinstance(block, KernelPart):
-                    kernels.append(replace(block, coef=block.coef @ own))
-                elif isinstance(block, TreePart):
-                    trees.append(replace(block, coef=block.coef @ own))
-                else:
-                    own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
-                    new: Any = Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own)
-                    effects[j] = new if effects[j] is None else effects[j] + new
+        kernels, trees = [], []
+        for block, j, where in self._places():
+            own = coef[where]
+            if isinstance(block, KernelPart):
+                kernels.append(replace(block, coef=block.coef @ own))
+            elif isinstance(block, TreePart):
+                trees.append(replace(block, coef=block.coef @ own))
+            else:
+                own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
+                new: Any = Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own)
+                effects[j] = new if effects[j] is None else effects[j] + new
         return Parts(tuple(effects), tuple(kernels), tuple(joined(trees)))
 
     @property
@@ -141,21 +149,16 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
         """Where the features of each column are (empty if none are alone), and where those of several columns are."""
-        first, n = self.blocks()[0], self.n_features_out_
-        if not isinstance(first, ColumnBlock):
-            return [], slice(0, n)
-        stops = list(accumulate(part_widths(first), initial=0))
-        return [slice(*ends) for ends in pairwise(stops)], None if stops[-1] == n else slice(stops[-1], n)
+        alone: list[Places] = [where for block, _, where in self._places() if isinstance(block, ColumnBlock)]
+        together = [where for block, _, where in self._places() if not isinstance(block, ColumnBlock)]
+        return alone, slice(together[0].start, together[-1].stop) if together else None
 
     def part_means(self, coef: np.ndarray, means: np.ndarray) -> np.ndarray:
         """Means of what each column, and at last several together, add to a score; from `means` of the features."""
-        alone, together, start = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1)), 0
+        alone, together = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1))
         parts = self.parts(coef)
-        for block in self.blocks():
-            for j, width in enumerate(part_widths(block)):
-                of_part = means[:, start : start + width] @ coef[start : start + width]
-                (alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0])[:] += of_part
-                start += width
+        for block, j, where in self._places():
+            (alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0])[:] += means[:, where] @ coef[where]
         return np.hstack([alone] * parts.has_effects + [together] * (not parts.keeps_columns_apart))
 
     @property
@@ -169,8 +172,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     @property
     def n_rows_held_(self) -> int:
-        """Rows of the training table that the fitted map holds, and a model file with it."""
-        return 0
+        """Rows of the training table that the fitted map holds, and a model file with it.
+
+        Maps of a stack with the same landmarks hold the same rows.
+        """
+        drawn = [part.landmarks_ for part in self.members if getattr(part, "landmarks", "columns") == "rows"]
+        return sum({own.tobytes(): len(own) for own in drawn}.values())
 
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the map from the rows of X; labels are not used.
@@ -350,7 +357,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     @property
     def n_features_out_(self) -> int:
         """Number of features."""
-        return sum(width for block in self.blocks() for width in part_widths(block))
+        return max(where.stop for _, _, where in self._places())
 
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
@@ -360,12 +367,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _coded_slices(self) -> list[slice]:
         """Features that are the indicators of a column of many categories; none of a stack, whose maps are apart."""
-        first = self.blocks()[0]
-        if len(self.members) > 1 or not isinstance(first, ColumnBlock):
-            return []
-        many = [isinstance(one, Indicators) and one.width >= MANY_CATEGORIES for one in first.encoders]
-        ends = pairwise(accumulate(part_widths(first), initial=0))
-        return [slice(*where) for where, is_coded in zip(ends, many, strict=True) if is_coded]
+        found = []
+        for block, j, where in self._places() if len(self.members) == 1 else ():
+            categories = isinstance(block, ColumnBlock) and isinstance(block.encoders[j], Indicators)
+            found += [where] if categories and where.stop - where.start >= MANY_CATEGORIES else []
+        return found
 
     def _coded_rows(self, X) -> CodedRows:
         """The features of checked rows; indicators of many categories, rounded to their type, are not written out."""

@@ -26,7 +26,6 @@ from vrspam.features.parts import (
     exponents,
     finite,
     kernel_from_dict,
-    squares,
 )
 from vrspam.moments import CodedRows, LastProduct
 from vrspam.tables import frames
@@ -130,11 +129,6 @@ class LandmarkFeatures(FeatureMap):
     def holding_no_rows(self) -> Self:
         """Return the same map, not fitted, with landmarks that are drawn column by column."""
         return clone(self).set_params(landmarks="columns")
-
-    @property
-    def n_rows_held_(self) -> int:
-        """Rows of the training table that the fitted map holds, and a model file with it."""
-        return 0 if self.landmarks == "columns" else len(self.landmarks_)
 
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         kernel = [f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])]
@@ -274,7 +268,7 @@ class KernelFeatures(LandmarkFeatures):
         chosen = self._draw(X.shape[0], rng)
         encoded = encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
         self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
-        size = squares(self.landmarks_)
+        size = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_)[:, np.newaxis]
         distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
         median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
         self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
@@ -297,7 +291,7 @@ class KernelFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        left, right = exponents(self.encoders_, self.landmarks_, self.gamma_, X)
+        left, right = exponents(encode(self.encoders_, X), self.landmarks_, self.gamma_)
         multiply = None
         if self._begun is not None:
             multiply = self._begun.begin

@@ -139,26 +139,13 @@ def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype
     return codes, dtype
 
 
-def leaves_of(trees: Mapping[str, np.ndarray], codes: np.ndarray) -> np.ndarray:
-    """The leaf of each row, whose columns are at these places, in each tree."""
-    from vrspam import kernels
-
-    return kernels.tree_leaves(codes, *(trees[name] for name in TREE_ARRAYS))
-
-
-def exponents(encoders: Sequence[Encoder], landmarks: np.ndarray, gamma: float, X: Any) -> tuple[np.ndarray, ...]:
-    """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""
+def exponents(u: np.ndarray, landmarks: np.ndarray, gamma: float) -> tuple[np.ndarray, np.ndarray]:
+    """Two matrices whose product is -γ‖u - z‖² for encoded rows u and the landmarks z."""
     # (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
-    ranks = encode(encoders, X)
-    m, ones = landmarks.shape[0], np.ones((len(ranks), 1), dtype=ranks.dtype)
-    left = np.hstack([ranks, squares(ranks), ones])
-    right = gamma * np.hstack([2.0 * landmarks, -np.ones((m, 1)), -squares(landmarks)])
+    of_rows, of_landmarks = (np.einsum("ij,ij->i", A, A)[:, np.newaxis] for A in (u, landmarks))
+    left = np.hstack([u, of_rows, np.ones_like(of_rows)])
+    right = gamma * np.hstack([2.0 * landmarks, -np.ones_like(of_landmarks), -of_landmarks])
     return left, right.T.astype(left.dtype)
-
-
-def squares(A: np.ndarray) -> np.ndarray:
-    """‖a‖² for all rows a of A, as a column."""
-    return np.einsum("ij,ij->i", A, A)[:, np.newaxis]
 
 
 # Functions of one column.
@@ -311,7 +298,7 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
     for part in parts:
         weights[part.gamma] = weights.get(part.gamma, 0.0) + part.coef.reshape(len(part.coef), -1)
     widest = min(weights)
-    left, right = exponents(parts[0].encoders, parts[0].landmarks, widest, X)
+    left, right = exponents(encode(parts[0].encoders, X), parts[0].landmarks, widest)
     ratios = {gamma: gamma / widest if widest > 0.0 else 1.0 for gamma in weights}
     # of the powers of one kernel; the relative error grows with the power
     whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if 1 <= round(ratio) <= 256}
@@ -340,7 +327,7 @@ class TreePart(Stored):
     """
 
     encoders: Sequence[Encoder]
-    trees: Mapping[str, np.ndarray]  # as in `TreeFeatures`
+    trees: Mapping[str, np.ndarray]  # as in `TreeFeatures`, in the order of `TREE_ARRAYS`
     # (m, trees): the leaf of each landmark in each tree, where that does not follow from `codes`
     leaves: np.ndarray | None
     # (m,): for a share of all trees that is 1; without landmarks (trees, leaves): what each leaf adds
@@ -360,10 +347,7 @@ class TreePart(Stored):
         if not self.has_landmarks:
             return self.coef
         n_trees, n_nodes = self.trees["columns"].shape
-        leaves = self.leaves
-        if leaves is None:
-            assert self.codes is not None
-            leaves = leaves_of(self.trees, self.codes)
+        leaves = kernels.tree_leaves(self.codes, *self.trees.values()) if self.leaves is None else self.leaves
         coef = np.ascontiguousarray(self.coef.reshape(len(self.coef), -1) / n_trees, dtype=np.float64)
         return kernels.leaf_sums(leaves, coef, n_nodes + 1).reshape(n_trees, n_nodes + 1, *self.coef.shape[1:])
 
@@ -373,8 +357,8 @@ class TreePart(Stored):
         from vrspam import kernels
 
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
-        columns, thresholds, multipliers, absent_left = (self.trees[name] for name in TREE_ARRAYS)
-        if widths[columns[multipliers != 0]].max(initial=0) > kernels.MASKED:
+        columns, thresholds, multipliers, absent_left = self.trees.values()
+        if widths[columns[multipliers != 0]].max(initial=0) > 62:  # sides would not fit into 64 bits beside absent values
             return None
         return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
 
@@ -392,9 +376,8 @@ class TreePart(Stored):
                 some = np.ascontiguousarray(codes[rows].T)
                 kernels.add_leaf_sums_by_level(sums, some, self.trees["columns"], limits, masks, found[rows])
         else:
-            arrays = [self.trees[name] for name in TREE_ARRAYS]
             for rows in frames.blocks(len(codes), len(sums), CACHED_COUNTS):
-                found[rows] = kernels.add_leaf_sums(sums, codes[rows], *arrays)
+                found[rows] = kernels.add_leaf_sums(sums, codes[rows], *self.trees.values())
         out += found.astype(out.dtype, copy=False)
 
 
@@ -409,13 +392,6 @@ class ColumnBlock(NamedTuple):
 
 
 Block = ColumnBlock | KernelPart | TreePart
-
-
-def part_widths(block: Block) -> list[int]:
-    """The number of features of each column, or of all columns together."""
-    if isinstance(block, ColumnBlock):
-        return [encoder.width for encoder in block.encoders]
-    return [block.coef.shape[-1]]
 
 
 def joined(parts: Sequence[TreePart]) -> list[TreePart]:
@@ -444,6 +420,10 @@ class Parts(Stored):
     trees: tuple[TreePart, ...] = ()  # what columns add together
 
     @property
+    def together(self) -> list[KernelPart | TreePart]:
+        return [*self.kernels, *self.trees]
+
+    @property
     def keeps_columns_apart(self) -> bool:
         """Whether the score is a sum of functions of single columns."""
         return not (self.kernels or self.trees)
@@ -461,11 +441,10 @@ class Parts(Stored):
     @cached_property
     def is_numeric(self) -> list[bool | None]:
         """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
-        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
         found: list[bool | None] = []
         for j, effect in enumerate(self.effects):
             known = [isinstance(effect, Curve)] if effect is not None else []
-            known += [isinstance(part.encoders[j], Curves) for part in together]
+            known += [isinstance(part.encoders[j], Curves) for part in self.together]
             found.append(known[0] if known else None)
         return found
 
@@ -501,9 +480,8 @@ class Parts(Stored):
                 X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
             if widened:
                 columns = [one.astype(np.float64) if isinstance(one, np.ndarray) else one for one in X.columns]
-                X, types = frames.HeldColumns(X.names, columns, X.shape[0]), {_FLOAT64}
-        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
-        widths = [sum(one.width for one in part.encoders) for part in together]
+                X, types = frames.HeldColumns(X.names, columns, X.shape), {_FLOAT64}
+        widths = [sum(one.width for one in part.encoders) for part in self.together]
         out = np.zeros((X.shape[0], n_scores), dtype=np.float32 if types == {np.dtype(np.float32)} else np.float64)
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             some = frames.rows_of(X, rows)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from vrspam._utils.parameters import Instance
 from vrspam.features.base import FeatureMap, Places
 from vrspam.features.boosted import LabelledTrees
 from vrspam.features.encoders import SharedColumns
@@ -54,7 +55,7 @@ class StackedFeatures(FeatureMap):
     True
     """
 
-    _parameter_constraints: dict = {"maps": [list, tuple]}
+    _parameter_constraints: dict = {"maps": [Instance(list), Instance(tuple)]}
     maps_: list[FeatureMap]
 
     def __init__(self, maps: Sequence[FeatureMap]):
@@ -127,15 +128,6 @@ class StackedFeatures(FeatureMap):
         for part in found:
             part.learn(X, sample_weight, shared)
         self._take(found)
-
-    @property
-    def n_rows_held_(self) -> int:
-        """Rows of the training table that the fitted maps hold; maps with the same landmarks hold the same rows."""
-        held: dict[Any, int] = {}
-        for number, part in enumerate(self.maps_):
-            landmarks = getattr(part, "landmarks_", None)
-            held[number if landmarks is None else landmarks.tobytes()] = part.n_rows_held_
-        return sum(held.values())
 
     @property
     def map_slices_(self) -> list[slice]:

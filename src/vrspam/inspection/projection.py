@@ -13,7 +13,7 @@ function of variance below `NEARLY_TIED` are left out, unless one explains more 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -22,28 +22,6 @@ from scipy import linalg
 from vrspam.features import AdditiveFeatures
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.inspection.interactions import ReadRows
-from vrspam.tables import frames
-
-
-def columns_together(explained: np.ndarray, importances: np.ndarray, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """For each column the names of those that move together with it, the closest first."""
-    least_importance = 0.02  # of the largest: where both curves are smaller there is nothing to remark
-    together = 0.8  # part of the variance of a curve that a function of the other column explains
-    matters = importances > least_importance * importances.max(initial=0.0)
-    # A flat curve needs the remark as well: its column may only follow one that matters.
-    near = np.maximum(explained, explained.T) * np.logical_or.outer(matters, matters)
-    found = []
-    for row in near:
-        order = np.argsort(-row, kind="stable")[:5]
-        found.append(tuple(names[k] for k in order if row[k] >= together))
-    return found
-
-
-def functions_of(places: Sequence[slice | np.ndarray]) -> tuple[np.ndarray, list[slice]]:
-    """The numbers of the functions of some columns, and where those of each column are among them."""
-    numbers = [np.arange(where.start, where.stop) if isinstance(where, slice) else where for where in places]
-    stops = np.cumsum([own.size for own in numbers]).tolist()
-    return np.concatenate(numbers), [slice(stop - own.size, stop) for stop, own in zip(stops, numbers, strict=True)]
 
 
 def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray, effective: float) -> np.ndarray:
@@ -102,7 +80,6 @@ def whitening(covariance: np.ndarray) -> np.ndarray:
 TIED = 1e-6  # below this variance of a sum of curves, whose own variances add up to 1, only rounding is left of it
 NEARLY_TIED = 1e-2
 LEFT_OUT = 1e-3
-KEPT_ENTRIES = 12_000_000  # a design of at most so many entries is computed once and kept
 
 
 def with_line(encoder: Encoder) -> Encoder:
@@ -134,51 +111,31 @@ class Projection:
     """
 
     def __init__(self, basis: AdditiveFeatures, rows: ReadRows):
-        self.basis, self.rows = basis, rows
-        self.slices = basis.column_slices_
-        n_rows, n_functions = rows.weights.size, basis.n_features_out_
-        self._kept = basis.features_of(rows.X) if n_rows * n_functions <= KEPT_ENTRIES else None
-        # With fewer rows than functions, inner products of rows take the place of those of functions.
-        self._by_rows = n_rows <= n_functions
+        self.rows, self.slices = rows, basis.column_slices_
+        design = basis.features_of(rows.X).astype(np.float64, copy=False)
         by_class = np.stack([rows.weights * ~rows.positive, rows.weights * rows.positive], axis=1)
-        means = self._times_transposed(by_class)
+        means = design.T @ by_class
         self.centre, self.difference = means.sum(axis=1), 2.0 * (means[:, 1] - means[:, 0])
-        root = np.sqrt(rows.weights)[:, np.newaxis]
-        weighted = ((design - self.centre) * root[block] for block, design in self._blocks())
-        if self._by_rows:
-            self._weighted = np.concatenate(list(weighted))
-            columns = [self._weighted[:, where] for where in self.slices]
-            self.whitening = [whitening(own.T @ own) for own in columns]
-            white = self._whitened(self._weighted.T)  # whitened functions × rows
-            values, vectors = np.linalg.eigh(white.T @ white)
+        design -= self.centre
+        self._design = design
+        # With fewer rows than functions, inner products of rows take the place of those of functions.
+        by_rows = len(design) <= design.shape[1]
+        weighted = design * np.sqrt(rows.weights)[:, np.newaxis]
+        if by_rows:
+            self._gram = None
+            self.whitening = [whitening(weighted[:, where].T @ weighted[:, where]) for where in self.slices]
+            white = self._whitened(weighted.T)  # whitened functions × rows
         else:
-            self._gram = np.zeros((n_functions, n_functions))
-            for some in weighted:
-                self._gram += some.T @ some
+            self._gram = weighted.T @ weighted
             self.whitening = [whitening(self._gram[where, where]) for where in self.slices]
             white = self._whitened(self._whitened(self._gram).T)  # blocks on the diagonal are identities
-            values, vectors = np.linalg.eigh(white)
+        values, vectors = np.linalg.eigh(white.T @ white if by_rows else white)
         kept = values > TIED
         self._values, self._vectors = values[kept], vectors[:, kept]
-        if self._by_rows:
+        if by_rows:
             self._vectors = white @ (self._vectors / np.sqrt(self._values))
         stops = np.cumsum([w.shape[1] for w in self.whitening]).tolist()
         self.white_slices = [slice(*ends) for ends in pairwise([0, *stops])]
-
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """The design in blocks of rows."""
-        for block in frames.blocks(self.rows.weights.size, self.basis.n_features_out_):
-            if self._kept is not None:
-                yield block, self._kept[block].astype(np.float64, copy=False)
-            else:
-                yield block, self.basis.features_of(frames.rows_of(self.rows.X, block)).astype(np.float64, copy=False)
-
-    def _times_transposed(self, right: np.ndarray) -> np.ndarray:
-        """Bᵀ right, with B not centred."""
-        total = np.zeros((self.basis.n_features_out_, right.shape[1]))
-        for block, design in self._blocks():
-            total += design.T @ right[block]
-        return total
 
     def _whitened(self, right: np.ndarray) -> np.ndarray:
         """Wᵀ right, column by column."""
@@ -187,25 +144,21 @@ class Projection:
     def settle_ties(self, scores: np.ndarray) -> None:
         """Leave out directions in which columns nearly agree and these scores (centred) hardly vary."""
         chance = 16.0  # times what a direction explains by chance of what is not additive, 1 / rows
-        along = self._along((self.rows.weights * scores)[:, np.newaxis])
-        explained = along[:, 0] ** 2 / self._values
-        variance = float(self.rows.weights @ scores**2)
+        weights = self.rows.weights
+        explained = (self._vectors.T @ self._whitened(self._design.T @ (weights * scores))) ** 2 / self._values
+        variance = float(weights @ scores**2)
         rest = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance
         least = max(LEFT_OUT * variance, chance * rest / self.rows.effective)
         kept = (self._values >= NEARLY_TIED) | (explained > least)
         self._values, self._vectors = self._values[kept], self._vectors[:, kept]
-
-    def _along(self, weighted: np.ndarray) -> np.ndarray:
-        """Inner products of the kept directions with scores times weights (n × m)."""
-        inner = self._times_transposed(weighted) - np.outer(self.centre, weighted.sum(axis=0))
-        return self._vectors.T @ self._whitened(inner)
 
     def solve(self, weighted: np.ndarray) -> np.ndarray:
         """Coefficients of the whitened functions; `weighted` are the scores of the rows (n × m), times their weights.
 
         The variance of a column's curve is the sum of the squares of its coefficients.
         """
-        return self._vectors @ (self._along(weighted) / self._values[:, np.newaxis])
+        along = self._vectors.T @ self._whitened(self._design.T @ weighted)
+        return self._vectors @ (along / self._values[:, np.newaxis])
 
     def unwhitened(self, white: np.ndarray) -> np.ndarray:
         """Coefficients of the functions themselves."""
@@ -214,13 +167,11 @@ class Projection:
 
     def fitted(self, coefs: np.ndarray) -> np.ndarray:
         """The sums of the curves with these coefficients (of the functions themselves) at the rows: n × m."""
-        out = np.empty((self.rows.weights.size, coefs.shape[1]))
-        for block, design in self._blocks():
-            out[block] = design @ coefs
-        return out - self.centre @ coefs
+        return self._design @ coefs
 
     def covariance(self, functions: np.ndarray) -> np.ndarray:
         """Covariances of some functions over the rows."""
-        if self._by_rows:
-            return self._weighted[:, functions].T @ self._weighted[:, functions]
-        return self._gram[np.ix_(functions, functions)]
+        if self._gram is not None:
+            return self._gram[np.ix_(functions, functions)]
+        some = self._design[:, functions]
+        return some.T @ (self.rows.weights[:, np.newaxis] * some)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam.features import AdditiveFeatures, FeatureMap
+from vrspam.features.base import Places
 from vrspam.features.encoders import Curves, Encoder, Indicators, SharedColumns
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.features.parts import Curve, Effect
@@ -30,7 +32,7 @@ from vrspam.inspection.interactions import (
     shuffle_effects,
     strongest_pairs,
 )
-from vrspam.inspection.projection import Projection, closeness, columns_together, functions_of, with_line
+from vrspam.inspection.projection import Projection, closeness, with_line
 from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, importances, make_shape
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
@@ -148,7 +150,7 @@ def _read_sum(
     """The curves of a score that is a sum of them; `members` are the encoders of each column, in one map or several."""
     coef, centre, delta = coefs[:, 0], moments.means.mean(axis=0), moments.delta
     groups = column_groups(features, names, coef.size)
-    slices, design = list(groups.values()), np.empty((0, 0))
+    design = np.empty((0, 0))
     if moments.has_scatter:
         spread = importances(groups, coef, moments)
     else:  # more features than rows: their moments have no scatter matrices
@@ -160,20 +162,18 @@ def _read_sum(
     for own, effect, (name, where) in zip(members, effects, groups.items(), strict=True):
         means, difference = centre[where] @ coefs[where], float(coef[where] @ delta[where])
         shapes.append(make_shape(name, own, effect, means, left_out, spread[name], difference))
-    sizes = np.array(list(spread.values()))
-    compared = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COMPARED]).tolist()
-    functions, places = functions_of([slices[j] for j in compared])
-    if moments.has_scatter:
-        covariance = moments.within[np.ix_(functions, functions)] / 2.0
-        covariance += np.outer(delta[functions], delta[functions]) / 4.0
-    else:
-        covariance = design[:, functions].T @ (rows.weights[:, np.newaxis] * design[:, functions])
+
+    def covariance(functions: np.ndarray) -> np.ndarray:
+        if not moments.has_scatter:
+            return design[:, functions].T @ (rows.weights[:, np.newaxis] * design[:, functions])
+        between = np.outer(delta[functions], delta[functions])
+        return moments.within[np.ix_(functions, functions)] / 2.0 + between / 4.0
+
     effective = 4.0 / float((1.0 / moments.rows).sum())
-    explained = closeness(covariance, places, coef[functions], effective)
     scores = rows.X @ coef if features is None else np.asarray(features.products(rows.X, coef), dtype=np.float64)
-    encoders = [own[0] for own in members]
-    shapes = _compare(shapes, compared, encoders, rows, scores - centre @ coef, explained)
-    return Shapes(tuple(shapes), effects=sizes)
+    encoders, places = [own[0] for own in members], list(groups.values())
+    shapes = _compare(shapes, encoders, places, coef, covariance, effective, rows, scores - centre @ coef)
+    return Shapes(tuple(shapes), effects=np.array(list(spread.values())))
 
 
 def _ends(X: Any) -> np.ndarray:
@@ -205,7 +205,16 @@ def _read_projection(
     white = projection.solve(rows.weights[:, np.newaxis] * scores)
     found = projection.unwhitened(white)
     rest = scores[:, 0] - projection.fitted(found[:, :1])[:, 0]
-    white[:, 1:] = _without_left_out(projection, left_out, scores[:, 1:], white[:, 1:])
+    # The score of each fold is projected over the rows that it does not leave out, so that the bands say how much a
+    # curve varies with the rows of the fit and with those it is read from. The factor of all rows solves for those of a
+    # fold too, in a few steps of iterative refinement that start at all rows.
+    inside = ~np.stack([left[rows.places] for left in left_out], axis=1) * rows.weights[:, np.newaxis]
+    kept = inside.sum(axis=0)
+    kept = np.where(kept > 0.0, kept, 1.0)
+    for _ in range(3):
+        residual = scores[:, 1:] - projection.fitted(projection.unwhitened(white[:, 1:]))
+        residual -= (inside * residual).sum(axis=0) / kept
+        white[:, 1:] += projection.solve(inside * residual) / kept
     found = projection.unwhitened(white)
     variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
     share, shapes = float(np.mean([left.mean() for left in left_out])), []
@@ -213,30 +222,9 @@ def _read_projection(
     for (name, encoder, effect, where), size in zip(columns, np.sqrt(variances).tolist(), strict=True):
         means, difference = projection.centre[where] @ found[where], projection.difference[where] @ found[where, 0]
         shapes.append(make_shape(name, [encoder], effect, means, share, size, float(difference)))
-    compared = np.sort(np.argsort(-variances, kind="stable")[:MOST_COMPARED]).tolist()
-    functions, places = functions_of([projection.slices[j] for j in compared])
-    explained = closeness(projection.covariance(functions), places, found[functions, 0], rows.effective)
-    shapes = _compare(shapes, compared, basis.encoders_, rows, scores[:, 0], explained)
+    slices, covariance = projection.slices, projection.covariance
+    shapes = _compare(shapes, basis.encoders_, slices, found[:, 0], covariance, rows.effective, rows, scores[:, 0])
     return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], rows, shapes, scores[:, 0], rest, seed)
-
-
-def _without_left_out(
-    projection: Projection, left_out: Sequence[np.ndarray], scores: np.ndarray, white: np.ndarray
-) -> np.ndarray:
-    """The projection of the score of each fold over the rows that it does not leave out.
-
-    So the bands say how much a curve varies with the rows of the fit and with those it is read from. The factor of all
-    rows solves for those of a fold too, in a few steps of iterative refinement that start at all rows.
-    """
-    weights = projection.rows.weights[:, np.newaxis]
-    inside = ~np.stack([left[projection.rows.places] for left in left_out], axis=1) * weights
-    share = inside.sum(axis=0)
-    share = np.where(share > 0.0, share, 1.0)
-    for _ in range(3):
-        rest = scores - projection.fitted(projection.unwhitened(white))
-        rest -= (inside * rest).sum(axis=0) / share
-        white = white + projection.solve(inside * rest) / share
-    return white
 
 
 def _with_interactions(
@@ -276,17 +264,33 @@ def _with_interactions(
 
 def _compare(
     shapes: list[Shape],
-    compared: list[int],
     encoders: Sequence[Encoder],
+    places: Sequence[Places],
+    coef: np.ndarray,
+    covariance: Callable[[np.ndarray], np.ndarray],
+    effective: float,
     rows: ReadRows,
     scores: np.ndarray,
-    explained: np.ndarray,
 ) -> list[Shape]:
-    """The same curves, some with the mean score of the rows at each value and the columns that move together."""
-    some, shapes = [shapes[j] for j in compared], list(shapes)
-    sizes = np.array([shape.importance for shape in some])
-    near = columns_together(explained, sizes, [shape.name for shape in some])
-    for j, others in zip(compared, near, strict=True):
+    """The same curves, some with the mean score of the rows at each value and the columns that move together.
+
+    `places` say where the functions of each column are, `coef` are their coefficients, and `covariance` gives the
+    covariances of some of them over `effective` rows.
+    """
+    least_importance = 0.02  # of the largest: where both curves are smaller there is nothing to remark
+    together = 0.8  # part of the variance of a curve that a function of the other column explains
+    sizes, shapes = np.array([shape.importance for shape in shapes]), list(shapes)
+    compared = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COMPARED])
+    numbers = [np.arange(coef.size)[places[j]] for j in compared]
+    functions, stops = np.concatenate(numbers), np.cumsum([own.size for own in numbers]).tolist()
+    slices = [slice(*ends) for ends in pairwise([0, *stops])]
+    explained = closeness(covariance(functions), slices, coef[functions], effective)
+    matters = sizes[compared] > least_importance * sizes.max(initial=0.0)
+    # A flat curve needs the remark as well: its column may only follow one that matters.
+    near = np.maximum(explained, explained.T) * np.logical_or.outer(matters, matters)
+    for j, row in zip(compared.tolist(), near, strict=True):
+        closest = np.argsort(-row, kind="stable")[:5]
+        others = tuple(shapes[compared[k]].name for k in closest if row[k] >= together)
         encoder, grid = encoders[j], shapes[j].grid
         if isinstance(encoder, Curves):
             means, absent = mean_at_numbers(frames.numbers(rows.X, j), scores, rows.weights, grid)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ from scipy.special import stdtrit
 from vrspam.features import FeatureMap
 from vrspam.features.base import Places
 from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features.parts import Curve, Effect, Table
 from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.moments import ClassMoments
-from vrspam.tables import frames
 
 
 class Shape(NamedTuple):
@@ -82,16 +82,14 @@ class Shape(NamedTuple):
     def parts(self, X: Any, index: int) -> np.ndarray:
         """What column `index` of X, which is this one, adds to the score of each row."""
         absent = self.unknown if self.missing is None else self.missing[0]
-        if not self.numeric:
-            codes = frames.category_codes(X, index, Indicators(tuple(self.grid), self.missing is not None).codes)
-            return np.append(self.contribution, [absent, self.unknown])[codes]  # -1 is a category not seen before
-        values = np.asarray(frames.numbers(X, index), dtype=np.float64)
-        parts = np.interp(values, self.grid, self.contribution)
-        if self.extend and self.grid.size > 1:
-            for edge, inner, beyond in ((0, 1, values < self.grid[0]), (-1, -2, values > self.grid[-1])):
-                slope = (self.contribution[edge] - self.contribution[inner]) / (self.grid[edge] - self.grid[inner])
-                parts[beyond] += slope * (values[beyond] - self.grid[edge])
-        return np.where(np.isnan(values), absent, parts)
+        found = np.zeros((X.shape[0], 1))
+        if self.numeric:
+            encoder = Curves(self.grid, self.contribution[:, np.newaxis], ("",), False, self.extend)
+            effect: Effect = replace(Curve.of(encoder, np.ones(1)), missing=absent)
+        else:
+            effect = Table(dict(zip(self.grid, self.contribution.tolist(), strict=True)), absent, self.unknown)
+        effect.add_to(found, X, index)
+        return found[:, 0]
 
 
 def make_shape(

@@ -81,14 +81,21 @@ class ColumnPlan(NamedTuple):
     remarks: tuple[str, ...]
     part: str | None  # the part of a date that the column is: "year", "month", "weekday" or "hour"
 
-    def text(self, value: float) -> str:
-        """A value of the column as people write it."""
-        return rounded(value) if self.part is None else part_text(self.part, value)
-
 
 def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     """What to draw of a column, where pictures reach from ends[0] to ends[1]."""
-    return _plan_curve(shape, ends) if is_curve(shape) else _plan_points(shape)
+    if is_curve(shape):
+        return _plan_curve(shape, ends)
+    chosen, remarks = np.arange(shape.grid.size), []
+    if not shape.numeric:
+        chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
+        chosen = chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
+        if chosen.size < shape.grid.size:
+            remarks.append(f"{chosen.size} of {shape.grid.size:,} categories: the largest effects")
+    labels = value_labels(shape.name, shape.grid) if shape.numeric else [str(shape.grid[i]) for i in chosen]
+    part = date_part(shape.name, shape.grid) if shape.numeric else None
+    ticks, scale = Ticks(np.arange(float(chosen.size)), labels), Scale(0.0, max(chosen.size - 1.0, 1.0))
+    return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks), part)
 
 
 def is_curve(shape: Shape) -> bool:
@@ -107,7 +114,7 @@ def _plan_curve(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
             chosen = chosen[far[0] : grid.size - far[1]]
     if chosen.size < grid.size:
         left_out = [grid[i] for i in (0, grid.size - 1) if i not in chosen]
-        texts = [rounded(value) if part is None else part_text(part, value) for value in left_out]
+        texts = [text_of(part, value) for value in left_out]
         remarks.append(f"{' and '.join(texts)} not drawn")
     grid, value = grid[chosen], shape.contribution[chosen]
     if (value < ends[0]).any() or (value > ends[1]).any():
@@ -120,41 +127,25 @@ def _plan_curve(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     return ColumnPlan(True, chosen, scale, column_ticks(shape.name, grid, scale), rug, tuple(remarks), part)
 
 
-def _plan_points(shape: Shape) -> ColumnPlan:
-    chosen, remarks = np.arange(shape.grid.size), []
-    if not shape.numeric:
-        chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
-        chosen = chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
-        if chosen.size < shape.grid.size:
-            remarks.append(f"{chosen.size} of {shape.grid.size:,} categories: the largest effects")
-    labels = value_labels(shape.name, shape.grid) if shape.numeric else [str(shape.grid[i]) for i in chosen]
-    part = date_part(shape.name, shape.grid) if shape.numeric else None
-    ticks, scale = Ticks(np.arange(float(chosen.size)), labels), Scale(0.0, max(chosen.size - 1.0, 1.0))
-    return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks), part)
-
-
 def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
     """The common range of what columns add; few rows and wide bands at the ends of a column may leave it."""
-    inner = []
-    for s in shapes:  # without the outermost hundredth of the rows on each side, where the grid holds many values
-        cut = s.grid.size // 50 if s.numeric and s.grid.size > MANY_VALUES else 0
-        inner.append(slice(cut, s.grid.size - cut))
-    values = [s.contribution[part] for s, part in zip(shapes, inner, strict=True)]
-    values += [s.mean_score[part] for s, part in zip(shapes, inner, strict=True) if s.mean_score is not None]
-    low, high = _ends([*values, *(np.array(s.missing[:1]) for s in shapes if s.missing is not None)])
-    bands = [side[part] for s, part in zip(shapes, inner, strict=True) for side in (s.low, s.high)]
-    lowest, highest = _ends([*bands, *(np.array(s.missing[1:]) for s in shapes if s.missing is not None)])
+    values, bands = [np.zeros(1)], [np.zeros(1)]
+    for shape in shapes:
+        # without the outermost hundredth of the rows on each side, where the grid holds many values
+        cut = shape.grid.size // 50 if shape.numeric and shape.grid.size > MANY_VALUES else 0
+        inner = slice(cut, shape.grid.size - cut)
+        values += [shape.contribution[inner], *([] if shape.mean_score is None else [shape.mean_score[inner]])]
+        bands += [shape.low[inner], shape.high[inner]]
+        if shape.missing is not None:
+            values.append(np.array(shape.missing[:1]))
+            bands.append(np.array(shape.missing[1:]))
+    (low, high), (lowest, highest) = (
+        (float(np.nanmin(known)), float(np.nanmax(known))) for known in map(np.concatenate, (values, bands))
+    )
     room = 0.4 * (high - low)
     low, high = min(low, max(lowest, low - room)), max(high, min(highest, high + room))
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
-
-
-def _ends(parts: Sequence[np.ndarray]) -> tuple[float, float]:
-    """The least and the largest number that is known."""
-    joined = np.concatenate([np.zeros(1), *(np.asarray(part, float) for part in parts)])
-    joined = joined[np.isfinite(joined)]
-    return float(joined.min()), float(joined.max())
 
 
 def _scale(grid: np.ndarray) -> Scale:
@@ -186,6 +177,11 @@ def date_part(name: str, grid: np.ndarray) -> str | None:
     return part if part == "year" or is_whole(grid) else None
 
 
+def text_of(part: str | None, value: float) -> str:
+    """A value of a column, which is this part of a date if it is one, as people write it."""
+    return rounded(value) if part is None else part_text(part, value)
+
+
 def value_labels(name: str, values: np.ndarray) -> list[str]:
     """What stands at the points of a column with few values."""
     part = date_part(name, values)
@@ -208,7 +204,10 @@ def column_ticks(name: str, grid: np.ndarray, scale: Scale) -> Ticks:
 
 
 def number_ticks(low: float, high: float, *, whole: bool = False, shares: bool = False, room: float = ROOM) -> Ticks:
-    """Round numbers between two ends, so few that their texts keep apart; shares are shown in percent."""
+    """Round numbers between two ends, so few that their texts keep apart; shares are shown in percent.
+
+    Where texts stand one above the other, there is `room` without end.
+    """
     for count in range(MOST_TICKS, 1, -1):
         places = round_numbers(low, high, count, whole)
         labels = tick_texts(places, shares)
@@ -216,12 +215,6 @@ def number_ticks(low: float, high: float, *, whole: bool = False, shares: bool =
         if len(places) < 2 or widest <= room * (places[1] - places[0]) / (high - low):
             break
     return Ticks(np.array(places), labels)
-
-
-def height_ticks(low: float, high: float, *, shares: bool = False) -> Ticks:
-    """The same for an axis whose texts stand one above the other."""
-    places = round_numbers(low, high, MOST_TICKS)
-    return Ticks(np.array(places), tick_texts(places, shares))
 
 
 def round_numbers(low: float, high: float, most: int = 5, whole: bool = False) -> list[float]:

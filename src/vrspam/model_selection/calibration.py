@@ -13,7 +13,7 @@ from vrspam._utils import array_api
 from vrspam._utils.messages import Parameter, WordedError
 
 METHODS = ("sigmoid", "isotonic")
-MANY_ROWS, THINNED = 50_000, 16
+MANY_ROWS = 50_000  # from here on a few of the rows bring the maximum near first
 
 
 @dataclass(frozen=True)
@@ -207,8 +207,8 @@ def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed
         z = X @ (theta if xp is np else array_api.beside(theta, X)) + fixed
         return z, float(weights @ (xp.logaddexp(xp.zeros_like(z), z) - targets * z))
 
-    some = slice(None, None, THINNED)
-    if targets.shape[0] > MANY_ROWS and bool(xp.any(weights[some] > 0.0)):  # a few of the rows bring it near
+    some = slice(None, None, 16)
+    if targets.shape[0] > MANY_ROWS and bool(xp.any(weights[some] > 0.0)):
         theta = _fit_logistic(X[some, :], targets[some], weights[some], fixed[some], xp)
     else:
         theta = np.zeros(X.shape[1])

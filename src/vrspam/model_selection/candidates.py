@@ -223,9 +223,12 @@ class Selected(NamedTuple):
 
 
 def choose_point(
-    folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, watch: Watch = lambda what: None
+    folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, progress: StepProgress | None = None
 ) -> Selected:
     """Choose the penalties for the columns as they are, wherever the rows lie, and fit them on all rows."""
+    if progress is not None:
+        progress.start(folds.n_folds)
+    watch = (lambda what: None) if progress is None else progress.tell
     sample = folds.sample(search.n_points, search.seed)
     source = _source(folds, search)
     scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
@@ -258,21 +261,27 @@ def choose_map(
     maps: dict[str, Any],
     folds: FoldedRows,
     search: GridSearch,
-    alone: bool = True,
-    progress: StepProgress | None = None,
-    shared: SharedColumns | None = None,
+    alone: bool,
+    progress: StepProgress | None,
+    shared: SharedColumns,
 ) -> Selected:
     """Compare the maps on rows in memory, by a race first where these are many, and fit what was chosen on all rows."""
-    progress = progress or StepProgress("", enabled=False)
+    watch = (lambda what: None) if progress is None else progress.tell
     sample = folds.sample(len(maps) * search.n_points, search.seed)
-    progress.start(len(maps))
-    finalists, others = Race(maps, {})
-    if search.rule != "one-standard-error":  # which looks for simple maps, not for the best
-        finalists, others = race(maps, folds, search, search.seed, progress.tell, alone)
-    progress.start(len(finalists))
-    learn_maps(list(finalists.values()), folds.rows, search.n_jobs, {} if shared is None else shared)
+    if progress is not None:
+        progress.start(len(maps))
+    finalists, others = race(maps, folds, search, watch, alone)
+    if progress is not None:
+        progress.start(len(finalists))
+    learn_maps(list(finalists.values()), folds.rows, search.n_jobs, shared)
+    grouped: dict[Any, Any] = {}  # columns whose rare categories count as one: said once, not per map
+    for features in finalists.values():
+        for one in getattr(features, "grouped_categories_", ()):
+            grouped.setdefault(one.column, one)
+    for warning in grouped.values():
+        warn(warning)
     evaluator = MapsInMemory(folds, replace(search, sample=sample))
-    found = compare(finalists, evaluator, search.rule, progress.tell)
+    found = compare(finalists, evaluator, search.rule, watch)
     return _selected(replace(found, order=tuple(maps), others=others), folds, search, sample)
 
 
@@ -329,6 +338,7 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
             rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
         source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
         scores = cross_validate(source, again)
+        assert scores.kept is not None
         kept.append(scores.kept)
         intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
     return Nested(pairs, fold, sample, np.concatenate(kept, axis=1), np.concatenate(intercepts), search.scoring)
@@ -344,21 +354,33 @@ class Evaluator(Protocol):
         """The point of a candidate fitted on all rows; without `source` all that `evaluate` gathered is gone."""
 
 
-@dataclass
-class MapsInMemory:
+class MapsInMemory(NamedTuple):
     """The `Evaluator` of learnt maps on rows in memory."""
 
     folds: FoldedRows
     search: GridSearch
-    _said: set[str] = field(default_factory=set)  # columns whose rare categories are grouped: said once, not per map
 
     def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory | None]:
-        """The candidate of a map, and the source of its folds."""
-        for grouped in features.grouped_categories_ if isinstance(features, FeatureMap) else ():
-            if grouped.column not in self._said:
-                self._said.add(grouped.column)
-                warn(grouped)
-        return evaluate_map(name, features, self.folds, self.search)
+        """Cross-validate the grid of a fitted map; with the source of its folds, where trees are not grown for each."""
+        folds, search = self
+        if getattr(features, "supervised", False):
+            labelled = cross_validate_labelled(features, folds, search)
+            size = features.n_features_out_, folds.rows.y.size
+            found = Candidate.of(name, features, *size, labelled.scores, search.rule)
+            found.held_out, found.by_all, found.fit = labelled.held_out, labelled.by_all, labelled.fit
+            return found, None
+        X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
+        source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
+        sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
+        scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
+        found = Candidate.of(name, features, X.shape[1], folds.rows.y.size, scores, search.rule)
+        if scores.held_out is not None:
+            point = int(np.ravel_multi_index(found.choice.index, found.choice.mean.shape))
+            found.held_out = scores.held_out.scores[:, point].copy()
+            scores.held_out = None  # all points of all maps would take too much memory
+        if search.sample is not None and isinstance(X, np.ndarray) and found.models is not None:
+            found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
+        return found, source
 
     def fit(self, candidate: Candidate, source: sources.RowsInMemory | None = None) -> ExactFit:
         """The point of a candidate fitted on all rows."""
@@ -374,29 +396,6 @@ class MapsInMemory:
         fit = self.search.solver(candidate.choice).from_rows(rows, self.folds.classes, solver, total)
         moments = fit.moments  # computed to the end, so that the rows are not needed any more
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
-
-
-def evaluate_map(
-    name: str, features: Any, folds: FoldedRows, search: GridSearch
-) -> tuple[Candidate, sources.RowsInMemory | None]:
-    """Cross-validate the grid of a fitted map; with the source of its folds, where trees are not grown for each."""
-    if getattr(features, "supervised", False):
-        labelled = cross_validate_labelled(features, folds, search)
-        found = Candidate.of(name, features, features.n_features_out_, folds.rows.y.size, labelled.scores, search.rule)
-        found.held_out, found.by_all, found.fit = labelled.held_out, labelled.by_all, labelled.fit
-        return found, None
-    X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
-    source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
-    sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
-    scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
-    found = Candidate.of(name, features, X.shape[1], folds.rows.y.size, scores, search.rule)
-    if scores.held_out is not None:
-        point = int(np.ravel_multi_index(found.choice.index, found.choice.mean.shape))
-        found.held_out = scores.held_out.scores[:, point].copy()
-        scores.held_out = None  # all points of all maps would take too much memory
-    if search.sample is not None and isinstance(X, np.ndarray) and found.models is not None:
-        found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
-    return found, source
 
 
 def compare(
@@ -496,19 +495,17 @@ class Race(NamedTuple):
     others: dict[str, Candidate]
 
 
-def race(
-    maps: dict[str, Any], folds: FoldedRows, search: GridSearch, seed: int, watch: Watch, alone: bool = True
-) -> Race:
+def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch, alone: bool = True) -> Race:
     """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
 
     On very many rows one of the winners goes on `alone`, since a blend of two gains least there: of kernels that differ
     in their width the narrowest, of others the one that is ahead on a larger part. There is no race by a measure that
-    depends on the share of positives, which the part has more of.
+    depends on the share of positives, which the part has more of, nor for the simplest map, which is not the best.
     """
-    n = folds.rows.y.size
-    if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or search.scoring is not ROC_AUC:
+    n, other_question = folds.rows.y.size, search.scoring is not ROC_AUC or search.rule == "one-standard-error"
+    if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or other_question:
         return Race(maps, {})
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(search.seed)
     candidates = RULES.heat.run(maps, folds, search, rng, watch)
     if not candidates:
         return Race(maps, {})
@@ -580,7 +577,7 @@ class Heat(NamedTuple):
 
         def evaluate(name: str, search: GridSearch) -> None:
             with suppress(TooManyFeatures):
-                new, _ = evaluate_map(name, maps[name], folds, search)
+                new, _ = MapsInMemory(folds, search).evaluate(name, maps[name])
                 new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
                 found[name] = new
             with lock:  # which ends first differs from run to run: they are told in their own order

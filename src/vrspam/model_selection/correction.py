@@ -19,8 +19,6 @@ from vrspam.metrics import ENOUGH_FOR_DELONG, logit_interval, newcombe_interval,
 from vrspam.model_selection.held_out import HeldOut, Sample
 from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
 
-LEAST_GROUPS = 6  # for an interval
-
 Rule = Callable[[np.ndarray], np.ndarray]
 """From weights of the rows of a sample, (rows, draws), to weights of the points, (points, draws).
 
@@ -134,14 +132,13 @@ def correct(
         optimism, variance_of_choice = optimism_of(rule, measure, sample, seed, mixed, most_draws)
     before = float(auc.mean()) if blend_auc is None else blend_auc
     score = float(np.clip(before - optimism, 0.0, 1.0))
-    if clusters is not None and (clusters.n_groups < LEAST_GROUPS or len(sample.sizes) < 3):
+    if clusters is not None and (clusters.n_groups < 6 or len(sample.sizes) < 3):
         warn(FewGroups(clusters.n_groups))
         return Corrected(score, float("nan"), float("nan"))
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
     error, widened = standard_error(sample, moved[0]), sample.widening(stable)
-    if clusters is not None:
-        error = clusters.error
-        widened *= float(stdtrit(max(clusters.effective - 1.0, 1.0), 0.975) / ndtri(0.975))
+    if clusters is not None:  # Student's t is for an error that comes from few groups; Newcombe's floor does not
+        error = clusters.error * float(stdtrit(max(clusters.effective - 1.0, 1.0), 0.975) / ndtri(0.975))
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:

@@ -15,7 +15,7 @@ from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
 from vrspam.solvers.exact import ExactSolver
-from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, auto_l1s, auto_l2s, check_grid_axis, solve_grid
+from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, check_grid_axis, grid_axes, solve_grid
 
 OF_ROWS_BYTES = 1 << 26  # scores of all held-out rows at all points are kept up to this size
 
@@ -142,8 +142,7 @@ def cross_validate(
 
 def _empty_scores(source: FoldSource, search: GridSearch, held_out: Sequence[int]) -> GridScores:
     """The grid, and room for what is found; without coefficients all scores are 0, and tied."""
-    l1s = auto_l1s(source.total) if isinstance(search.l1s, str) else check_grid_axis("l1s", search.l1s)
-    l2s = auto_l2s(source.total) if isinstance(search.l2s, str) else check_grid_axis("l2s", search.l2s)
+    l2s, l1s = grid_axes(source.total, search.l2s, search.l1s)
     shape = (l2s.size, l1s.size, source.n_folds)
     n_points, auc = l2s.size * l1s.size, np.full(shape, 0.5)
     scores = GridScores(

@@ -5,7 +5,6 @@ Rows in memory, blocks of a stream and a cluster share one cross-validation, by 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -326,7 +325,7 @@ class BlocksInSequence(FoldMoments):
         """Scores of all rows, or of a sample of each class, in one pass."""
         stacked, positive = np.stack([coefs[fold] for fold in range(self.n_folds)]), self.total.classes[1]
         scored = (score_block(rows, positive, stacked, self.hash_folds, self.most) for rows in self.blocks)
-        return held_out_of(functools.reduce(add_scores, scored))
+        return held_out_of(add_scores(scored))
 
 
 ClassSamples = tuple[HashSample, HashSample]  # of the negative and of the positive rows
@@ -355,9 +354,14 @@ def score_block(
     return HashSample(most, *of_negatives), HashSample(most, *of_positives)
 
 
-def add_scores(total: ClassSamples, more: ClassSamples) -> ClassSamples:
-    """Add the scores of other rows to the first samples, which are changed."""
-    return total[0].add(more[0]), total[1].add(more[1])
+def add_scores(parts: Iterable[ClassSamples]) -> ClassSamples:
+    """Join the scores of several blocks, of which there is at least one; the given scores are not changed."""
+    total: ClassSamples | None = None
+    for negatives, positives in parts:
+        below, above = total or (HashSample(negatives.most), HashSample(positives.most))
+        total = below.add(negatives), above.add(positives)
+    assert total is not None
+    return total
 
 
 def held_out_of(samples: ClassSamples) -> HeldOut:

@@ -493,7 +493,9 @@ class ClassMoments:
         for s in self._stats:
             if s.rows > 1:  # of a single row the scatter is exactly 0
                 now = np.maximum(s.diagonal, s.diagonal.mean())
-                worst = max(worst, float(np.max(s.peak / np.where(now > 0.0, now, np.finfo(float).tiny), initial=1.0)))
+                now = np.where(now > 0.0, now, np.finfo(float).tiny)
+                with np.errstate(over="ignore"):  # infinite, if nothing is left of large numbers
+                    worst = max(worst, float(np.max(s.peak / now, initial=1.0)))
         return worst
 
     @property

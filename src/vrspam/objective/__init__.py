@@ -198,8 +198,8 @@ class LossChoice:
 
     def __init__(self, name: LossName = "squared", max_fpr: float | None = None):
         self.name, self.max_fpr = name, max_fpr
-        self._of_rows, self._of_top = LOSSES.get(name, NamedLoss())  # other names are refused with the parameters
-        self.needs_rows, self.has_part = self._of_rows is not None, self._of_top is not None
+        self._made: NamedLoss = LOSSES.get(name, NamedLoss())  # other names are refused with the parameters
+        self.needs_rows, self.has_part = self._made.of_rows is not None, self._made.of_top is not None
         self.is_partial = max_fpr is not None and max_fpr < 1.0
 
     def check(self) -> None:
@@ -221,12 +221,12 @@ class LossChoice:
         self, X: Any, is_positive: np.ndarray, weights: np.ndarray | None, moments: ClassMoments
     ) -> SmoothLoss:
         """The loss of rows in memory, if it is one that needs them."""
-        assert self._of_rows is not None
-        whole = self._of_rows(X, is_positive, weights, moments)
+        assert self._made.of_rows is not None
+        whole = self._made.of_rows(X, is_positive, weights, moments)
         if not self.is_partial:
             return whole
         assert self.max_fpr is not None
-        assert self._of_top is not None
+        assert self._made.of_top is not None
         negatives = int(np.count_nonzero(~is_positive if weights is None else ~is_positive & (weights > 0.0)))
         if self.max_fpr * negatives < 1.0 - 1e-12:
             raise WordedError(
@@ -234,7 +234,7 @@ class LossChoice:
                 part=Parameter("max_fpr", self.max_fpr),
                 negatives=negatives,
             )
-        return self._of_top(whole, self.max_fpr)
+        return self._made.of_top(whole, self.max_fpr)
 
 
 SQUARED = LossChoice()

@@ -425,7 +425,8 @@ class PartialHingeLoss:
         ranked = own[order]
         above = np.append(np.cumsum(rows.b[order][::-1])[::-1], 0.0)  # the weight from each one on
         first, last = (above[np.searchsorted(ranked, own, side=side)] for side in ("left", "right"))
-        return np.clip((self.max_fpr - last) / (first - last), 0.0, 1.0)
+        weight = np.maximum(first - last, np.finfo(float).tiny)  # 0 where it is lost beside that of the rows above
+        return np.clip((self.max_fpr - last) / weight, 0.0, 1.0)
 
     def at_shares(self, scores: np.ndarray, shares: np.ndarray) -> Point:
         """The sum over pairs with these t: a function of w that is nowhere above f, and equals it at the maximiser."""

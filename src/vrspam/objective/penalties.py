@@ -14,8 +14,6 @@ import numpy as np
 
 from vrspam._utils.messages import PenaltyName
 
-NO_CURVATURE = 1e-10  # of the mean curvature of f: takes the place of l2 = 0 when a solver decides whether to stop
-
 
 class Penalty(Protocol):
     """What solvers need of a penalty; `Separable` has defaults for most of it.
@@ -222,14 +220,14 @@ class ElasticNet(ElasticNetNumbers, Separable):
         return float(scaled @ scaled) + max(kinks, 0.0)
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
-        """The gap; for l2 = 0 its terms divided by `NO_CURVATURE` of the mean curvature of f instead of by l2."""
+        """The gap; for l2 = 0 its terms are divided by the `gap_curvature` instead of by l2."""
         return self.gap(w, grad, self.gap_curvature(curvature))
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
-        """l2, or `NO_CURVATURE` of the mean curvature."""
+        """l2, or where that is 0 a share of 1e-10 of the mean curvature of f."""
         if self.l2 > 0.0:
             return self.l2
-        return NO_CURVATURE * max(float(np.mean(curvature)), float(np.finfo(float).tiny))
+        return 1e-10 * max(float(np.mean(curvature)), float(np.finfo(float).tiny))
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """l2 and l1 times the signs of w."""

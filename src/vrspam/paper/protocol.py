@@ -195,9 +195,9 @@ class Protocol:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Protocol:
         """The inverse of `as_dict`."""
-        values = _frozen(dict(values))
-        values["algorithms"] = tuple(Algorithm(**a) for a in values["algorithms"])
-        return cls(**values | {name: figure(**values[name]) for name, figure in FIGURES.items()})
+        given = _frozen(dict(values))
+        given["algorithms"] = tuple(Algorithm(**a) for a in given["algorithms"])
+        return cls(**given | {name: figure(**given[name]) for name, figure in FIGURES.items()})
 
     def digest(self) -> str:
         """Return a short hash of the settings that all runs share; results with different digests must not be mixed."""

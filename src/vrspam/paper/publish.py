@@ -82,7 +82,7 @@ def summarise(rows: Sequence[Row]) -> list[CellResult]:
     for row in rows:
         if row["kind"] == "result" and row["task"] == "score":
             by_cell.setdefault((row["set"], row["algorithm"]), []).append(row)
-    sets = dict.fromkeys(row["set"] for row in rows)
+    sets: Iterable[str] = dict.fromkeys(row["set"] for row in rows)
     ceilings = {name: _ceilings(rows, name) for name in sets}
     algorithms = dict.fromkeys(algorithm for _, algorithm in by_cell)
     return [_cell(*key, by_cell.get(key, []), ceilings[key[0]]) for key in product(sets, algorithms)]
@@ -185,7 +185,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
         cells.setdefault((name, algorithm), _cell(name, algorithm, [], {}))
     shown = [name for name in algorithms if not name.startswith("exact")]
     columns = ["set", *shown]
-    grid = [[name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets]
+    grid: list[html.Row] = [[name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets]
     written = {
         "table": [
             write_text(folder / "table.md", markdown_table(columns, grid) + f"\n\n{legend(cells)}\n"),

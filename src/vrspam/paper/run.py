@@ -353,18 +353,16 @@ class Store:
         """Store that a run failed, and why."""
         self.write(run, [{"kind": "failed", "message": message}], about)
 
-    def read(self, run: Run) -> list[Row] | None:
-        """Return the rows of a run, or None if its file is missing or damaged."""
-        found = _read(self.path(run))
-        return found[0] if found and found[0] and _run_of(found[0][0]) == run else None
+    def read(self, run: Run, run_digest: str | None = None) -> list[Row] | None:
+        """Return the rows of a run, or None if its file is missing or damaged, or has another digest than the given."""
+        rows, about = _read(self.path(run)) or ([], {})
+        other = run_digest is not None and about.get("run_digest") != run_digest
+        return None if not rows or _run_of(rows[0]) != run or other else rows
 
     def done(self, run: Run, run_digest: str) -> bool:
         """Return whether the run has succeeded before with the same protocol, and its file is not damaged."""
-        found = _read(self.path(run))
-        if not found or not found[0]:
-            return False
-        rows, about = found
-        return _run_of(rows[0]) == run and rows[0]["kind"] != "failed" and about.get("run_digest") == run_digest
+        rows = self.read(run, run_digest)
+        return rows is not None and rows[0]["kind"] != "failed"
 
     def digests(self) -> set[str]:
         """Return the digests of the protocols of all files of this version."""

@@ -108,7 +108,7 @@ def fit(estimator, split: TrainTestSplit):
     discrete = {name: value for name, value in parameters.items() if isinstance(value, (str, bool))} | {"l2": 1.0}
     if "l1" in parameters:
         discrete["l1"] = float(estimator.l1 > 0)
-    _warm_up(type(estimator), tuple(sorted(discrete.items())), sparse.issparse(split.X))
+    _warm_up(estimator.__class__, tuple(sorted(discrete.items())), sparse.issparse(split.X))
     start = time.perf_counter()
     estimator.fit(split.X, split.y)
     elapsed = time.perf_counter() - start

@@ -31,8 +31,8 @@ from vrspam.model.drawing import (
     ColumnPlan,
     bin_ticks,
     common_range,
-    height_ticks,
     is_curve,
+    number_ticks,
     plan_column,
 )
 from vrspam.plotting.style import (
@@ -106,7 +106,7 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
         for ax, shape, title in zip(panels, shown, titles, strict=True):
             _draw_column(ax, shape, plan_column(shape, ends), title, letter_size() * 72 * 2.5)
     for number, ax in enumerate(panels):
-        ax.set_yticks(*height_ticks(*ends))
+        ax.set_yticks(*number_ticks(*ends, room=np.inf))
         ax.set_ylim(*ends)
         if number % n_cols == 0:
             ax.set_ylabel(ADDED)

@@ -154,9 +154,9 @@ def axes_points(ax: Axes) -> tuple[float, float]:
 
 def fit_labels(ax: Axes, below: str, beside: str) -> None:
     """Name both axes, in two lines or more where the axes are shorter than the name."""
-    for set_label, text, room in zip((ax.set_xlabel, ax.set_ylabel), (below, beside), axes_points(ax), strict=True):
+    for name, text, room in zip(("xlabel", "ylabel"), (below, beside), axes_points(ax), strict=True):
         wide = text_width(text, font_points("axes.labelsize"))
-        set_label(text if wide <= 1.25 * room else fill(text, max(int(len(text) * 1.1 * room / wide), 12)))
+        ax.set(**{name: text if wide <= 1.25 * room else fill(text, max(int(len(text) * 1.1 * room / wide), 12))})
 
 
 def text_width(text: str, points: float) -> float:

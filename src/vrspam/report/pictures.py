@@ -34,11 +34,11 @@ from vrspam.model.drawing import (
     Scale,
     Ticks,
     bin_ticks,
-    height_ticks,
     is_curve,
     number_ticks,
     plan_column,
     score_edges,
+    text_of,
 )
 from vrspam.report.page import NUMBERS, Html, Stops, spelled
 
@@ -115,7 +115,7 @@ def axes(frame: Frame, x_label: str, y_label: str = "", *, ticks: Ticks | None =
         parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
         parts.append(words(min(max(at, half), frame.width - half), base + 15.0, text, "middle"))
     if y_label:
-        heights = height_ticks(frame.y.scale.low, frame.y.scale.high, shares="y" in percents)
+        heights = number_ticks(frame.y.scale.low, frame.y.scale.high, room=np.inf, shares="y" in percents)
         for tick, text in zip(*heights, strict=True):
             at = float(frame.y(tick))
             parts.append(f'<path class="grid-line" d="M{left:g} {at:.1f}H{right:g}"/>')
@@ -393,13 +393,13 @@ def key(shapes: Sequence[Shape]) -> Html:
     banded = [shape for shape in shapes if np.isfinite(shape.low).all()]
     averaged = [shape for shape in shapes if shape.mean_score is not None]
     marks = [
-        ("what the column adds", shapes, segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)),
-        (BAND, banded, box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)),
-        (MEAN_SCORE, averaged, segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")),
-        ("missing value", [shape for shape in shapes if shape.missing is not None], *[dot(30.0, 7.0, "missing")] * 2),
+        ("what the column adds", shapes, [segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)]),
+        (BAND, banded, [box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)]),
+        (MEAN_SCORE, averaged, [segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")]),
+        ("missing value", [shape for shape in shapes if shape.missing is not None], [dot(30.0, 7.0, "missing")] * 2),
     ]
     entries = []
-    for name, having, *drawn in marks:
+    for name, having, drawn in marks:
         kinds = {drawn[0] if is_curve(shape) else drawn[1] for shape in having}
         svg = f'<svg viewBox="0 0 46 14" width="46" aria-hidden="true">{"".join(sorted(kinds))}</svg>'
         entries += [f'<span class="n">{svg}{name}</span>'] if kinds else []
@@ -409,7 +409,8 @@ def key(shapes: Sequence[Shape]) -> Html:
 def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
     chosen = plan.chosen
     grid = shape.grid[chosen]
-    left, right = 26.0 + max(map(text_width, height_ticks(*ends).labels)), 16.0 if shape.missing is None else 68.0
+    widest = max(map(text_width, number_ticks(*ends, room=np.inf).labels))
+    left, right = 26.0 + widest, 16.0 if shape.missing is None else 68.0
     frame = Frame(plan.scale, ends, height=230.0, left=left, right=right)
     scale = f" ({plan.scale.words})" if plan.scale.words else ""
     marks = [axes(frame, f"{shorten(shape.name, 36)}{scale}", ADDED, ticks=plan.ticks), rule(frame)]
@@ -424,7 +425,8 @@ def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[F
         at = frame.x.stop + 38.0
         marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
-    label = f"What {shape.name} adds to the score, from {plan.text(grid[0])} to {plan.text(grid[-1])}."
+    first, last = (text_of(plan.part, value) for value in grid[[0, -1]])
+    label = f"What {shape.name} adds to the score, from {first} to {last}."
     return frame, marks, label
 
 

@@ -494,15 +494,11 @@ def add_origin(
     tried = model.training.get("selection", ())
     compared, n = [], model.training.get("rows", 0)
     if len(tried) > 1:
-        rows: list[Row] = [
-            [
-                words.describe_candidate(row["features"]),
-                Cell(f"{row['n_features']:,}", row["n_features"]),
-                Cell(told, row.get("score", row["auc"])) if (told := words.describe_folds(row, n)) else "–",
-                words.describe_part(row, n),
-            ]
-            for row in tried
-        ]
+        rows: list[Row] = []
+        for row in tried:
+            name, (folds, became) = words.describe_candidate(row["features"]), words.describe_result(row, n)
+            mean = Cell(folds, row.get("score", row["auc"])) if folds else "–"
+            rows.append([name, Cell(f"{row['n_features']:,}", row["n_features"]), mean, became])
         measure = "partial AUC" if "score" in tried[0] else "AUC"
         caption = f"Models compared: mean {measure} ± standard error"
         names = ["model", "features", f"{measure} of the folds", "taken"]

@@ -221,27 +221,22 @@ def describe_candidate(name: str) -> str:
     return f"{_KINDS[kind]} ({setting} {size})" if kind in _KINDS else name
 
 
-def describe_part(row: Mapping[str, Any], rows: int) -> str:
-    """What a candidate of the selection became: nothing, the model, or a part of it; `rows` are those of the table.
+def describe_result(row: Mapping[str, Any], rows: int) -> tuple[str, str]:
+    """The mean over folds of a candidate that was compared on all `rows` of the table, and what became of it.
 
-    >>> describe_part({"chosen": True, "weight": 0.25, "rows": 90_000}, 90_000)
-    '25 % of the blend'
-    >>> describe_part({"chosen": False, "auc": 0.927, "rows": 4_000}, 90_000)
-    'tried on 4,000 rows only (0.927 there), behind the others'
+    >>> describe_result({"chosen": True, "weight": 0.25, "auc": 0.9, "standard_error": 0.01, "rows": 90_000}, 90_000)
+    ('0.9000 ± 0.0100', '25 % of the blend')
+    >>> describe_result({"chosen": False, "auc": 0.927, "rows": 4_000}, 90_000)
+    ('', 'tried on 4,000 rows only (0.927 there), behind the others')
     """
-    compared = row.get("rows", rows)
-    if not row["chosen"]:
-        there = f"{row.get('score', row['auc']):.3f} there"
-        return f"tried on {compared:,} rows only ({there}), behind the others" if compared < rows else ""
-    weight = row.get("weight", 1.0)
-    return "chosen" if weight == 1.0 else f"{100 * weight:.0f} % of the blend"
-
-
-def describe_folds(row: Mapping[str, Any], rows: int) -> str:
-    """The mean over folds and its standard error of a candidate, where it was compared on all rows."""
-    if row.get("rows", rows) < rows:
-        return ""
-    return f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}"
+    compared, score, weight = row.get("rows", rows), row.get("score", row["auc"]), row.get("weight", 1.0)
+    if compared < rows:
+        folds, became = "", f"tried on {compared:,} rows only ({score:.3f} there), behind the others"
+    else:
+        folds, became = f"{score:.4f} ± {row['standard_error']:.4f}", ""
+    if row["chosen"]:
+        became = "chosen" if weight == 1.0 else f"{100 * weight:.0f} % of the blend"
+    return folds, became
 
 
 def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -252,12 +252,12 @@ class GramDescent:
 
         loss = objective.loss
         if self._loss is not loss:
-            self._loss, self.gram, self.linear = loss, loss.matrix, getattr(loss, "linear", None)
-            if self.linear is None:  # of a pair loss
+            self._loss, self.gram = loss, loss.matrix
+            if (linear := getattr(loss, "linear", None)) is None:  # of a pair loss
                 self.gram = np.ascontiguousarray(loss.k * (loss.matrix + np.outer(loss.delta, loss.delta)))
                 tilt = getattr(loss, "tilt", None)
-                self.linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
-            self._diagonal = np.diagonal(self.gram).copy()
+                linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
+            self.linear, self._diagonal = linear, np.diagonal(self.gram).copy()
         target = tol * objective.loss.scale
         w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
         grad = self.gram @ w - self.linear

@@ -72,11 +72,11 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: 
 
 
 class SumsMethod:
-    """Base of SPAM and SOLAM: `classes` are `ClassSums`, `carry` is what kernels go on with, `total` for averages."""
+    """Base of SPAM and SOLAM: `classes` are `ClassSums`, `carry` is what kernels go on with, `total` for `average`s."""
 
     def __init__(self, n_features: int, slots: int, average: bool):
         self.classes = _kernels().ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
-        self.w, self.total = np.zeros(n_features), np.zeros(n_features if average else 0)
+        self.average, self.w, self.total = average, np.zeros(n_features), np.zeros(n_features if average else 0)
         self.carry = np.zeros(slots)
         self.carry[_kernels().SCALE] = 1.0
 
@@ -104,7 +104,7 @@ class SumsMethod:
         size = self.w.size + count
         self.classes = self.classes._replace(sums=padded(self.classes.sums, size, (1,)))
         self.w = padded(self.w, size)
-        self.total = padded(self.total, size if self.total.size else 0)
+        self.total = padded(self.total, size if self.average else 0)
 
     def swap_classes(self) -> None:
         for array in (self.classes.counts, self.classes.sums, self.classes.totals[:2], self.classes.totals[2:4]):
@@ -173,12 +173,12 @@ class SPAM(SumsMethod):
     """The state of SPAM, and its steps; with `average`, `coef` is Σ t w_t / Σ t instead of the last w_t."""
 
     def __init__(self, n_features: int, average: bool = False):
-        super().__init__(n_features, _kernels().SPAM_SLOTS, average)  # see kernels.spam_steps
+        super().__init__(n_features, 7, average)  # numbers in `carry`: see kernels.spam_steps
 
     def set_average(self, average: bool) -> None:
         """Start an average with the next step, or drop the average; do nothing if that is the case already."""
-        if average != bool(self.total.size):
-            self.total = np.zeros(self.w.size if average else 0)
+        if average != self.average:
+            self.average, self.total = average, np.zeros(self.w.size if average else 0)
             self.carry[[_kernels().SPAM_OF_V, _kernels().SPAM_WEIGHT]] = 0.0
 
     def advance(
@@ -203,7 +203,7 @@ class SPAM(SumsMethod):
     def coef(self) -> np.ndarray:
         kernels = _kernels()
         weight = self.carry[kernels.SPAM_WEIGHT]
-        if self.total.size and weight > 0.0:
+        if self.average and weight > 0.0:
             return (self.total + self.carry[kernels.SPAM_OF_V] * self.w) / weight
         return self.carry[kernels.SCALE] * self.w
 
@@ -244,7 +244,7 @@ class SOLAM(SumsMethod):
     """The state of SOLAM, and its steps; `coef` is the average of the w_t weighted by the steps η_t."""
 
     def __init__(self, n_features: int):
-        super().__init__(n_features, _kernels().SOLAM_SLOTS, average=True)  # see kernels.solam_steps
+        super().__init__(n_features, 12, average=True)  # numbers in `carry`: see kernels.solam_steps
 
     def advance(
         self,

@@ -36,16 +36,20 @@ AUTO_L2S = 17
 AUTO_L1S = 30
 
 
-def auto_l2s(moments: ClassMoments) -> np.ndarray:
-    """17 values from 1e-6 to 1e2 times the unit of l2."""
-    return l2_unit(moments) * np.logspace(-6, 2, AUTO_L2S)
+def grid_axes(moments: ClassMoments, l2s: ArrayLike, l1s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The values of l2 and of l1 as arrays.
 
-
-def auto_l1s(moments: ClassMoments) -> np.ndarray:
-    """30 values from the least l1 that gives w = 0, which is 2pq · max |δ|, down to 1e-3 of it."""
-    classes = moments.pair_statistics()
-    shift = float(np.max(np.abs(classes.delta), initial=0.0))
-    return 2.0 * classes.p * classes.q * (shift if shift > 0.0 else 1.0) * np.logspace(0, -3, AUTO_L1S)
+    For l2s="auto" 17 values from 1e-6 to 1e2 times the unit of l2; for l1s="auto" 30 values from the least l1 that
+    gives w = 0, which is 2pq · max |δ|, down to 1e-3 of it.
+    """
+    if isinstance(l1s, str) and l1s == "auto":
+        classes = moments.pair_statistics()
+        shift = float(np.max(np.abs(classes.delta), initial=0.0))
+        l1s = 2.0 * classes.p * classes.q * (shift if shift > 0.0 else 1.0) * np.logspace(0, -3, AUTO_L1S)
+    l1_axis = check_grid_axis("l1s", l1s)
+    if isinstance(l2s, str) and l2s == "auto":
+        l2s = l2_unit(moments) * np.logspace(-6, 2, AUTO_L2S)
+    return check_grid_axis("l2s", l2s), l1_axis
 
 
 def check_grid_axis(name: str, values: ArrayLike) -> np.ndarray:
@@ -159,11 +163,10 @@ def coef_path(
         raise ValueError(f"coef_path takes a ClassMoments, got {type(moments).__name__}.")
     if not tol >= 0.0 or max_iter < 1:
         raise ValueError(f"coef_path needs tol ≥ 0 and max_iter ≥ 1, got tol={tol!r} and max_iter={max_iter!r}.")
-    l1_axis = auto_l1s(moments) if isinstance(l1s, str) and l1s == "auto" else check_grid_axis("l1s", l1s)
+    l2_axis, l1_axis = grid_axes(moments, l2s, l1s)
     family = PenaltyFamily(penalty, gamma)
     family.check(l1_axis)
     loss = SquaredPairLoss.from_moments(moments)
-    l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
     with blas_threads_for(loss.n_features, square=True):
         grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, penalty=family(loss), like=like)
     warn_if_not_converged(grid.converged, family, CANCELLED if moments.has_cancelled else "")

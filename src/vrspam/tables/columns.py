@@ -96,7 +96,7 @@ class NumberColumn:
         """Add a series, whose first rows decide whether it names the rows, or an array; only finite numbers count."""
         values = column
         if not isinstance(column, np.ndarray):
-            values = frames.column_numbers(column, self.name, infinite=True)
+            values = frames.numbers(column, infinite=True)
             if not self.rows and values.size:
                 self.rows, self.names_rows = values.size, is_identifier(values, str(self.name))
         total = values.sum()
@@ -203,7 +203,7 @@ class TextColumn:
         """Count the values of a series; no more of a text that has very many."""
         if len(self.counts) > MOST_COUNTED:
             return
-        texts = texts_of(column) if self.is_text else None
+        texts = frames.texts_of(column) if self.is_text else None
         self.backend = column.implementation
         counts = frames.value_counts(column if texts is None else texts)
         self.filled += sum(counts.values())
@@ -298,20 +298,6 @@ def _read(name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str,
     else:
         asked.note(name, f"holds {{what}}, which are read as {kind.meaning}; {{drop}} leaves it out", what=what)
     return Learned(made, kind)
-
-
-def texts_of(column: Any) -> Any:
-    """The column as a series of text, if it holds text (among numbers, say); None for categories and other types."""
-    if column.dtype == nw.String:
-        return column
-    if column.dtype != nw.Object:
-        return None
-    values = column.to_list()
-    if not any(isinstance(value, str) for value in values):
-        return None
-    gone = column.is_null().to_numpy().tolist()
-    texts = [None if absent else str(value) for value, absent in zip(values, gone, strict=True)]
-    return nw.new_series(column.name, texts, nw.String, backend=column.implementation)
 
 
 def is_identifier(values: np.ndarray, name: str = "") -> bool:

@@ -103,6 +103,8 @@ def columns_of(X: Any) -> Any:
 
 def named_column(X: Any, index: int) -> tuple[Any, Any]:
     """What column `index` is called in messages, and the column; None where X is not a frame."""
+    if isinstance(X, nw.Series):
+        return X.name, X
     if isinstance(X, FrameColumns | HeldColumns):
         return X.names[index], X.columns[index]
     frame = _wrap(X)
@@ -153,13 +155,27 @@ def is_numeric(column: Any) -> bool:
     return bool(present) and all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in present)
 
 
+def texts_of(column: Any) -> Any:
+    """The column as a series of text, if it holds text (among numbers, say); None for categories and other types."""
+    if column.dtype == nw.String:
+        return column
+    if column.dtype != nw.Object:
+        return None
+    values = column.to_list()
+    if not any(isinstance(value, str) for value in values):
+        return None
+    gone = column.is_null().to_numpy().tolist()
+    texts = [None if absent else str(value) for value, absent in zip(values, gone, strict=True)]
+    return nw.new_series(column.name, texts, nw.String, backend=column.implementation)
+
+
 def _values(column: Any) -> Iterator[tuple[Any, bool]]:
     """(value, whether it is missing) for each row."""
     return zip(column.to_list(), column.is_null().to_numpy().tolist(), strict=True)
 
 
-def numbers(X: Any, index: int, *, infinite: bool = False) -> np.ndarray:
-    """Column `index`, of any type, as floats (float32 stays float32), missing values as NaN.
+def numbers(X: Any, index: int = 0, *, infinite: bool = False) -> np.ndarray:
+    """Column `index`, of any type, or a series, as floats (float32 stays float32), missing values as NaN.
 
     The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers. Numbers
     that are `infinite` are refused unless they are allowed.
@@ -169,12 +185,6 @@ def numbers(X: Any, index: int, *, infinite: bool = False) -> np.ndarray:
         return column
     if column is None:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
-    return column_numbers(column, name, infinite=infinite)
-
-
-def column_numbers(column: Any, name: Any = None, *, infinite: bool = False) -> np.ndarray:
-    """A series, of any type, as `numbers` gives it."""
-    name = column.name if name is None else name
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         # arrow refuses to cast integers beyond 2^53
         direct = column.dtype in (nw.Float32, nw.Float64, nw.Int64, nw.UInt64)

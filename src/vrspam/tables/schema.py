@@ -16,7 +16,7 @@ import numpy as np
 from vrspam._utils.messages import WordedError
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn
 from vrspam.tables import frames
-from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn, texts_of
+from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn
 from vrspam.tables.texts import MISSING_WORDS, KindOfText, kind_from_dict, show_texts, typed_kind
 
 _NESTED = (list, tuple, dict, set, np.ndarray)
@@ -228,7 +228,7 @@ class TableSchema:
         order: list[tuple[int, int]] = []
         for index, (name, column) in enumerate(zip(frame.columns, frame.iter_columns(), strict=True)):
             if name in self.readings:
-                kind, texts = self.readings[name], texts_of(column)
+                kind, texts = self.readings[name], frames.texts_of(column)
                 parts, stray = kind.read(column if texts is None else texts)
                 if texts is not None and stray.any():
                     strays[name] = Counter(texts[np.flatnonzero(stray)].to_list())
@@ -318,9 +318,16 @@ class TableSchema:
         try:
             if not isinstance(plain["zero_based"], bool):
                 raise TypeError("zero_based must be true or false")
+            names = {name: plain[name] for name in ("numeric", "grouped", "identifiers", "source")}
+            for texts in (*names.values(), *plain["categorical"].values()):
+                if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+                    raise TypeError("names must be a list of strings")
+            ranges = {str(name): (float(low), float(high)) for name, (low, high) in plain["ranges"].items()}
+            if not all(-np.inf < low <= high < np.inf for low, high in ranges.values()):
+                raise ValueError("a range needs two finite numbers, the smaller first")
             return cls(
-                numeric=tuple(_strings(plain["numeric"])),
-                categorical={str(k): tuple(_strings(v)) for k, v in plain["categorical"].items()},
+                **{name: tuple(texts) for name, texts in names.items()},
+                categorical={str(name): tuple(texts) for name, texts in plain["categorical"].items()},
                 fill=None if plain["fill"] is None else tuple(float(value) for value in plain["fill"]),
                 target=None if plain["target"] is None else str(plain["target"]),
                 target_type=None if plain["target_type"] is None else str(plain["target_type"]),
@@ -328,10 +335,7 @@ class TableSchema:
                 width=None if plain["width"] is None else int(plain["width"]),
                 zero_based=plain["zero_based"],
                 readings={str(name): kind_from_dict(kind) for name, kind in plain["readings"].items()},
-                ranges={str(name): _ends(ends) for name, ends in plain["ranges"].items()},
-                grouped=tuple(_strings(plain["grouped"])),
-                identifiers=tuple(_strings(plain["identifiers"])),
-                source=tuple(_strings(plain["source"])),
+                ranges=ranges,
             )
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise cls.error(wrong, problem=f"this is not a schema ({error})") from error
@@ -360,7 +364,7 @@ class TableLearner(Asked):
                 elif (kind := typed_kind(column)) is not None:
                     self.columns[name] = TypedColumn(name, kind, [NumberColumn(made) for made in kind.made(name)])
                 else:
-                    self.columns[name] = TextColumn(name, texts_of(column) is not None)
+                    self.columns[name] = TextColumn(name, frames.texts_of(column) is not None)
             self.columns[name].add(column)
         for name, texts in (strays or {}).items():
             if name in self.columns:
@@ -397,16 +401,3 @@ class TableLearner(Asked):
             source=tuple(self.columns),
         )
         return replace(schema, **more)
-
-
-def _ends(values: Any) -> tuple[float, float]:
-    low, high = map(float, values)
-    if not (np.isfinite([low, high]).all() and low <= high):
-        raise ValueError("a range needs two finite numbers, the smaller first")
-    return low, high
-
-
-def _strings(values: Any) -> list[str]:
-    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
-        raise TypeError("names must be a list of strings")
-    return list(values)

@@ -187,7 +187,7 @@ class Numbers(KindOfText):
     def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
         found, stray = np.full(len(column), np.nan), np.zeros(len(column), dtype=bool)
         if column.dtype != nw.String:
-            return frames.column_numbers(column), stray
+            return frames.numbers(column), stray
         present = np.flatnonzero(~column.is_null().to_numpy())
         stripped = (column if present.size == len(column) else column[present]).str.strip_chars(_BLANKS)
         fits = stripped.str.contains(self.pattern).to_numpy().astype(bool)

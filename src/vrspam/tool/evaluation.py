@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss
 
-from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.metrics import (
@@ -167,12 +166,11 @@ def score_rows(
     **reading: Any,
 ) -> ScoredRows:
     """Do what `score_file` does, but return the notes instead of warning; `weights` is a column of them."""
-    source = model.open_source(path, **reading)
-    if weights is not None and not source.reader.tabular:
-        words = "a {format} file has no named columns; leave {option} out"
-        raise DataError(words, format=source.reader.title, option=Parameter("weights"))
-    keep = () if weights is None else (weights,)
-    chunks = model.open(source, labels=True, keep=keep, skip_errors=skip_errors, progress=progress)
+    chunks = model.open(path, labels=True, skip_errors=skip_errors, progress=progress, **reading)
+    source = chunks.source
+    if weights is not None:
+        source.check_named("weights")
+        chunks.keep = [weights]
     known, seen = model.fingerprint, set[str]()
     chunks.watch = None if known is None else lambda rows: seen.update(known.find(rows))
     blocks = list(model.score_chunks(chunks))
@@ -275,10 +273,10 @@ def evaluate(
     }
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
-    brier, bins, partial = None, (), None
+    brier = partial = None
+    bins = () if probabilities is None else reliability(positive, probabilities, weights=weights)
     if probabilities is not None:
         brier = float(brier_score_loss(positive, probabilities, sample_weight=weights))
-        bins = reliability(positive, probabilities, weights=weights)
     if max_fpr is not None:
         partial = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
     specificities = (0.80, 0.90, 0.95, 0.99)

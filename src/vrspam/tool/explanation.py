@@ -105,9 +105,7 @@ def explain_file(
     >>> row.row, row.parts[0].column, row.parts[0].value, row.score < 0
     (2, 'age', 20.0, True)
     """
-    source = model.open_source(path, **reading)
-    keep = partial(_kept_columns, model) if source.reader.tabular else ()
-    chunks = model.open(source, labels=False, keep=keep, keep_errors=True)
+    chunks = model.open(path, labels=False, keep=partial(_kept_columns, model), keep_errors=True, **reading)
     wanted = None if numbers is None else set(numbers)
     for number in wanted or ():
         if number < 1:
@@ -126,7 +124,7 @@ def explain_file(
         if wanted is not None and wanted <= set(found):
             break  # the rest of a long file is not needed
     for number in sorted((wanted or set()) - set(found)):
-        raise DataError(f"there is no row {number:,}: {source.paths[0]} has {n:,} rows, counted from 1")
+        raise DataError(f"there is no row {number:,}: {chunks.source.paths[0]} has {n:,} rows, counted from 1")
     explained = list(found.values()) if numbers is None else [found[number] for number in dict.fromkeys(numbers)]
     if numbers is not None or chunks.unseen is None:  # what is said of a file need not hold for some rows
         return ExplainedRows(explained, n, ())
@@ -157,7 +155,7 @@ def _explain_rows(
     scores, parts = np.empty(0), {}
     if good.size:
         some = frames.rows_of(X, good)
-        scores, parts = model.score(some), parts_by_column(model, some)
+        scores, parts = model.score(some), model.parts_of_rows(some)
     probabilities = None if model.calibration is None else model.calibration(scores)
     columns = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
     number = 0
@@ -177,18 +175,6 @@ def _explain_rows(
             tuple(sorted(own, key=lambda part: -abs(part.adds))),
         )
         number += 1
-
-
-def parts_by_column(model: Model, X: Any) -> dict[str, np.ndarray]:
-    """What each column adds; the indicators of a categorical one are added up."""
-    if model.features is not None or not model.schema.categorical:
-        return model.parts_of_rows(X)
-    parts = model.parts(X)
-    widths = [1] * len(model.schema.numeric) + [len(values) for values in model.schema.categorical.values()]
-    stops = np.cumsum(widths).tolist()
-    places = zip(stops, widths, strict=True)
-    sums = [parts[:, stop - width : stop].sum(axis=1) for stop, width in places]
-    return dict(zip(model.schema.columns, sums, strict=True))
 
 
 def value_of(

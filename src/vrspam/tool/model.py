@@ -83,22 +83,20 @@ def row_numbers(rows: Any) -> np.ndarray:
     """A 64-bit number for each row that depends on its values alone."""
     if sparse.issparse(rows) or isinstance(rows, np.ndarray):
         return row_hashes(rows)
-    columns = [_column_numbers(rows.column(name)) for name in rows.schema.names]
-    return row_hashes(np.stack(columns, axis=1)) if columns else np.zeros(rows.num_rows, dtype=np.uint64)
-
-
-def _column_numbers(column: Any) -> np.ndarray:
-    """Numbers as they are, and a number for each text; a missing value is one of its own."""
     import pyarrow as pa
 
-    if pa.types.is_floating(column.type):
-        values = column.to_numpy()
-        return np.where(np.isnan(values), -7.25e77, values)
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    coded = whole.dictionary_encode()
-    texts = coded.dictionary.to_pylist()
-    numbers = [int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6], "big") for text in texts]
-    return np.array([*numbers, -1], dtype=np.float64)[coded.indices.fill_null(len(texts)).to_numpy()]
+    columns = []  # numbers as they are, and a number for each text; a missing value is one of its own
+    for column in rows.columns:
+        if pa.types.is_floating(column.type):
+            values = column.to_numpy()
+            columns.append(np.where(np.isnan(values), -7.25e77, values))
+            continue
+        coded = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
+        texts = coded.dictionary.to_pylist()
+        hashes = [hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6] for text in texts]
+        numbers = np.array([*(int.from_bytes(one, "big") for one in hashes), -1], dtype=np.float64)
+        columns.append(numbers[coded.indices.fill_null(len(texts)).to_numpy()])
+    return row_hashes(np.stack(columns, axis=1)) if columns else np.zeros(rows.num_rows, dtype=np.uint64)
 
 
 def _digests(numbers: np.ndarray | Sequence[int], salt: str) -> list[str]:
@@ -317,20 +315,20 @@ class Model:
         )
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:
-        """What each column, and interactions, add to the score of each row; without `features`, what features add."""
+        """What each column, and interactions, add to the score of each row."""
         if self.features is None:
-            return dict(zip(self.schema.feature_names, self.parts(X).T, strict=True))
+            parts = ((X.toarray() if sparse.issparse(X) else np.asarray(X)) - self.means.mean(axis=0)) * self.coef
+            if self.schema.categorical:  # the indicators of a column are added up
+                widths = [1] * len(self.schema.numeric) + [*map(len, self.schema.categorical.values())]
+                ends = zip(np.cumsum(widths).tolist(), widths, strict=True)
+                parts = np.stack([parts[:, stop - width : stop].sum(axis=1) for stop, width in ends], axis=1)
+            return dict(zip(self.schema.columns, parts.T, strict=True))
         if self.features.keeps_columns_apart:  # exact outside the range of training too
             found = self.features.columns_apart(self._checked(X)) - self.means.mean(axis=0)
             return dict(zip(distinct(self.schema.columns), found.T, strict=True))
         if self.shapes is None or not self.shapes.whole:
             raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
         return self.shapes.parts(X, self.score(X))
-
-    def parts(self, X: Any) -> np.ndarray:
-        """What each encoded feature adds to the scores of rows, without a feature map; the parts add up to `score`."""
-        rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        return (rows - self.means.mean(axis=0)) * self.coef
 
     def open(
         self,
@@ -343,14 +341,15 @@ class Model:
         progress: bool = False,
         **reading: Any,
     ) -> Chunks:
-        """Open a file, or what `open_source` returned, with the columns of this model; `reading` is as there.
+        """Open a file with the columns of this model; `reading` is that of `vrspam.data.readers.Source.open`.
 
-        A category that training did not have sets all its indicators to 0. Text in columns of numbers is missing, and
-        rows without a label are left out. With `keep_errors` rows that cannot be scored keep their places.
+        Indices of LIBSVM files start as they did in training, unless told otherwise. A category that training did not
+        have sets all its indicators to 0. Text in columns of numbers is missing, and rows without a label are left out.
+        With `keep_errors` rows that cannot be scored keep their places.
         """
         schema = self.schema if labels else self.schema.without_target()
         return Chunks(
-            path if isinstance(path, Source) else self.open_source(path, **reading),
+            Source.open(path, zero_based_before=self.schema.zero_based, **reading),
             schema,
             unknown="ignore",
             keep=keep,
@@ -360,10 +359,6 @@ class Model:
             lenient=True,
             compared=True,
         )
-
-    def open_source(self, path: Any, **reading: Any) -> Source:
-        """Find files and their reader; indices of LIBSVM files start as they did in training, unless told otherwise."""
-        return Source.open(path, zero_based_before=self.schema.zero_based, **reading)
 
     def column_contributions(self) -> dict[str, float]:
         """What the curve of each column, and interactions, add to the difference of the mean scores of the classes."""

@@ -193,10 +193,8 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
                 raise TypeError(f"training says about {name!r} what cannot be shown")
     if "warnings" in training:
         training["warnings"] = [Message.from_plain(note) for note in training["warnings"]]
-    if not isinstance(content["positive"], bool | int | float | str):
-        raise TypeError("the positive label must be a number or a text")
-    for names in (content["identifiers"], list(schema.identifiers)):
-        if not _fits("texts", names) or len(set(names)) < len(names):
+    for texts in (content["identifiers"], list(schema.identifiers)):
+        if not _fits("texts", texts) or len(set(texts)) < len(texts):
             raise TypeError("identifiers must be a list of different texts")
     arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
     if content["features"] is None:
@@ -245,8 +243,6 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
     for name, kind in schema.readings.items():
         if not set(kind.made(name)) <= set(schema.numeric) or name in schema.categorical:
             raise DataError(f"column {name!r} is read as numbers that are not there")
-    if not all(isinstance(label, bool | int | float | str) for label in schema.labels or ()):
-        raise DataError("labels must be numbers or texts")
     kinds = _LABELS[schema.target_type]
     for label in schema.labels or ():
         if not isinstance(label, kinds) or (bool not in kinds and isinstance(label, bool)):

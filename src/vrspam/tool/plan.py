@@ -284,7 +284,8 @@ class TrainPlan:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            check_option(one.name, getattr(self, one.name))
+            if (value := getattr(self, one.name)) is not one.default:
+                check_option(one.name, value)
         if self.penalty != "elasticnet" and not isinstance(self.l1, str) and not all(value > 0.0 for value in self.l1):
             words = "{penalty} needs positive numbers for l1, its strength: give {l1}, or numbers above 0"
             raise error_about(words, penalty=self.penalty, l1="auto")
@@ -298,7 +299,7 @@ class TrainPlan:
         for name in ("groups", "time"):
             if self.streaming and getattr(self, name):
                 raise conflict("a stream draws its folds from the rows alone", streaming=True, **{name: None})
-        check_weights(self.weights, self.max_fpr)
+        check_measures(self.weights, max_fpr=self.max_fpr)
 
     @classmethod
     def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", given: dict[str, Any]) -> Self:
@@ -360,17 +361,12 @@ def check_option(name: str, value: Any, check: Callable[[Any], str | None] | Non
         raise WordedError(f"{{given}} {wrong}", given=Parameter(name, value))
 
 
-def check_weights(weights: Any, max_fpr: float | None) -> None:
-    """Refuse weights of rows with a partial AUC."""
-    if weights is not None and max_fpr is not None:
-        raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
-
-
 def check_measures(weights: Any = None, **given: float | None) -> None:
-    """Refuse what `evaluate` and `compare` cannot be asked for: confidence, recall, cost_ratio, max_fpr."""
+    """Refuse what cannot be measured: confidence, recall, cost_ratio or max_fpr, and this with weights of rows."""
     for name, value in given.items():
         check_option(name, value, {"confidence": share, "recall": share_or_all}.get(name))
-    check_weights(weights, given.get("max_fpr"))
+    if weights is not None and given.get("max_fpr") is not None:
+        raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
 
 
 def _completed(one: "Field[Any]") -> Option:

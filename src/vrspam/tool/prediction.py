@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.atomic import replacing
-from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
 from vrspam.data.chunks import BrokenRow
@@ -108,11 +107,6 @@ def predict_rows(
 ) -> Prediction:
     """Do what `predict` does, and return the notes instead of warning."""
     target = Path(out)
-    source = model.open_source(path, **reading)
-    if ids and not source.reader.tabular:
-        raise DataError(
-            "a {format} file has no named columns; leave {ids} out", format=source.reader.title, ids=Parameter("ids")
-        )
 
     def choose(names: Mapping[str, Any]) -> list[str]:
         """The columns to copy of a file that has these."""
@@ -123,14 +117,11 @@ def predict_rows(
                 raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
         return [name for name in model.identifiers if name in names] if ids is None else list(dict.fromkeys(ids))
 
-    chunks = model.open(
-        source,
-        labels=False,
-        keep=choose if source.reader.tabular else (),
-        skip_errors=drop_errors,
-        keep_errors=not drop_errors,
-        progress=progress,
-    )
+    errors = {"skip_errors": drop_errors, "keep_errors": not drop_errors}
+    chunks = model.open(path, labels=False, keep=choose, **errors, progress=progress, **reading)
+    source = chunks.source
+    if ids:
+        source.check_named("ids")
     escape = escape_formulas and check_out(target) != ".parquet"
     try:
         rows, unscored = _write_scores(model, chunks, target, escape, reasons=False)

@@ -22,7 +22,7 @@ from scipy.special import ndtr
 
 from vrspam._utils.texts import number_labels, rounded
 from vrspam.data import DataError
-from vrspam.data.readers.arrow_reader import as_table
+from vrspam.data.readers.base import as_table
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
 from vrspam.metrics import AUCInterval, exponential_variance, roc_auc_ci
 from vrspam.model_selection.calibration import calibrate
@@ -31,7 +31,7 @@ from vrspam.report.sections import report_page  # noqa: F401 (a public name of `
 from vrspam.report.words import ExpectedAUC, expected_auc
 from vrspam.tables.frames import rows_of
 from vrspam.tool.evaluation import Evaluation, evaluate
-from vrspam.tool.explanation import Part, parts_by_column, value_of, value_text
+from vrspam.tool.explanation import Part, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
 from vrspam.tool.table import OpenedTable
@@ -418,7 +418,7 @@ def single_rows(
     rows, _ = opened.load_rows()
     some = rows_of(rows, places)
     X = opened.encode(some) if model.features is None else some
-    scores, columns = model.score(X), parts_by_column(model, X)
+    scores, columns = model.score(X), model.parts_of_rows(X)
     above = share_above(held_out.positive, held_out.scores)
     found = []
     for number, (kind, place) in enumerate(chosen):

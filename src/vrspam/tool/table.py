@@ -17,13 +17,14 @@ from vrspam._utils.messages import Parameter
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import as_table
-from vrspam.data.readers.base import ColumnRequest, Problems, no_column, read_ahead
+from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_column, read_ahead
 from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, table_schema
-from vrspam.tables.columns import texts_of
-from vrspam.tables.frames import is_numeric, rows_of, value_counts
+from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
+
+# the rows of a file for training: as they are, without those that have no label
+_ROWS: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
 
 
 @dataclass(frozen=True)
@@ -170,16 +171,16 @@ def open_labelled(
         named = {"drop": drop, "include": include, "categorical": categorical, **beside}
         return _open_unnamed(source, target, positive, named, on_error, progress, max_categories)
     check_beside(beside, str(target), drop)
-    asked = {"include": include, "categorical": categorical, "max_categories": max_categories, "dates": dates}
-    learner = TableLearner(**asked, empty="leave out", path=source.paths[0], error=DataError)
+    path = source.paths[0]
+    learner = TableLearner(include, categorical, max_categories, dates, empty="leave out", path=path, error=DataError)
     table = TableReading(learner, str(target), drop, tuple(beside.values()), tuple(keep or ()))
     table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not streaming)
     labels = {"target_type": table.schema.target_type, "labels": tuple(sorted(table.counts))}
     schema = learner.finish(Schema, target=table.target, **labels, source=())
     if not schema.columns:
-        raise DataError(NO_FEATURE, path=source.paths[0])
+        raise DataError(NO_FEATURE, path=path)
     label = choose_positive(schema.labels or (), positive)
-    chunks = _chunks(source, schema, on_error, progress, [weights] if weights else ())
+    chunks = Chunks(source, schema, keep=[weights] if weights else (), on_error=on_error, progress=progress, **_ROWS)
     columns: dict[str, Any] = {}
     if streaming:
         chunks.schema = schema.completed(block for block, *_ in chunks.keeping(()))
@@ -188,17 +189,11 @@ def open_labelled(
             parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), table.frames)
         frame, others = stack(list(parts)), stack(table.others)
         chunks.schema = schema.completed([frame])
-        columns = beside_values(others, beside, source.paths[0])
+        columns = beside_values(others, beside, path)
         columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
         columns["loaded"] = frame, np.concatenate(table.labels) == label
-    known = {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
-    return OpenedTable(chunks, label, tuple(learner.notes), **known, **columns)
-
-
-def _chunks(source: Source, schema: Schema, on_error: str, progress: bool, keep: Sequence[str] = ()) -> Chunks:
-    """The rows of a file for training: as they are, without those that have no label."""
-    how: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
-    return Chunks(source, schema, keep=keep, on_error=on_error, progress=progress, **how)
+    columns |= {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
+    return OpenedTable(chunks, label, tuple(learner.notes), **columns)
 
 
 def _open_unnamed(
@@ -213,15 +208,11 @@ def _open_unnamed(
     """Open a file whose columns have numbers instead of names."""
     for option, given in named.items():
         if given:
-            raise DataError(
-                "a {format} file has no named columns; leave {option} out",
-                format=source.reader.title,
-                option=Parameter(option),
-            )
+            source.check_named(option)
     missing = 0.0 if source.reader.sparse else "mean"
     problems = Problems(on_error, leave_unlabelled=True)
     schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
-    chunks = _chunks(source, schema, on_error, progress)
+    chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
     return OpenedTable(chunks, choose_positive(schema.labels or (), positive), max_categories=max_categories)
 
 
@@ -278,6 +269,7 @@ class TableReading:
             if checked is None:
                 continue
             frame, y, other = checked
+            assert y is not None
             for name in typed:
                 frame = frame.append_column(name, other.column(name))
             there = set(frame.column_names)

@@ -29,8 +29,8 @@ from vrspam.data.readers.base import (
     DataError,
     Problems,
     Reader,
-    TextFile,
     check_encoding,
+    open_text,
 )
 from vrspam.data.readers.csv_reader import CSVReader
 from vrspam.tables.frames import is_frame
@@ -116,12 +116,18 @@ class Source:
         counts = [self.reader.rows(path) for path in self.paths]
         return None if None in counts else sum(count for count in counts if count is not None)
 
+    def check_named(self, parameter: str) -> None:
+        """Refuse a parameter that names columns where the files have none."""
+        if not self.reader.tabular:
+            words = "a {format} file has no named columns; leave {parameter} out"
+            raise DataError(words, format=self.reader.title, parameter=Parameter(parameter))
+
     def blocks(self, wanted: Choice, rows: int, problems: Problems, label: str | None = None) -> Iterator[Block]:
         """Read the files one after the other; with a `label` a progress line says how far the reading is."""
         before = count = 0
         with Progress(label, self.n_bytes, "rows") if label else nullcontext() as bar:
             for path in self.paths:
-                size = self.reader.size(path)
+                size = self.reader.size(path) if bar else 0
                 for block in self.reader.blocks(path, wanted, rows, problems):
                     yield block
                     count += block.rows
@@ -176,7 +182,7 @@ def guess_format(path: str) -> str:
             if suffix.lower() in kind.suffixes:
                 return name
     try:
-        with TextFile(path) as file:
+        with open_text(path) as file:
             start = file.stream.read(1 << 16)
     except DAMAGED as error:
         raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error

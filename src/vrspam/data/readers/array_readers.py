@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,27 +17,28 @@ from vrspam.data.readers.base import (
     DataError,
     Problems,
     Reader,
-    TextFile,
+    TextBlock,
     count,
+    open_text,
     problem_of,
     text_blocks,
 )
 
 
+@dataclass(eq=False)
 class LibsvmReader(Reader):
     """LIBSVM text, packed or not: a label, then index:value pairs, in each line."""
 
     name, title, suffixes = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight")
     line = re.compile(rb"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
     tabular, sparse, options = False, True, ("zero_based", "block_bytes")
-
-    def __init__(self, zero_based: bool = False, block_bytes: int = 8 << 20) -> None:
-        self.zero_based, self.block_bytes = zero_based, block_bytes
+    zero_based: bool = False
+    block_bytes: int = 8 << 20
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
         width = wanted({}).width
-        for index, text, line, done in self._texts(path, problems):
+        for index, line, text, done, _ in self._texts(path, problems):
             broken: list[tuple[int, str]] = []
             try:
                 X, y = _parse(text, width, self.zero_based)
@@ -63,17 +64,17 @@ class LibsvmReader(Reader):
 
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
         """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
-        for _, text, _, _ in self._texts(path, problems):
-            yield *_scan_block(text, self.zero_based), len(text), count(text, b"\n")
+        for block in self._texts(path, problems):
+            yield *_scan_block(block.text, self.zero_based), len(block.text), count(block.text, b"\n")
 
-    def _texts(self, path: str, problems: Problems) -> Iterator[tuple[int, bytes, int, float]]:
-        """Yield (block number, text, number of its first line, share of the file read so far)."""
-        with TextFile(path) as file:
-            for index, line, text, share in text_blocks(file, self.block_bytes):
-                if isinstance(text, Exception):
-                    problems.report(path, index, f"after line {line}", f"cut off or damaged ({text})", rows=None)
+    def _texts(self, path: str, problems: Problems) -> Iterator[TextBlock]:
+        """The text of a file in blocks; damage is reported."""
+        with open_text(path) as file:
+            for block in text_blocks(file, self.block_bytes):
+                if block.damage:
+                    problems.report_damage(path, block)
                 else:
-                    yield index, text, line, share
+                    yield block
 
 
 def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:

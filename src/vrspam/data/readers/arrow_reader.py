@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
@@ -37,13 +37,6 @@ def is_exact(kind: Any) -> bool:
     import pyarrow.types as t
 
     return kind.kind in "iu" if isinstance(kind, np.dtype) else t.is_integer(kind) or t.is_decimal(kind)
-
-
-def as_table(batch: Any, names: Sequence[str] | None = None) -> Any:
-    """A record batch, or some columns of it, as a table, which narwhals takes for a frame."""
-    import pyarrow as pa
-
-    return pa.Table.from_batches([batch if names is None else batch.select(list(names))])
 
 
 class _File(NamedTuple):

@@ -12,8 +12,9 @@ import os
 import re
 import zlib
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
@@ -119,6 +120,10 @@ class Problems:
         self.rows += rows or 0
         if len(self.notes) < self._most:
             self.notes.append(Skipped(file, block, where, rows, str(reason)))
+
+    def report_damage(self, file: str, block: TextBlock) -> None:
+        """Stop where a file is cut off or damaged, or take a note."""
+        self.report(file, block.number, f"after line {block.line}", f"cut off or damaged ({block.damage})", rows=None)
 
     def refuse(self, file: str, reason: str | Message, rows: int | None = None) -> None:
         """Stop because a whole file does not fit, or leave it out."""
@@ -356,45 +361,42 @@ class RecodedStream(io.RawIOBase):
 DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
-class TextFile:
-    """A file opened for reading bytes, decompressed on the way (gzip, bzip2, xz or plain).
+class TextFile(NamedTuple):
+    """A file opened for reading bytes, decompressed on the way; `raw` is the file of `size` bytes on the disk.
 
-    Text in another `encoding`, None for one that is to be found, comes as UTF-8. `share` is the part of the file on
-    disk that has been read, so progress is known for compressed files too.
+    What has been read of `raw` tells how far the reading is, of compressed files too.
     """
 
-    def __init__(self, path: str | os.PathLike[str], encoding: str | None = "utf-8") -> None:
-        try:
-            self._raw = open(path, "rb")  # noqa: SIM115
-        except OSError as error:
-            raise DataError(f"{os.fspath(path)} cannot be opened ({error.strerror})") from error
-        self._size = max(os.fstat(self._raw.fileno()).st_size, 1)
-        start = self._raw.read(6)
-        self._raw.seek(0)
+    stream: BinaryIO
+    encoding: str
+    raw: BinaryIO
+    size: int
+
+
+@contextmanager
+def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> Iterator[TextFile]:
+    """Open a file (gzip, bzip2, xz or plain); text in another encoding, None for one to be found, comes as UTF-8."""
+    try:
+        raw = open(path, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise DataError(f"{os.fspath(path)} cannot be opened ({error.strerror})") from error
+    with raw, ExitStack() as opened:
+        start = raw.read(6)
+        raw.seek(0)
         # told by the first bytes, because names can be wrong
         openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
         opener = next((o for magic, o in openers.items() if start.startswith(magic)), None)
-        self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
+        stream = cast(BinaryIO, opened.enter_context(opener(raw)) if opener else raw)
         if encoding is None:
             try:
-                encoding = find_encoding(self.stream, (64 if opener is None else 4) << 20)
+                encoding = find_encoding(stream, (64 if opener is None else 4) << 20)
             except DAMAGED:  # said where it is read
                 encoding = "utf-8"
-            self.stream.seek(0)
-        self.encoding = encoding
+            stream.seek(0)
         if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
-            self.stream = io.BufferedReader(RecodedStream(self.stream, encoding, os.fspath(path)), _PIECE)
-
-    @property
-    def share(self) -> float:
-        return self._raw.tell() / self._size
-
-    def __enter__(self) -> TextFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stream.close()
-        self._raw.close()
+            recoded = io.BufferedReader(RecodedStream(stream, encoding, os.fspath(path)), _PIECE)
+            stream = cast(BinaryIO, opened.enter_context(recoded))
+        yield TextFile(stream, encoding, raw, max(os.fstat(raw.fileno()).st_size, 1))
 
 
 def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
@@ -429,6 +431,13 @@ def map_ahead(function: Callable[[Item], Made], items: Iterator[Item], threads: 
             items.close()
 
 
+def as_table(batch: Any, names: Sequence[str] | None = None) -> Any:
+    """A record batch, or some columns of it, as a table, which narwhals takes for a frame."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch if names is None else batch.select(list(names))])
+
+
 def as_batch(table: Any) -> Any:
     """An arrow table in one piece."""
     import pyarrow as pa
@@ -437,49 +446,42 @@ def as_batch(table: Any) -> Any:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
 
 
-def text_blocks(
-    file: TextFile, size: int, *, first_line: int = 1, quoted: bool = False
-) -> Iterator[tuple[int, int, Any, float]]:
-    """Yield (number, first line, text, share of the file read so far) of each block; of damage, its error as text."""
-    index, line = 0, 1
-    try:
-        for text, line in line_blocks(file.stream, size, first_line=first_line, quoted=quoted):
-            index += 1
-            yield index, line, text, file.share
-    except DAMAGED as error:
-        yield index + 1, line, error, 1.0
+class TextBlock(NamedTuple):
+    """About so many bytes as were asked for, which end at a line end; `share` of the file has been read so far.
+
+    Where the file is cut off or damaged, `damage` is the error, and there is no text.
+    """
+
+    number: int
+    line: int  # its first one; of damage, that of the block before
+    text: bytes
+    share: float
+    damage: Exception | None = None
 
 
-def line_blocks(
-    stream: BinaryIO, size: int, *, first_line: int = 1, quoted: bool = False
-) -> Iterator[tuple[bytes, int]]:
-    """Yield (about `size` bytes that end at a line end, number of its first line) until the stream ends.
+def text_blocks(file: TextFile, size: int, *, first_line: int = 1, quoted: bool = False) -> Iterator[TextBlock]:
+    """Yield blocks until the stream ends.
 
     With `quoted` a line end inside double quotes does not end a block (fields of a CSV file may hold line ends).
     """
-    line = first_line
-    while data := stream.read(size):
-        block = data + _line(stream, line) if data[-1:] != b"\n" else data
-        if quoted and b'"' in block and count(block, b'"') % 2:
-            # A lone quote inside a field never closes: after a thousand lines the block is cut at a line end anyway.
-            more: list[bytes] = []
-            while len(more) < 1000 and (not more or count(more[-1], b'"') % 2 == 0):
-                more.append(_line(stream, line))
-                if not more[-1]:
-                    break
-            block = b"".join([block, *more])
-        yield block, line
-        line += count(block, b"\n")
+    stream, number, line, start, longest = file.stream, 0, first_line, 1, 256 << 20
+    try:
+        while data := stream.read(size):
+            lines, in_quotes = [data], quoted and b'"' in data and count(data, b'"') % 2 == 1
+            # A lone quote inside a field never closes: after a thousand lines the block is cut at a line end.
+            while lines[-1] and (lines[-1][-1:] != b"\n" or (in_quotes and len(lines) <= 1000)):
+                lines.append(stream.readline(longest))
+                if len(lines[-1]) == longest:
+                    what = f"a line after line {line} is longer than {longest >> 20} MiB"
+                    raise DataError(f"{what}: this is not a text table")
+                in_quotes ^= quoted and b'"' in lines[-1] and count(lines[-1], b'"') % 2 == 1
+            block = b"".join(lines) if len(lines) > 1 else data
+            number, start, line = number + 1, line, line + count(block, b"\n")
+            yield TextBlock(number, start, block, file.raw.tell() / file.size)
+    except DAMAGED as error:
+        yield TextBlock(number + 1, start, b"", 1.0, error)
 
 
 def count(block: bytes, sign: bytes) -> int:
     """Count a byte; bytes.count goes from one to the next, which is felt in files of gigabytes."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(sign)))
-
-
-def _line(stream: BinaryIO, number: int) -> bytes:
-    longest = 256 << 20
-    line = stream.readline(longest)
-    if len(line) == longest:
-        raise DataError(f"a line after line {number} is longer than {longest >> 20} MiB: this is not a text table")
-    return line

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -26,11 +27,12 @@ from vrspam.data.readers.base import (
     DataError,
     Problems,
     Reader,
+    TextBlock,
     TextFile,
     as_batch,
     count,
-    line_blocks,
     map_ahead,
+    open_text,
     similar,
     text_blocks,
 )
@@ -50,6 +52,7 @@ class _Head(NamedTuple):
     first_line: int
 
 
+@dataclass(eq=False)
 class CSVReader(Reader):
     """CSV text, compressed or not.
 
@@ -59,15 +62,15 @@ class CSVReader(Reader):
 
     name, title, suffixes = "csv", "CSV", (".csv", ".tsv")
     options = ("delimiter", "encoding", "block_bytes")
-
-    def __init__(self, delimiter: str | None = None, encoding: str | None = None, block_bytes: int = 8 << 20) -> None:
-        self.delimiter, self.encoding, self.block_bytes = delimiter, encoding, block_bytes
-        self._encodings: dict[str, str] = {}
-        self._heads: dict[tuple[str, int, int], _Head] = {}
+    delimiter: str | None = None
+    encoding: str | None = None
+    block_bytes: int = 8 << 20
+    _encodings: dict[str, str] = field(default_factory=dict)
+    _heads: dict[tuple[str, int, int], _Head] = field(default_factory=dict)
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with the arrow types of its first rows."""
-        with self._open(path) as file:
+        with open_text(path, self.encoding or self._encodings.get(path)) as file:
             try:
                 return dict(self._read_head(path, file).types)
             except DAMAGED as error:
@@ -78,7 +81,7 @@ class CSVReader(Reader):
         import pyarrow as pa
 
         parsers = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
-        with self._open(path) as file:
+        with open_text(path, self.encoding or self._encodings.get(path)) as file:
             try:
                 head = self._read_head(path, file)
                 chosen = wanted(head.types)
@@ -89,7 +92,7 @@ class CSVReader(Reader):
                     problems.refuse(path, reason)
                     return
                 for name, kind in types.items():
-                    if pa.types.is_timestamp(kind) and not _is_date(head.types[name]):
+                    if pa.types.is_timestamp(kind) and not pa.types.is_temporal(head.types[name]):
                         types[name] = pa.string()  # dates in a form of their own: read where it is known
                 flags = [n for n, t in types.items() if t == pa.float64() and pa.types.is_boolean(head.types[n])]
                 parsed = types | dict.fromkeys(flags, pa.bool_())  # true and false become numbers afterwards
@@ -97,29 +100,32 @@ class CSVReader(Reader):
                 problems.report(path, 1, "after line 1", f"cut off or damaged ({error})", rows=None)
                 return
 
-            def parse(read: tuple[int, int, Any, float]) -> tuple[int, int, Any, float]:
-                index, line, text, share = read
-                if not isinstance(text, Exception):
-                    text = parse_block(text, line, head.dialect, parsed, chosen.lenient)
-                return index, line, text, share
-
+            parse_each = partial(parse_block, dialect=head.dialect, types=parsed, lenient=chosen.lenient)
             texts = text_blocks(file, self.block_bytes, first_line=head.first_line, quoted=True)
-            for index, line, found, share in map_ahead(parse, texts, parsers):
-                if isinstance(found, Exception):
-                    problems.report(path, index, f"after line {line}", f"cut off or damaged ({found})", rows=None)
-                elif block := _finished(path, index, share, found, pa.schema(list(types.items())), problems):
-                    yield block
+            for found in map_ahead(parse_each, texts, parsers):  # what is wrong is reported in the order of the file
+                text = found.text
+                if text.damage:
+                    problems.report_damage(path, text)
+                for place, reason, n_rows in found.reports:
+                    problems.report(path, text.number, place, reason, rows=n_rows)
+                if found.table is None or (found.table.num_rows == 0 and not found.broken):
+                    continue
 
-    def _open(self, path: str) -> TextFile:
-        """Open a file; its encoding is found at the first opening, and said where it is not UTF-8."""
-        file = TextFile(path, self.encoding or self._encodings.get(path))
+                def where(row: int, line_of: Callable[[int], int] = found.line_of) -> str:
+                    return f"line {line_of(row)}"
+
+                batch = as_batch(found.table.cast(pa.schema(list(types.items()))))
+                more: Any = {"strays": found.strays, "broken": tuple(found.broken)}
+                yield Block(path, text.number, batch.num_rows, where, text.share, table=batch, **more)
+
+    def _read_head(self, path: str, file: TextFile) -> _Head:
+        """Read the first lines, or skip the line of names where they are known; the rows come next in the stream.
+
+        The encoding is found at the first opening, and said where it is not UTF-8.
+        """
         if path not in self._encodings and self.encoding is None and file.encoding != "utf-8":
             warn(f"{path} is read as {file.encoding.upper()} text, as it is not UTF-8")
         self._encodings[path] = file.encoding
-        return file
-
-    def _read_head(self, path: str, file: TextFile) -> _Head:
-        """Read the first lines, or skip the line of names where they are known; the rows come next in the stream."""
         state = os.stat(path)
         key = (path, state.st_size, state.st_mtime_ns)
         if key in self._heads:
@@ -127,7 +133,10 @@ class CSVReader(Reader):
                 file.stream.readline()
             return self._heads[key]
         names, delimiter, lines = _read_names(path, file, self.delimiter)
-        text = _first_lines(file)
+        first = list(islice(text_blocks(file, 1 << 12, quoted=True), 64))  # about 256 KiB of whole lines
+        if first and first[0].damage:
+            raise first[0].damage
+        text = b"".join(block.text for block in first)  # of a file that is cut off, what comes before the cut
         file.stream.seek(0)
         for _ in range(lines):
             file.stream.readline()
@@ -139,25 +148,6 @@ class CSVReader(Reader):
         dialect = Dialect(names, delimiter, decimal, spaced)
         self._heads[key] = head = _Head(dialect, _find_types(path, text, lines + 1, dialect), lines + 1)
         return head
-
-
-def _finished(path: str, index: int, share: float, found: ParsedBlock, schema: Any, problems: Problems) -> Block | None:
-    """A block that was parsed; what is wrong with it is reported here, in the order of the file."""
-    for place, reason, rows in found.reports:
-        problems.report(path, index, place, reason, rows=rows)
-    if found.table is None or (found.table.num_rows == 0 and not found.broken):
-        return None
-    batch = as_batch(found.table.cast(schema))
-    return Block(
-        path,
-        index,
-        batch.num_rows,
-        lambda row: f"line {found.line_of(row)}",
-        share,
-        table=batch,
-        strays=found.strays,
-        broken=tuple(found.broken),
-    )
 
 
 def _find_types(path: str, text: bytes, line: int, dialect: Dialect) -> dict[str, Any]:
@@ -183,18 +173,6 @@ def _find_types(path: str, text: bytes, line: int, dialect: Dialect) -> dict[str
     return {name: _prevailing_type(table.column(name), dialect.decimal) for name in dialect.names}
 
 
-def _first_lines(file: TextFile) -> bytes:
-    """Return about 256 KiB of whole lines; of a file that is cut off, what comes before the cut."""
-    blocks: list[bytes] = []
-    try:
-        for block, _ in islice(line_blocks(file.stream, 1 << 12, quoted=True), 64):
-            blocks.append(block)
-    except DAMAGED:
-        if not blocks:
-            raise
-    return b"".join(blocks)
-
-
 def _prevailing_type(column: Any, decimal: str = ".") -> Any:
     """Return a column's type; text that is numbers, or true and false, but for a few cells counts as such.
 
@@ -217,12 +195,6 @@ def _prevailing_type(column: Any, decimal: str = ".") -> Any:
         if find_kind(Counter(wrong)) is None and not any(_ODD_NUMBER.fullmatch(cell.strip()) for cell in wrong):
             return kind
     return column.type
-
-
-def _is_date(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return pa.types.is_timestamp(kind) or pa.types.is_date(kind)
 
 
 def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[str], str, int]:
@@ -293,8 +265,9 @@ class Dialect(NamedTuple):
 
 @dataclass
 class ParsedBlock:
-    """A block as a table, None if nothing in it can be read."""
+    """A block of text as a table, None if nothing in it can be read."""
 
+    text: TextBlock
     table: Any
     line_of: Callable[[int], int]  # the line of each row of the table
     strays: dict[str, Counter[str]] = field(default_factory=dict)  # texts among numbers and dates, which are missing
@@ -302,11 +275,11 @@ class ParsedBlock:
     reports: list[tuple[str, str, int]] = field(default_factory=list)  # the same for `Problems`: where, why, rows
 
 
-def parse_block(
-    text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any], lenient: bool = False
-) -> ParsedBlock:
-    """Parse a block that starts at `line`; with `lenient`, cells of the wrong type are missing, not bad."""
+def parse_block(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
+    """Parse a block; with `lenient`, cells of the wrong type are missing, not bad."""
     import pyarrow as pa
+
+    line, text = block.line, block.text
 
     def line_of(row: int) -> int:
         return line + line_at(lines_of_rows(text, dialect), row)
@@ -314,16 +287,16 @@ def parse_block(
     if dialect.spaced:
         text = without_spaces(text, dialect.delimiter)
     if not text or text.isspace():
-        return ParsedBlock(None, line_of)
+        return ParsedBlock(block, None, line_of)
     try:
-        return ParsedBlock(parse(text, dialect, types), line_of)
+        return ParsedBlock(block, parse(text, dialect, types), line_of)
     except pa.ArrowInvalid as error:
         refused = " ".join(str(error).split())
     try:
-        return _salvage(text, line, dialect, types, lenient)
+        return _salvage(block._replace(text=text), dialect, types, lenient)
     except pa.ArrowInvalid:
         last = line + count(text, b"\n") - 1
-        return ParsedBlock(None, line_of, reports=[(f"lines {line} to {last}", refused, last - line + 1)])
+        return ParsedBlock(block, None, line_of, reports=[(f"lines {line} to {last}", refused, last - line + 1)])
 
 
 def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any = None) -> Any:
@@ -348,7 +321,7 @@ def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any 
     )
 
 
-def _salvage(text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
+def _salvage(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
     """Parse a block as text, then convert column by column: each wrong line and cell is found in one pass."""
     import pyarrow as pa
 
@@ -358,7 +331,8 @@ def _salvage(text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any],
         wrong[row.number - 1] = f"{row.actual_columns} fields where the header has {len(dialect.names)}"
         return "skip"
 
-    cleaned, not_text = replace_other_bytes(text)
+    line = block.line
+    cleaned, not_text = replace_other_bytes(block.text)
     table = parse(cleaned, dialect, dict.fromkeys(types, pa.string()), note)
     where = lines_of_rows(cleaned, dialect)
     rows = np.setdiff1d(np.arange(table.num_rows + len(wrong)), list(wrong))  # those of the table
@@ -390,7 +364,7 @@ def _salvage(text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any],
     if good.size < len(rows):
         table = table.take(good)
     lines = [line_at(where, place) for place in rows[good].tolist()]
-    return ParsedBlock(table, lambda row: line + lines[row], strays, broken, reports)
+    return ParsedBlock(block, table, lambda row: line + lines[row], strays, broken, reports)
 
 
 def replace_other_bytes(text: bytes) -> tuple[bytes, list[int]]:
@@ -419,44 +393,35 @@ def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[
     if pa.types.is_string(kind):
         return column, none
     trimmed = pc.utf8_trim_whitespace(column)
+    series = nw.from_native(trimmed, series_only=True)
     if pa.types.is_floating(kind):
-        return _convert_numbers(trimmed, kind, decimal, lenient)
-    if _is_date(kind):
-        moments, stray = Dates().moments(nw.from_native(trimmed, series_only=True))
+        values, stray = Numbers(decimal).values(series)
+        words = r"^[+-]?(?:inf|Inf|INF|infinity|Infinity|nan|NaN)$"
+        not_finite = pc.match_substring_regex(trimmed, words).fill_null(False).to_numpy()
+        if not_finite.any():
+            places = np.flatnonzero(not_finite)
+            values[places] = [float(text) for text in trimmed.take(places).to_pylist()]
+            stray &= ~not_finite
+        if stray.any() and lenient:  # thousands that only the larger numbers have
+            places = np.flatnonzero(stray)
+            found = find_kind(Counter(series[places].to_list()))
+            if found is not None and isinstance(found.kind, Numbers) and found.kind.decimal == decimal:
+                values[places], stray[places] = found.kind.values(series[places])
+        return pa.chunked_array([pa.array(values, mask=np.isnan(values) & ~not_finite)]).cast(kind), stray
+    if pa.types.is_temporal(kind):
+        moments, stray = Dates().moments(series)
         return pa.chunked_array([pa.array(moments)]).cast(kind, safe=False), stray
     try:
         return trimmed.cast(kind), none
     except pa.ArrowInvalid:
-        values, wrong = trimmed.to_pylist(), set()
-    for value in {*values} - {None}:
+        texts, wrong = trimmed.to_pylist(), set()
+    for text in {*texts} - {None}:
         try:
-            pa.array([value]).cast(kind)
+            pa.array([text]).cast(kind)
         except pa.ArrowInvalid:
-            wrong.add(value)
-    kept = [None if value in wrong else value for value in values]
-    return pa.chunked_array([pa.array(kept, pa.string())]).cast(kind), np.array([v in wrong for v in values], bool)
-
-
-def _convert_numbers(texts: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    series = nw.from_native(texts, series_only=True)
-    values, stray = Numbers(decimal).values(series)
-    words = r"^[+-]?(?:inf|Inf|INF|infinity|Infinity|nan|NaN)$"
-    not_finite = pc.match_substring_regex(texts, words).fill_null(False).to_numpy()
-    if not_finite.any():
-        places = np.flatnonzero(not_finite)
-        values[places] = [float(text) for text in texts.take(places).to_pylist()]
-        stray &= ~not_finite
-    if stray.any() and lenient:  # thousands that only the larger numbers have
-        places = np.flatnonzero(stray)
-        others = series[places]
-        found = find_kind(Counter(others.to_list()))
-        if found is not None and isinstance(found.kind, Numbers) and found.kind.decimal == decimal:
-            read, unread = found.kind.values(others)
-            values[places], stray[places] = read, unread
-    return pa.chunked_array([pa.array(values, mask=np.isnan(values) & ~not_finite)]).cast(kind), stray
+            wrong.add(text)
+    kept = [None if text in wrong else text for text in texts]
+    return pa.chunked_array([pa.array(kept, pa.string())]).cast(kind), np.array([t in wrong for t in texts], bool)
 
 
 def lines_of_rows(text: bytes, dialect: Dialect) -> list[int]:

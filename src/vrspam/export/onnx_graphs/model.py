@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 import vrspam
 from vrspam.export.onnx_graphs import operators
 from vrspam.features.encoders import Curves
-from vrspam.features.parts import Curve, KernelPart, Table
+from vrspam.features.parts import Curve, KernelPart, Table, exponents
 from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
@@ -121,7 +121,7 @@ def _made_values(scorer: Scorer, n: int, rng: np.random.Generator) -> dict[int, 
             continue
         effect = scorer.effects[j]
         nodes = [effect.nodes] if isinstance(effect, Curve) else []
-        for part in [*scorer.kernels, *scorer.trees]:
+        for part in scorer.parts.together:
             encoder = part.encoders[j]
             nodes += [encoder.nodes] if isinstance(encoder, Curves) else []
         known = nodes[0] if nodes else np.zeros(1)
@@ -164,19 +164,12 @@ class _KernelAtLandmarks(NamedTuple):
     @classmethod
     def of(cls, part: KernelPart, n: int) -> _KernelAtLandmarks:
         u = part.landmarks[np.arange(n) % len(part.landmarks)]
-        weights = np.exp(_exponents(part, u, np.float64)) * part.coef
+        left, right = exponents(u, part.landmarks, part.gamma)
+        weights = np.exp(left @ right) * part.coef
         scores = weights.sum(axis=1)
         slopes = 2.0 * part.gamma * (weights @ part.landmarks - scores[:, np.newaxis] * u)
-        single = np.exp(_exponents(part, u, np.float32)) @ part.coef.astype(np.float32)
+        single = np.exp(left.astype(np.float32) @ right.astype(np.float32)) @ part.coef.astype(np.float32)
         return cls(scores, slopes, float(np.abs(single - scores).max()))
-
-
-def _exponents(part: KernelPart, u: np.ndarray, dtype: Any) -> np.ndarray:
-    """-γ‖u - z‖² as the graph computes it."""
-    z = part.landmarks
-    left = np.hstack([u, np.sum(u * u, axis=1, keepdims=True), np.ones((len(u), 1))]).astype(dtype)
-    right = part.gamma * np.hstack([2.0 * z, -np.ones((len(z), 1)), -np.sum(z * z, axis=1, keepdims=True)])
-    return left @ right.T.astype(dtype)
 
 
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
@@ -307,7 +300,7 @@ def _take_inputs(
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
         kind, first = kinds[number], columns[0]
         if one.kind == TEXT:
-            together = [part.encoders[first] for part in [*scorer.kernels, *scorer.trees]]
+            together = [part.encoders[first] for part in scorer.parts.together]
             texts[first], missing[first] = name, operators.missing_text([scorer.effects[first], *together])
             kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
         else:

@@ -10,7 +10,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, split_sides
+from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, exponents, split_sides
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # what onnxruntime has had since 1.12
@@ -223,6 +223,13 @@ class Rows:
             default_int64=len(names),
         )
 
+    def lines(self, column: int, encoder: Indicators, table: np.ndarray) -> str:
+        """For each row the line of a table that has one for each category of the column, and a last one for none."""
+        names = [name for name in encoder.codes if name is not None]
+        order = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]
+        chosen = self.graph.add("Gather", self.graph.constant(table[order]), self.codes(column, names))
+        return self.graph.add("Squeeze", chosen, self.graph.constant([1], np.int64))
+
 
 def missing_text(parts: Iterable[Effect | Encoder | None]) -> str:
     """The text that stands for a missing value in a column: "", unless one of these parts has that category.
@@ -377,28 +384,23 @@ def kernel_matrix(rows: Rows, encoders: Sequence[Encoder], landmarks: np.ndarray
         absent = graph.add("IsNaN", rows.numbers([column for column, _ in gaps]))
         blocks.append(graph.cast(absent, TensorProto.DOUBLE))
         order += [place for _, place in gaps]
-    # -γ‖u - z‖² as one product: (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
+    # -γ‖u - z‖² as one product, as in `exponents`
     u = graph.side_by_side(blocks)
     squares = graph.add("ReduceSum", graph.add("Mul", u, u), graph.constant([1], np.int64), keepdims=1)
     ones = graph.add("Add", graph.add("Mul", squares, graph.constant([0.0])), graph.constant([1.0]))
     left = graph.add("Concat", u, squares, ones, axis=1)
-    z = landmarks[:, order]
-    right = gamma * np.hstack([2.0 * z, -np.ones((len(z), 1)), -np.sum(z * z, axis=1, keepdims=True)])
+    right = exponents(landmarks[:0], landmarks[:, order], gamma)[1]
     single = dtype == TensorProto.FLOAT
     kind = np.float32 if single else np.float64
     return graph.add(
-        "Exp", graph.add("MatMul", graph.cast(left, dtype) if single else left, graph.constant(right.T, kind))
+        "Exp", graph.add("MatMul", graph.cast(left, dtype) if single else left, graph.constant(right, kind))
     )
 
 
 def one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
     """The indicators of the categories of a column, each times its scale."""
-    names = [name for name in encoder.codes if name is not None]
     alone = np.diag(encoder.scale or (1.0,) * encoder.width)
-    numbers = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]  # -1 is none of the features
-    design = np.vstack([alone, np.zeros(encoder.width)])[numbers]
-    chosen = rows.graph.add("Gather", rows.graph.constant(design), rows.codes(column, names))
-    return rows.graph.add("Squeeze", chosen, rows.graph.constant([1], np.int64))
+    return rows.lines(column, encoder, np.vstack([alone, np.zeros(encoder.width)]))
 
 
 def tree_score(rows: Rows, part: TreePart) -> str:
@@ -474,10 +476,7 @@ def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -
         _, numbers = np.unique(np.vstack([sides, own]), axis=0, return_inverse=True)
         features[here] = width + numbers.ravel()[len(sides) :]
         of_codes = np.vstack([sides.T.astype(np.float64), np.full(len(sides), np.nan)])  # the last for none: -1
-        names = [name for name in known.codes if name is not None]
-        order = [*range(len(names)), known.codes.get(None, -1), known.other]
-        chosen = graph.add("Gather", graph.constant(of_codes[order]), rows.codes(column, names))
-        blocks.append(graph.add("Squeeze", chosen, graph.constant([1], np.int64)))
+        blocks.append(rows.lines(column, known, of_codes))
         width += len(sides)
     weights = exact_summands(part.sums)
     targets = np.tile(np.arange(weights.shape[2]), (len(columns), 1))
@@ -535,8 +534,6 @@ def _codes(rows: Rows, part: TreePart) -> str:
         order += list(numeric)
     for column, encoder in enumerate(part.encoders):
         if isinstance(encoder, Indicators):
-            names = [name for name in encoder.codes if name is not None]
-            numbers = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]
-            blocks.append(graph.add("Gather", graph.constant(numbers, np.int64), rows.codes(column, names)))
+            blocks.append(rows.lines(column, encoder, np.array([*range(encoder.width), -1])[:, np.newaxis]))
             order.append(column)
     return graph.columns(graph.side_by_side(blocks), np.argsort(order).tolist(), len(order))
