@@ -62,6 +62,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     """
 
     supervised = False  # whether the map learns from labels too
+    gains_by_rows = False  # whether it gains more than others by more rows, so that a few of them tell less of it
     kind: str  # what the map is called among the facts about a model
     encoders_: list[Encoder]
     max_categories: int

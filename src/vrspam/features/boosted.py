@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from vrspam._utils.parameters import Interval
+from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_columns, check_weights
 from vrspam._utils.warnings import warn
 from vrspam.features.base import FeatureMap
@@ -44,7 +44,7 @@ class LabelledTrees(FeatureMap):
 
     supervised = True
     groves_: list[TreePart]
-    n_trees: int
+    n_trees: Any
     max_depth: int
     min_rows: int
     _encoded_by = ()
@@ -244,14 +244,17 @@ class BoostedFeatures(LabelledTrees):
 
     Parameters
     ----------
-    n_trees : int, default=100
-    learning_rate : float, default=0.1
-        What the steps of each tree are multiplied by.
-    max_leaves : int, default=31
-        Leaves of a tree: the one that gains most is split next.
+    n_trees : int or "auto", default="auto"
+        "auto" is 150, and from 10,000 rows on 100.
+    learning_rate : float or "auto", default="auto"
+        What the steps of each tree are multiplied by. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root of
+        their number up to 0.1.
+    max_leaves : int or "auto", default="auto"
+        Leaves of a tree: the one that gains most is split next. "auto" is 8 up to 1,500 rows, and grows with the root of
+        their number up to 31.
     max_depth : int, default=10
         Splits from the root to a leaf.
-    min_rows : int, default=20
+    min_rows : int, default=10
         Rows in a leaf.
     max_categories : int, default=1000
         Of a column of more categories the most frequent are kept and the others count as missing.
@@ -294,20 +297,22 @@ class BoostedFeatures(LabelledTrees):
     1.00
     """
 
+    gains_by_rows = True
     _parameter_constraints: dict = {
         **LabelledTrees._parameter_constraints,
-        "learning_rate": [Interval(Real, 0, 1, closed="right")],
-        "max_leaves": [Interval(Integral, 2, 4096, closed="both")],
+        "n_trees": [*LabelledTrees._parameter_constraints["n_trees"], StrOptions({"auto"})],
+        "learning_rate": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+        "max_leaves": [Interval(Integral, 2, 4096, closed="both"), StrOptions({"auto"})],
     }
 
     def __init__(
         self,
         *,
-        n_trees=100,
-        learning_rate=0.1,
-        max_leaves=31,
+        n_trees="auto",
+        learning_rate="auto",
+        max_leaves="auto",
         max_depth=10,
-        min_rows=20,
+        min_rows=10,
         max_categories=1000,
         max_rows=50_000,
         random_state=None,
@@ -324,16 +329,20 @@ class BoostedFeatures(LabelledTrees):
     def _grow_trees(self, codes, starts, positive, weights, rng: np.random.RandomState) -> tuple[np.ndarray, ...]:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
-        d, leaves = len(codes), min(self.max_leaves, 2**self.max_depth)
-        tried = np.broadcast_to(np.arange(d), (self.n_trees, 1, d))
+        (d, n), (n_trees, rate, leaves) = codes.shape, (self.n_trees, self.learning_rate, self.max_leaves)
+        n_trees = (150 if n < 10_000 else 100) if isinstance(n_trees, str) else n_trees
+        rate = float(np.clip(0.05 * (n / 1_500) ** 0.25, 0.05, 0.1)) if isinstance(rate, str) else float(rate)
+        leaves = int(np.clip(8.0 * (n / 1_500) ** 0.5, 8, 31)) if isinstance(leaves, str) else leaves
+        leaves = min(leaves, 2**self.max_depth)
+        tried = np.broadcast_to(np.arange(d), (n_trees, 1, d))
         if d > FEW_COLUMNS:
             some = max(FEW_COLUMNS, d // 4)
-            tried = np.stack([np.sort(rng.permutation(d)[:some])[np.newaxis] for _ in range(self.n_trees)])
+            tried = np.stack([np.sort(rng.permutation(d)[:some])[np.newaxis] for _ in range(n_trees)])
         slots = leaves + 1 if 24 * int(starts[-1]) * (leaves + 1) <= MOST_HISTOGRAMS else 1
         share = float(np.clip(weights @ positive / weights.sum(), 1e-12, 1.0 - 1e-12))
         return kernels.grow_labelled_trees(
             codes, starts, np.arange(positive.size)[np.newaxis], positive, weights, np.ascontiguousarray(tried), leaves,
-            self.max_depth, self.min_rows, 0.0, float(self.learning_rate), np.log(share / (1.0 - share)), slots,
+            self.max_depth, self.min_rows, 0.0, rate, np.log(share / (1.0 - share)), slots,
         )  # fmt: skip
 
 
