@@ -75,7 +75,7 @@ class LabelledTrees(FeatureMap):
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             As in the other maps.
         y : array-like of shape (n_samples,)
-            Two different labels; the larger one is positive.
+            Two or more different labels: the last of them in their order is positive, the others are negative.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows; rows of weight 0 are left out.
 
@@ -100,17 +100,18 @@ class LabelledTrees(FeatureMap):
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
         classes = np.unique(labels)
-        if classes.size != 2:
-            raise ValueError(f"{type(self).__name__} needs labels of two classes, got {classes.size} class(es).")
+        if classes.size < 2:
+            raise ValueError(f"{type(self).__name__} needs labels of two classes, and y has one class alone.")
         weights = None if sample_weight is None else check_weights(sample_weight, labels.size)
-        self.groves_ = [self.grower(X, labels == classes[1], weights)((0, np.arange(labels.size)))]
+        self.groves_ = [self.grower(X, labels == classes[-1], weights)((0, np.arange(labels.size)))]
 
     def grower(self, X, positive: np.ndarray, weights: np.ndarray | None, groups: np.ndarray | None = None) -> Grower:
         """What grows the trees of some of these rows; it may be called from several threads.
 
         Statistics of categories for the rows of a group come from other groups.
         """
-        X, n, d = self._check(X, reset=False), X.shape[0], len(self.encoders_)
+        X = self._check(X, reset=False)
+        n, d = X.shape[0], len(self.encoders_)
         widest = max(one.nodes.size if isinstance(one, Curves) else one.width for one in self.encoders_)
         codes = np.empty((d, n), dtype=np.int16 if widest < 2**15 - 2 else np.int32)
         for rows in frames.blocks(n, d):

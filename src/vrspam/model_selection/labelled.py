@@ -76,15 +76,16 @@ def _factor(rows: Rows, classes: np.ndarray, search: GridSearch) -> tuple[ExactF
     # no point of a grid changes the ranking: of several the largest l2, and the smallest l1, as elsewhere of ties
     l2 = "auto" if isinstance(search.l2s, str) else float(check_grid_axis("l2s", search.l2s).max())
     l1 = 0.0 if isinstance(search.l1s, str) else float(check_grid_axis("l1s", search.l1s).min())
-    spread = float(rows.X.std())
-    if spread > 0.0:
+    if (spread := float(rows.X.std())) > 0.0:
         solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, search.loss)
         fit = solver.from_rows(rows, classes, "moments")
         if (factor := float(fit.solution.w[0])) > 0.0:
             return fit, factor
-    moments, factor = ClassMoments(1, classes=classes).add_checked(*rows), 1.0 / spread if spread > 0.0 else 1.0
-    unknown = Solution(w=np.array([factor]), value=float("nan"), gap=float("nan"), n_iter=0, converged=True)
-    return ExactFit(unknown, moments, 0.0 if isinstance(l2, str) else l2, "moments"), factor
+        factor, value, gap = 1.0 / spread, float("nan"), float("nan")
+        return fit._replace(solution=Solution(np.array([factor]), value, gap, n_iter=0, converged=True)), factor
+    moments = ClassMoments(1, classes=classes).add_checked(*rows)  # no tree could be split: every score is the same
+    nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
+    return ExactFit(nothing, moments, 0.0 if isinstance(l2, str) else l2, "moments"), 0.0
 
 
 def _measured(
