@@ -55,7 +55,7 @@ def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: 
     raw = [features.scores_by(number, rows_of(X, part)) for number, part in enumerate(parts)]
     index = np.concatenate(parts)
     rows = Rows(np.concatenate(raw)[:, np.newaxis], y[index], None if weights is None else weights[index])
-    fit, factor = _factor(rows, folds.classes, search)
+    fit, factor = _factor(rows, folds.classes, search, any(np.ptp(scores) > 0.0 for scores in raw))
     scores = _measured(features, folds, search, fit, factor, raw)
     by_all = None
     if search.sample is not None:
@@ -71,17 +71,17 @@ def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: 
     return Labelled(scores, factor * rows.X[:, 0], by_all, handed_out)
 
 
-def _factor(rows: Rows, classes: np.ndarray, search: GridSearch) -> tuple[ExactFit, float]:
+def _factor(rows: Rows, classes: np.ndarray, search: GridSearch, varies: bool) -> tuple[ExactFit, float]:
     """The coefficient of held-out scores, certified; without a certificate where they rank no better than chance."""
     # no point of a grid changes the ranking: of several the largest l2, and the smallest l1, as elsewhere of ties
     l2 = "auto" if isinstance(search.l2s, str) else float(check_grid_axis("l2s", search.l2s).max())
     l1 = 0.0 if isinstance(search.l1s, str) else float(check_grid_axis("l1s", search.l1s).min())
-    if (spread := float(rows.X.std())) > 0.0:
+    if varies:
         solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, search.loss)
         fit = solver.from_rows(rows, classes, "moments")
         if (factor := float(fit.solution.w[0])) > 0.0:
             return fit, factor
-        factor, value, gap = 1.0 / spread, float("nan"), float("nan")
+        factor, value, gap = 1.0 / float(rows.X.std()), float("nan"), float("nan")
         return fit._replace(solution=Solution(np.array([factor]), value, gap, n_iter=0, converged=True)), factor
     moments = ClassMoments(1, classes=classes).add_checked(*rows)  # no tree could be split: every score is the same
     nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
