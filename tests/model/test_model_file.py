@@ -44,10 +44,10 @@ import pyarrow.csv
 from vrspam import kernels
 from vrspam.tool import modelfile
 table = pyarrow.csv.read_csv(sys.argv[1])
-start = time.perf_counter()
+start = time.process_time()
 model = modelfile.load_model(sys.argv[2])
 score = model.score(table.select(list(model.schema.columns)).slice(0, 1))
-print(time.perf_counter() - start, float(score[0]).hex())
+print(time.process_time() - start, float(score[0]).hex())
 """
 
 

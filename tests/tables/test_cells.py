@@ -148,7 +148,7 @@ def test_time_to_read_a_cell_is_linear_in_its_length(what):
 
     def seconds(n):
         text = LONG[what](n)
-        started = time.perf_counter()
+        started = time.process_time()
         find_kind({text: 1, text + "y": 1})
         looks_like([text, text + "y"])
         for kind in kinds:
@@ -157,7 +157,7 @@ def test_time_to_read_a_cell_is_linear_in_its_length(what):
                 kind.nearly.fullmatch(text)
         if isinstance(kinds[-1], Numbers):
             kinds[-1].values(series("pandas", [text]))
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     short = min(seconds(20_000) for _ in range(3))
     assert min(seconds(40_000) for _ in range(3)) < 3.0 * short + 0.05
@@ -166,9 +166,9 @@ def test_time_to_read_a_cell_is_linear_in_its_length(what):
 def test_time_to_leave_out_spaces_is_linear_in_their_number():
     def seconds(n):
         text = (b"1," + b" " * n + b"2\n") * 20
-        started = time.perf_counter()
+        started = time.process_time()
         assert without_spaces(text, ",") == b"1,2\n" * 20
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     short = min(seconds(50_000) for _ in range(3))
     assert min(seconds(100_000) for _ in range(3)) < 3.0 * short + 0.05
@@ -178,7 +178,7 @@ def test_a_file_with_a_long_cell_is_read_in_no_time(tmp_path):
     days = [f"2021-{1 + k % 12:02d}-{1 + k % 28:02d} 10:30" for k in range(400)]
     days[5] += " " * 150_000 + "x"
     pl.DataFrame({"day": days, "age": RNG.normal(size=400), "sick": Y}).write_csv(tmp_path / "rows.csv")
-    started = time.perf_counter()
+    started = time.process_time()
     opened = open_labelled(tmp_path / "rows.csv", "sick")
-    assert time.perf_counter() - started < 20.0
+    assert time.process_time() - started < 20.0
     assert isinstance(opened.schema.readings["day"], Dates)

@@ -259,7 +259,8 @@ def opened(browser, path, sections, pictures):
     browser.get(page)
     assert [heading.text for heading in browser.find_elements("tag name", "h2")] == sections
     browser.execute_script("document.querySelectorAll('details').forEach(folded => { folded.open = true; })")
-    sizes = browser.execute_script("return [...document.querySelectorAll('main svg')].map(p => p.clientWidth)")
+    pictures_of_the_page = "[...document.querySelectorAll('main svg:not(.marks svg)')]"  # without those of the legend
+    sizes = browser.execute_script(f"return {pictures_of_the_page}.map(p => p.clientWidth)")
     assert len(sizes) == pictures
     assert min(sizes) > 200
     text = browser.find_element("tag name", "body").text

@@ -16,7 +16,7 @@ from vrspam._utils.warnings import IntegersRounded, warn
 from vrspam.data.readers import PathLike, Source
 from vrspam.data.readers.arrow_reader import is_exact
 from vrspam.data.readers.base import Block, ColumnRequest, DataError, Problems, Skipped, as_batch, as_table, read_ahead
-from vrspam.data.schema import EncodedBlock, Schema, encode_block, find_labels, infer_schema, read_blocks
+from vrspam.data.schema import Schema, encode_block, find_labels, infer_schema, read_blocks
 from vrspam.tables.schema import Comparison, Label
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
@@ -210,10 +210,8 @@ class Chunks:
                 rounded.setdefault(self.schema.numeric[j], False)
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
-        rows, label = (
-            self.source.block_bytes // (8 * max(self.schema.n_features, 1)),
-            "reading" if self.progress else None,
-        )
+        label = "reading" if self.progress else None
+        rows = self.source.block_bytes // (8 * max(self.schema.n_features, 1))
         if self.source.reader.sparse and self.sparse:
             rows = 1 << 62  # the text of a block bounds it
         elif self.sparse or (self.raw and self._tabular):
@@ -229,9 +227,10 @@ class Chunks:
                     part = self._read(part)
                 elif self.unseen is not None:
                     self.unseen.add(part.X, names=self.schema.numeric)
+                encoded = self._encode(part, problems)
                 if self.on_error == "keep":
-                    yield self._encode_with_broken(part)
-                elif (encoded := self._encode(part, problems)) is not None:
+                    yield encoded
+                elif encoded is not None:
                     if self._rounded is not None:
                         self._look_for_rounded(self._rounded, part.file, encoded[0])
                     if self.watch is not None and not self._tabular:
@@ -254,10 +253,14 @@ class Chunks:
                 self.watch(columns)
         return replace(block, table=batch, raw=block.table)
 
-    def _encode_with_broken(self, block: Block) -> tuple[Any, Any, Any, list[BrokenRow]]:
-        """(X, labels or None, kept columns of its rows, broken rows) of a block, in which no row is left out."""
+    def _encode(self, block: Block, problems: Problems) -> Any:
+        """(X, labels, kept columns) of a block, None if no row is left; where broken rows are kept, these as well."""
+        how: dict[str, Any] = {"keep": self.keep, "sparse": self.sparse, "unknown": self.unknown, "raw": self.raw}
+        how["zero_based"] = self.source.zero_based
+        if self.on_error != "keep":
+            return encode_block(block, self.schema, problems, **how)
         noted = Problems("skip", most=block.rows)
-        encoded = self._encode(replace(block, where=str), noted) if block.rows else None
+        encoded = encode_block(replace(block, where=str), self.schema, noted, **how) if block.rows else None
         bad = {int(note.where or 0): note.reason for note in noted.notes}
         table = block.table if block.raw is None else block.raw
         kept = None if table is None else table.select(self.keep)
@@ -273,18 +276,6 @@ class Chunks:
         if encoded is None:
             return None, None, None if kept is None else kept.take(good), rows
         return *encoded, rows
-
-    def _encode(self, block: Block, problems: Problems) -> EncodedBlock | None:
-        return encode_block(
-            block,
-            self.schema,
-            problems,
-            keep=self.keep,
-            sparse=self.sparse,
-            unknown=self.unknown,
-            raw=self.raw,
-            zero_based=self.source.zero_based,
-        )
 
 
 def read_chunks(

@@ -22,7 +22,6 @@ from vrspam.tables.columns import Asked, NumberColumn
 from vrspam.tables.schema import Label, TableLearner, TableSchema
 from vrspam.tables.texts import Dates, Times
 
-EncodedBlock = tuple[Any, np.ndarray | None, Any]
 BadRows = dict[int, str | Message]
 MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
 INFINITE = "column {column!r} is infinite"
@@ -400,7 +399,7 @@ def encode_block(
     unknown: str = "ignore",
     raw: bool = False,
     zero_based: bool = False,
-) -> EncodedBlock | None:
+) -> tuple[Any, np.ndarray | None, Any] | None:
     """Return (X, y, kept columns) of a block, without its bad rows; None when no row is left.
 
     With `raw` missing values stay missing, and X is, of a table, an arrow table of the feature columns, numbers first:

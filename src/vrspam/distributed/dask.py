@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dask
@@ -157,9 +158,11 @@ class DaskScores(AUCClassifierBase):
             X = X.to_dask_array()  # block sizes stay unknown
         if X.numblocks[1] != 1:
             X = X.rechunk({1: -1})
-        # without the d×d moments, which would be sent to every worker
-        known = (self.as_scorer(), function.__name__ == "predict", np.dtype(dtype))
-        return X.map_blocks(_score_block, *known, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype=dtype))
+        # without the d×d moments, which would be sent to every worker; Dask searches arguments field by field
+        score = partial(
+            _score_block, scorer=self.as_scorer(), labels=function.__name__ == "predict", dtype=np.dtype(dtype)
+        )
+        return X.map_blocks(score, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype=dtype))
 
 
 def _score_block(block, scorer: Scorer, labels: bool, dtype: np.dtype) -> np.ndarray:

@@ -19,7 +19,7 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators import base
-from vrspam.estimators.base import warn_of_raw_columns
+from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
@@ -40,7 +40,7 @@ from vrspam.tables.schema import TableSchema
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-class AUCClassifierCV(ExplainedScores):
+class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vrspam import inspection
 from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
-from vrspam.estimators.base import MAPS_ON_HOST, AUCClassifierBase
+from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.model_selection.calibration import Calibration
@@ -31,13 +31,16 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class ExplainedScores(AUCClassifierBase):
+class ExplainedScores:
     """What an estimator has whose score is linear in the columns or in features: it is calibrated, and read by column.
 
     With the parameter `calibration`, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and
     for `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
     """
 
+    classes_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
     calibration: str | None
     calibration_: Calibration | None
     baseline_: float
@@ -76,14 +79,16 @@ class ExplainedScores(AUCClassifierBase):
         """
         check_is_fitted(self, "coef_")
         assert self.calibration_ is not None
-        scores = self.decision_function(X)
+        scorer: Any = self  # an estimator
+        scores = scorer.decision_function(X)
         positive = self.calibration_(array_api.on_host(scores) - self.baseline_)
         both = np.column_stack([1.0 - positive, positive])
         return both if array_api.device_namespace(scores) is None else array_api.beside(both, scores)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the parts of the score follow from the rest."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept_parts"}
+        inherited: Any = super()
+        return {name: value for name, value in inherited.__getstate__().items() if name != "_kept_parts"}
 
     def _mapped(self, X) -> MappedArray:
         """The features of rows to be scored, where the model has a feature map."""
