@@ -1633,10 +1633,10 @@ def _fill_histogram(codes, starts, tried, rows, g, h, sums):
         first, line = starts[j] + 1, codes[j]
         sums[starts[j] : starts[j + 1]] = 0.0
         for place in range(rows.size):
-            here = sums[first + line[rows[place]]]
-            here[0] += g[place]
-            here[1] += h[place]
-            here[2] += 1.0
+            here = first + line[rows[place]]
+            sums[here, 0] += g[place]
+            sums[here, 1] += h[place]
+            sums[here, 2] += 1.0
 
 
 @compiled

@@ -18,7 +18,14 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, Polynomial
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
-from vrspam.features import BoostedFeatures, AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, map_from_dict
+from vrspam.features import (
+    BoostedFeatures,
+    AdditiveFeatures,
+    KernelFeatures,
+    LinearFeatures,
+    TreeFeatures,
+    map_from_dict,
+)
 from vrspam.features.mapped import CANDIDATES
 from vrspam.plotting import plot_shapes
 from vrspam.tables.frames import WHOLE_ROWS

@@ -191,7 +191,9 @@ class LabelledTrees(FeatureMap):
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         groves = []
         for grove in self.groves_:
-            orders = {str(j): list(one.categories) for j, one in enumerate(grove.encoders) if isinstance(one, Indicators)}
+            orders = {
+                str(j): list(one.categories) for j, one in enumerate(grove.encoders) if isinstance(one, Indicators)
+            }
             groves.append({"orders": orders, "trees": dict(grove.trees), "coef": grove.coef})
         return {**super().to_dict(), "groves": groves}
 

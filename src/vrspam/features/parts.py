@@ -358,7 +358,9 @@ class TreePart(Stored):
 
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
         columns, thresholds, multipliers, absent_left = self.trees.values()
-        if widths[columns[multipliers != 0]].max(initial=0) > 62:  # sides would not fit into 64 bits beside absent values
+        if (
+            widths[columns[multipliers != 0]].max(initial=0) > 62
+        ):  # sides would not fit into 64 bits beside absent values
             return None
         return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
 

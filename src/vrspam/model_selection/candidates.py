@@ -500,9 +500,8 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
 
     On very many rows one of the winners goes on `alone`, since a blend of two gains least there: of kernels that differ
     in their width the narrowest, of others the one that is ahead on a larger part. A map that gains more than others by
-    more rows takes the place of the last finalist, or goes on alone, also where it is a little behind on the part. There
-    is no race by a measure that depends on the share of positives, which the part has more of, nor for the simplest map,
-    which is not the best.
+    more rows goes on beside the best of these unless one of them is clearly ahead. There is no race by a measure that
+    depends on the share of positives, which the part has more of, nor for the simplest map, which is not the best.
     """
     n, other_question = folds.rows.y.size, search.scoring is not ROC_AUC or search.rule == "one-standard-error"
     if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or other_question:
@@ -511,10 +510,10 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
     candidates = RULES.heat.run(maps, folds, search, rng, watch)
     if not candidates:
         return Race(maps, {})
-    weights, late = weights_of(candidates, "blend"), _gaining(candidates, RULES.behind)
-    weights[late] = np.maximum(weights[late], RULES.still * weights.max())
-    order = np.argsort(-weights - late, kind="stable")[: RULES.finalists]
+    weights = weights_of(candidates, "blend")
+    order = np.argsort(-weights, kind="stable")[: RULES.finalists]
     kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
+    kept = _one_of_each(candidates) or kept
     very_many = n >= RULES.again_from_rows
     if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
         ours: dict[str, Any] = {name: maps[name] for name in kept if isinstance(maps[name], FeatureMap)}
@@ -524,19 +523,25 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
         finalists = {name: maps[name] for name in maps if name in kept}
         candidates = RULES.again.run(finalists, folds, search, rng, lambda what: None)
         if len(candidates) == len(kept):
-            weights, late = weights_of(candidates, "blend"), _gaining(candidates, RULES.behind_again)
-            enough = (late if late.any() else weights == weights.max()) if alone else (weights > 0.0) | late
+            weights = weights_of(candidates, "blend")
+            enough = weights == weights.max() if alone else weights > 0.0
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `compare` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
 
 
-def _gaining(candidates: Sequence[Candidate], behind: float) -> np.ndarray:
-    """Whether each is the best of the maps that gain more than others by more rows, and behind by no more than this."""
-    means = np.array([candidate.choice.mean[candidate.choice.index] for candidate in candidates])
-    gains = np.array([getattr(candidate.features, "gains_by_rows", False) for candidate in candidates])
-    first = np.arange(means.size) == np.where(gains, means, -np.inf).argmax()
-    return gains & first & (means >= means.max() - behind)
+def _one_of_each(candidates: Sequence[Candidate]) -> set[str]:
+    """The best map that gains more than others by more rows and the best of these, where a part cannot tell them apart.
+
+    Empty where one is clearly ahead, or all are of one kind.
+    """
+    best: dict[bool, tuple[float, str]] = {}
+    for candidate in candidates:
+        gains, mean = getattr(candidate.features, "gains_by_rows", False), float(candidate.choice.mean.max())
+        best[gains] = max(best.get(gains, (0.0, "")), (mean, candidate.name))
+    if len(best) < 2 or not -RULES.behind <= best[True][0] - best[False][0] <= RULES.ahead:
+        return set()
+    return {name for _, name in best.values()}
 
 
 class Heat(NamedTuple):
@@ -620,10 +625,12 @@ class RaceRules(NamedTuple):
     heat: Heat = Heat(4_000, 150, 3)
     finalists: int = 2
     still: float = 0.3  # of the weight of the best in a blend of the part: maps above it go on
-    behind: float = 0.02  # in AUC, that a map may be behind on the part if it gains more by more rows
-    behind_again: float = 0.005  # the same in the second race
+    # how far a map that gains more than others by more rows may be behind the best of these on the part, and ahead of it
+    # (whose landmarks are few there), in AUC, for both to go on
+    behind: float = 0.005
+    ahead: float = 0.03
     again_from_rows: int = 50_000
-    again: Heat = Heat(10_000, 300, 5)
+    again: Heat = Heat(10_000, 500, 3)
 
 
 RULES = RaceRules()
