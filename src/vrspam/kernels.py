@@ -1621,9 +1621,9 @@ def count_shared_leaves(leaves, others):
     return counts
 
 
-# Trees that learn from labels (`vrspam.features.boosted`), in the same form as random ones. Rows are described by codes
-# (columns × rows), from which a histogram of gradients, curvatures and rows is made for each node and column: place 0 of
-# a column's histogram is that of absent values, place c + 1 that of code c.
+# Trees that learn from labels (`vrspam.features.boosted`), in the same form as random ones. Of rows, by their codes
+# (columns × rows), a histogram of gradients, curvatures and numbers is made for each node and column: place 0 of a
+# column's histogram is that of absent values, place c + 1 that of code c.
 
 
 @compiled
@@ -1676,12 +1676,12 @@ def _best_split(sums, starts, tried, totals, least, ridge):
 def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots):
     """Grow trees on labels: each leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
 
-    With a positive `rate` the trees are boosted, from the log-odds `base`, by the logistic loss, and leaves hold steps of
-    it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1) minus `base`. `rows` (1 or trees × m)
-    are the rows of each tree, which may occur more than once. `tried` (trees × 1 or nodes × m) are the columns that a
-    tree, or each node, may split. Histograms of `slots` nodes are held at once: with more than `leaves`, that of the
-    larger of two children is that of its parent minus the other. Returns the columns, thresholds and sides of absent
-    values of all nodes, and the values of all leaves.
+    With a positive `rate` the trees are boosted, from the log-odds `base`, by the logistic loss, and leaves hold steps
+    of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1) minus `base`. `rows` (1 or trees
+    × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1 or nodes × m) are the columns
+    that a tree, or each node, may split. Histograms of `slots` nodes are held at once: with more than `leaves`, that of
+    the larger of two children is that of its parent minus the other. Returns the columns, thresholds and sides of
+    absent values of all nodes, and the values of all leaves.
     """
     n_trees, n_nodes = tried.shape[0], 2**depth - 1
     columns = np.zeros((n_trees, n_nodes), dtype=np.int32)

@@ -48,13 +48,13 @@ def table(rows):
     X, y = rows
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(X, columns=list("abcde"))
-    frame["town"] = np.where(rng.random(1500) < 0.1, None, rng.choice(["Rome", "Oslo", "Bonn"], 1500))
+    frame["town"] = pd.Series(rng.choice(["Rome", "Oslo", "Bonn"], 1500)).where(rng.random(1500) > 0.1)
     frame["plate"] = [f"P{number}" for number in rng.integers(0, 300, 1500)]
     return frame, y
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("leaves, depth, least", [(31, 10, 20), (8, 3, 5), (64, 6, 40)])
+@pytest.mark.parametrize(("leaves", "depth", "least"), [(31, 10, 20), (8, 3, 5), (64, 6, 40)])
 def test_boosted_trees_are_those_of_scikit_learn(rows, leaves, depth, least, weighted):
     """Its gradients are float32, so scores agree to that; splits at values that a node does not have are ties."""
     X, y = rows
@@ -68,7 +68,7 @@ def test_boosted_trees_are_those_of_scikit_learn(rows, leaves, depth, least, wei
     np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=2e-6)
 
 
-@pytest.mark.parametrize("depth, least", [(3, 1), (6, 4)])
+@pytest.mark.parametrize(("depth", "least"), [(3, 1), (6, 4)])
 def test_trees_on_their_own_are_those_of_scikit_learn(depth, least):
     rng = np.random.default_rng(3)
     codes = rng.permuted(np.tile(np.arange(200), (4, 2)), axis=1).astype(np.int16)
@@ -89,9 +89,7 @@ def test_trees_on_their_own_are_those_of_scikit_learn(depth, least):
 
 def test_histograms_by_subtraction_give_the_same_trees(rows):
     X, y = rows
-    features = BoostedFeatures(n_trees=20, random_state=0)
-    features.learn(X)
-    codes = np.stack([np.searchsorted(e.nodes, x) for e, x in zip(features.encoders_, np.nan_to_num(X).T, strict=True)])
+    codes = np.stack([np.searchsorted(np.unique(x), x) for x in np.nan_to_num(X).T])
     starts = np.concatenate([[0], np.cumsum(codes.max(axis=1) + 2)])
     tried = np.tile(np.arange(5), (20, 1, 1))
     both = [

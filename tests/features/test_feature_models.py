@@ -19,8 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
 from vrspam.features import (
-    BoostedFeatures,
     AdditiveFeatures,
+    BoostedFeatures,
     KernelFeatures,
     LinearFeatures,
     TreeFeatures,

@@ -11,7 +11,6 @@ import pytest
 from tool_data import write
 
 from vrspam.cli import main
-from vrspam.data import Schema
 from vrspam.report import sections
 from vrspam.report.page import Stops, paragraph
 from vrspam.report.pictures import bars
@@ -102,9 +101,8 @@ def test_a_single_column_does_not_interact(tmp_path):
 
 def test_a_wide_table_is_told_what_it_got():
     assert "because curves are made of at most 2,000 columns" in str(note_straight(2000))
-    assert str(note_few_maps(2100)) == (
-        "Straight lines and trees were compared, because there are 2,100 features. features='auto' compares all, slowly."
-    )
+    compared = "Straight lines and trees were compared, because there are 2,100 features."
+    assert str(note_few_maps(2100)) == f"{compared} features='auto' compares all, slowly."
 
 
 def test_text_from_right_to_left_does_not_turn_the_sentence(tmp_path):

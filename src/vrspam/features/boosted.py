@@ -1,8 +1,8 @@
 """`BoostedFeatures` and `ForestFeatures`: scores of trees that learn from labels.
 
-Such a map has one feature for each set of rows that its trees learnt from, and a feature is the score of these trees. In
-cross-validation these sets are the training rows of the folds, so that the scorer of a fold takes the feature of this
-fold alone: no row is scored by trees that saw its label (`vrspam.model_selection.labelled`).
+Such a map has one feature for each set of rows that its trees learnt from: the score of these trees. In
+cross-validation the sets are the training rows of the folds, and the scorer of a fold takes the feature of this fold
+alone: no row is scored by trees that saw its label (`vrspam.model_selection.labelled`).
 """
 
 from __future__ import annotations
@@ -120,10 +120,8 @@ class LabelledTrees(FeatureMap):
             if isinstance(encoder, Indicators):  # rare categories and missing values count as absent
                 codes[j, codes[j] >= len(encoder.categories) - bool(encoder.grouped)] = -1
         rng = check_random_state(self.random_state)
-        if groups is None:
-            parts = rng.permutation(n) % PARTS
-        else:
-            parts = rng.permutation(int(groups.max()) + 1)[groups] % PARTS
+        unit = np.arange(n) if groups is None else groups
+        parts = rng.permutation(int(unit.max()) + 1)[unit] % PARTS
         return partial(self._grow, codes, positive, weights, parts, int(rng.randint(2**31 - 1)))
 
     def _grow(
@@ -250,11 +248,11 @@ class BoostedFeatures(LabelledTrees):
     n_trees : int or "auto", default="auto"
         "auto" is 150, and from 10,000 rows on 100.
     learning_rate : float or "auto", default="auto"
-        What the steps of each tree are multiplied by. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root of
-        their number up to 0.1.
+        What the steps of each tree are multiplied by. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root
+        of their number up to 0.1.
     max_leaves : int or "auto", default="auto"
-        Leaves of a tree: the one that gains most is split next. "auto" is 8 up to 1,500 rows, and grows with the root of
-        their number up to 31.
+        Leaves of a tree: the one that gains most is split next. "auto" is 8 up to 1,500 rows, and grows with the root
+        of their number up to 31.
     max_depth : int, default=10
         Splits from the root to a leaf.
     min_rows : int, default=10

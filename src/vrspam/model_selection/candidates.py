@@ -331,13 +331,11 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
         again = replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample)
         if getattr(candidate.features, "supervised", False):
             scores = cross_validate_labelled(copy(candidate.features), paired, again).scores
-            kept.append(scores.kept)
-            intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
-            continue
-        if candidate.features is not None:
-            rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
-        source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
-        scores = cross_validate(source, again)
+        else:
+            if candidate.features is not None:
+                rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
+            source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
+            scores = cross_validate(source, again)
         assert scores.kept is not None
         kept.append(scores.kept)
         intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
@@ -625,8 +623,8 @@ class RaceRules(NamedTuple):
     heat: Heat = Heat(4_000, 150, 3)
     finalists: int = 2
     still: float = 0.3  # of the weight of the best in a blend of the part: maps above it go on
-    # how far a map that gains more than others by more rows may be behind the best of these on the part, and ahead of it
-    # (whose landmarks are few there), in AUC, for both to go on
+    # in AUC: how far a map that gains more than others by more rows may be behind the best of these on the part, and
+    # ahead of it, whose landmarks are few there, for both to go on
     behind: float = 0.005
     ahead: float = 0.03
     again_from_rows: int = 50_000
