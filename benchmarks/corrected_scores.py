@@ -100,7 +100,7 @@ def fit_one(name: str, number: int, path: Path) -> None:
     X, y = setting.draw(np.random.default_rng([number, sum(map(ord, name))]))
     seen: list[Any] = []
 
-    def listen(found: Comparison, rows: Sample, rule: str, seed: int, held_out: Any, stable: float) -> Corrected:
+    def listen(found: Comparison, rows: Sample, rule: str, seed: int, held_out: Any, stable: float, *of_groups: Any):
         seen.extend((found, rows, stable))
         return Corrected(0.5, 0.0, 1.0)
 
@@ -129,7 +129,6 @@ def true_aucs(found: Comparison, setting: Setting, number: int) -> dict[str, flo
         parts = [np.zeros((0, candidate.n_features))]
         models = candidate.models
         assert models is not None
-        assert candidate.scores.coefs is not None
         if factor > 0.0:
             assert candidate.fit is not None
             parts = [models.coefs, candidate.fit.solution.w[np.newaxis]]
@@ -178,8 +177,12 @@ class Record(NamedTuple):
         points = scores[0].shape[0]
         rows = draw_sample(parts, sizes.sum() - sizes, np.concatenate(labels), None, None, points, 0)
         auc = np.stack([roc_auc_columns(label, part.T) for label, part in zip(labels, scores, strict=True)], axis=1)
-        axes = {"l2": np.arange(17.0), "l1": np.zeros(1)}
-        maps = [(part.reshape(17, 1, -1), axes) for part in np.split(auc, points // 17)]
+        many, alone = divmod(points, 17)  # maps that learn from labels come last, and have one point each
+        ends = [*(17 * (1 + np.arange(many))), *(17 * many + 1 + np.arange(alone))][:-1]
+        maps = [
+            (part.reshape(len(part), 1, -1), {"l2": np.arange(float(len(part))), "l1": np.zeros(1)})
+            for part in np.split(auc, ends)
+        ]
         error = auc.mean() - 0.5 if noise else auc[REFERENCE].mean() - facts["ref"]
         return cls(
             rows,

@@ -18,6 +18,8 @@ from vrspam.features import AdditiveFeatures, BoostedFeatures, ForestFeatures, S
 from vrspam.features.boosted import SHRINKAGE, order_categories
 from vrspam.features.mapped import named_maps
 from vrspam.model.file import parts_from_dict, parts_to_dict
+from vrspam.tool import evaluate, load_model, save_model, train
+from vrspam.trusted import SKOPS_TYPES
 
 MAPS = [BoostedFeatures(n_trees=10, random_state=0), ForestFeatures(n_trees=10, random_state=0)]
 IDS = ["boosted", "forest"]
@@ -236,3 +238,25 @@ def test_parts_are_small_and_stored_exactly(table):
     np.testing.assert_array_equal(again.scores(read), parts.scores(read))
     numbers = AUCClassifierCV(features="boosted", random_state=0).fit(X[list("abcde")], y)
     assert len(numbers.features_.parts(numbers.coef_[0]).trees) == 1  # of all folds, whose columns are encoded alike
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_skops_holds_them(name, table):
+    skops = pytest.importorskip("skops.io")
+    X, y = table
+    model = AUCClassifierCV(features=name, random_state=0).fit(X, y)
+    again = skops.loads(skops.dumps(model), trusted=SKOPS_TYPES)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_a_model_of_ten_thousand_rows_can_be_mailed(tmp_path):
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(rng.standard_normal((10_000, 12)), columns=list("abcdefghijkl")).round(3)
+    frame["town"] = rng.choice([f"T{number}" for number in range(40)], 10_000)
+    frame["sick"] = frame["a"] * frame["b"] + (frame["town"] < "T3") + rng.standard_normal(10_000) > 1.0
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for name in IDS:
+        save_model(train(tmp_path / "rows.csv", "sick", features=name), tmp_path / "model.json")
+        assert (tmp_path / "model.json").stat().st_size < 2_000_000
+        again = load_model(tmp_path / "model.json")
+        assert evaluate(again, tmp_path / "rows.csv").auc.auc > 0.75
