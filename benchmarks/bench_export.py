@@ -17,6 +17,7 @@ from vrspam import AUCClassifierCV
 from vrspam.data import available, load
 from vrspam.export import to_onnx
 from vrspam.features import StackedFeatures, TreeFeatures
+from vrspam.features.parts import places_of
 
 TRAINED, SCORED = 1_500, 2_000  # rows
 WIDEST = 1_000  # columns, beyond which only the columns themselves are scored
@@ -51,7 +52,8 @@ def beyond_rounding(model: AUCClassifierCV, X: np.ndarray) -> np.ndarray:
     same = np.ones(len(X), dtype=bool)
     for part in maps:
         if isinstance(part, TreeFeatures):
-            same &= (part._codes(X)[0] == part._codes(X.astype(np.float32))[0]).all(axis=1)
+            places, rounded = (places_of(part.encoders_, rows)[0] for rows in (X, X.astype(np.float32)))
+            same &= (places == rounded).all(axis=1)
     return same
 
 

@@ -25,7 +25,7 @@ from scipy.special import expit, logit
 from vrspam import AUCClassifierCV
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_columns
-from vrspam.model_selection.candidates import Comparison
+from vrspam.model_selection.candidates import Candidate, Comparison
 from vrspam.model_selection.correction import Corrected, Grid, correct, influences, standard_error
 from vrspam.model_selection.held_out import Sample, draw_sample
 from vrspam.model_selection.selection import SelectionRule
@@ -99,18 +99,26 @@ def fit_one(name: str, number: int, path: Path) -> None:
     setting = SETTINGS[name]
     X, y = setting.draw(np.random.default_rng([number, sum(map(ord, name))]))
     seen: list[Any] = []
+    references: list[np.ndarray] = []  # of each map, the fold models at a point that nobody chose
+    make = Candidate.of
 
-    def listen(found: Comparison, rows: Sample, rule: str, seed: int, held_out: Any, stable: float, *of_groups: Any):
+    def listen(found: Comparison, rows: Sample, rule: str, seed: int, held_out: Any, stable: float, *_: Any) -> Any:
         seen.extend((found, rows, stable))
         return Corrected(0.5, 0.0, 1.0)
 
-    with warnings.catch_warnings(), patch.object(Comparison, "corrected", listen):
+    def keep(*given: Any) -> Candidate:
+        found = make(*given)
+        assert found.scores.coefs is not None
+        references.append(found.scores.coefs[:, REFERENCE, 0].copy())
+        return found
+
+    with warnings.catch_warnings(), patch.object(Comparison, "corrected", listen), patch.object(Candidate, "of", keep):
         warnings.simplefilter("ignore")
         model = AUCClassifierCV(features=setting.features, cv=setting.folds, random_state=number).fit(X, y)
     found, rows, stable = seen
     truth: dict[str, Any] = dict.fromkeys(("fold_truth", "truth", "ref", "best_truth"), 0.5)
     if setting.kind != "noise":
-        truth = true_aucs(found, setting, number)
+        truth = true_aucs(found, references[0], setting, number)
     kept: dict[str, Any] = {}
     scores = np.concatenate([each.scores.kept for each in found.candidates], axis=1).astype(np.float32)
     for k, where in enumerate(rows.parts):
@@ -120,8 +128,8 @@ def fit_one(name: str, number: int, path: Path) -> None:
     part.rename(path)
 
 
-def true_aucs(found: Comparison, setting: Setting, number: int) -> dict[str, float]:
-    """AUCs on fresh rows: of the fold models and of the model, of the best map's fold models, and of the reference."""
+def true_aucs(found: Comparison, other: np.ndarray, setting: Setting, number: int) -> dict[str, float]:
+    """AUCs on fresh rows: of the fold models and of the model, of the best map's fold models, and of `other` ones."""
     fresh, label = setting.draw_fresh(np.random.default_rng([number, 7]))
     fresh = fresh.astype(np.float32)
     scale, columns = found.weights / [candidate.spread for candidate in found.candidates], []
@@ -133,7 +141,7 @@ def true_aucs(found: Comparison, setting: Setting, number: int) -> dict[str, flo
             assert candidate.fit is not None
             parts = [models.coefs, candidate.fit.solution.w[np.newaxis]]
         if candidate is found.candidates[0]:
-            parts.append(candidate.scores.coefs[:, REFERENCE, 0])
+            parts.append(other)
         if sum(map(len, parts)):
             columns.append((candidate, factor, MappedArray(fresh, candidate.features) @ np.vstack(parts).T))
     folds = len(found.chosen.scores.auc[0, 0])

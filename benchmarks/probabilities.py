@@ -1,4 +1,4 @@
-"""How well probabilities are calibrated: `python -m benchmarks.probabilities` prints what docs/probabilities.md shows.
+"""How well probabilities are calibrated: `python -m benchmarks.probabilities [set ...]`, for docs/probabilities.md.
 
 First on real sets: three stratified splits into 70 % and 30 %, everything fitted on the first part and measured on the
 second. The columns are standardised, so that all models are weighted sums of the same columns. Then on made-up rows
@@ -7,6 +7,7 @@ whose probabilities are known: how far those of a model are from them.
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -62,12 +63,12 @@ def measure_set(name: str) -> dict[str, np.ndarray]:
     return {way: np.mean(rows, axis=0) for way, rows in found.items()}
 
 
-def print_sets() -> None:
+def print_sets(names: list[str]) -> None:
     print("Brier score / log loss / mean calibration error on the test parts, in thousandths\n")
     print("| set | " + " | ".join(WAYS) + " |")
     print("|---" * (len(WAYS) + 1) + "|", flush=True)
     rows = []
-    for name in SETS:
+    for name in names:
         rows.append(measure_set(name))
         print(f"| {name} | " + " | ".join(_cell(rows[-1][way]) for way in WAYS) + " |", flush=True)
     print("| mean | " + " | ".join(_cell(np.mean([row[way] for row in rows], axis=0)) for way in WAYS) + " |\n")
@@ -132,5 +133,5 @@ def print_known() -> None:
 if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of grids that end too early, and logistic regressions that do not converge
-        print_sets()
+        print_sets(sys.argv[1:] or list(SETS))
         print_known()

@@ -7,6 +7,12 @@ rows to train on. The tool gets the file, the target and the columns that are kn
 numbers of rows and identifiers are dropped, gaps of numbers get the median and a flag, and categories become 0/1
 columns, for logistic regression and gradient boosting. Reading is the time to read and type the training file, beside
 pyarrow's reading of it (the best of three). The last line has a file of 1,000,000 rows and 30 mixed columns.
+
+A second list has tables that fool people (`benchmarks.tables.FOOLING`): rows that repeat, columns that give the answer
+away, labels that are missing. The AUC that `vrspam train` promises without any hint is compared with that of rows that
+were kept away, whole groups where rows repeat; both have errors, the second by groups too. `--fooling` prints this list
+alone. `--alarms` counts severe findings in 100 tables of independent rows that are drawn here, and in the tables of
+`make bench-quality`; `--doctor` compares the time of the doctor with that of a whole report.
 """
 
 from __future__ import annotations
@@ -16,12 +22,13 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import TABLES
+from benchmarks.tables import FOOLING, TABLES, read_table
 
 CHOSEN = (
     *("hmda", "credit-card", "swiss-labor", "labor-1976", "smoke-ban", "resume", "medpar", "heart-surgery", "spam7"),
@@ -95,6 +102,158 @@ def measure(name: str, folder: Path, features: str | None) -> dict[str, Any]:
     return found
 
 
+def clustered_error(positive: np.ndarray, scores: np.ndarray, groups: np.ndarray) -> float:
+    """The standard error of an AUC of rows that are independent across groups: one sum a group of DeLong's parts."""
+    parts = np.zeros(positive.size)
+    for side in (True, False):
+        own, others = scores[positive == side], np.sort(scores[positive != side])
+        below = (np.searchsorted(others, own, "left") + np.searchsorted(others, own, "right")) / (2.0 * others.size)
+        parts[positive == side] = ((below - below.mean()) if side else (below.mean() - below)) / own.size
+    sums = np.bincount(np.unique(groups, return_inverse=True)[1], parts)
+    return float(np.sqrt(sums.size / (sums.size - 1.0) * np.sum(sums**2)))
+
+
+def promise(name: str, folder: Path) -> dict[str, Any]:
+    """What `vrspam train` promises for a table that fools people, and what rows that were kept away give.
+
+    Means over the folds of three, ten times over for a small table, and once for a large one; the error of the promise
+    is that of one training, as they share rows.
+    """
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    from vrspam.tool import score_file, train
+
+    table = FOOLING[name]
+    frame = read_table(table).reset_index(drop=True)
+    answers = frame[table.target].astype(str).str.strip()
+    there = (frame[table.target].notna() & (answers != "")).to_numpy()
+    rare = table.positive or answers[there].value_counts().index[-1]
+    groups = frame[table.groups].astype(str).to_numpy() if table.groups else np.arange(len(frame)).astype(str)
+    labelled, is_rare = np.flatnonzero(there), (answers == rare).to_numpy()
+    folds = [
+        outside
+        for seed in range(10 if labelled.size < 1_000 else 1)
+        for _, outside in StratifiedGroupKFold(3, shuffle=True, random_state=seed).split(
+            labelled, is_rare[labelled], groups[labelled]
+        )
+    ]
+    results, severe = [], Counter[str]()
+    for outside in folds[: 1 if labelled.size > 10_000 else None]:
+        inside = np.setdiff1d(np.arange(len(frame)), labelled[outside])
+        paths = folder / f"{name}.csv", folder / f"{name}-new.csv"
+        frame.iloc[inside].to_csv(paths[0], index=False)
+        frame.iloc[labelled[outside]].to_csv(paths[1], index=False)
+        facts = (model := train(paths[0], table.target, rare, drop=table.left_out)).training
+        positive, scores = score_file(model, paths[1])
+        error = clustered_error(positive, scores, groups[labelled[outside]])
+        promised = facts["corrected_auc"], (facts["corrected_auc_high"] - facts["corrected_auc_low"]) / 3.92
+        results.append([*promised, roc_auc_score(positive, scores), error, facts.get("independent_auc", np.nan)])
+        severe.update(note.code for note in facts["warnings"] if getattr(note, "severity", "") == "severe")
+        severe.update([f"by {facts['groups']}"] if "groups" in facts else [])
+    found, squares = np.mean(results, axis=0), np.mean(np.square(results), axis=0)
+    error = np.sqrt(squares[3] / min(len(results), 3))  # the folds of one draw hold out different rows
+    numbers = {"promised": found[0], "error": np.sqrt(squares[1]), "held out": found[2], "its error": error}
+    return {**numbers, "rows": facts["rows"], "trainings": len(results), "independent": found[4], "severe": severe}
+
+
+def print_promises(names: list[str], folder: Path) -> None:
+    """The table of promised and held-out AUCs."""
+    print(
+        "\n| table | rows | trainings | promised | held out | joint errors | as independent rows | severe, and groups |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    far, above = [], []
+    for name in names:
+        one = promise(name, folder)
+        difference, joint = one["promised"] - one["held out"], float(np.hypot(one["error"], one["its error"]))
+        far += [name] if abs(difference) > max(1.96 * joint, 1e-3) else []
+        above += [name] if difference > 0.03 else []
+        independent = "" if np.isnan(one["independent"]) else f"{one['independent']:.3f}"
+        told = ", ".join(f"{code} ({count})" for code, count in one["severe"].most_common())
+        print(
+            f"| {name} | {one['rows']:,} | {one['trainings']} | {one['promised']:.4f} ± {one['error']:.4f} | "
+            f"{one['held out']:.4f} ± {one['its error']:.4f} | {difference / max(joint, 1e-12):+.1f} | {independent} | "
+            f"{told} |",
+            flush=True,
+        )
+    print(f"\nBeyond 1.96 joint errors: {', '.join(far) or 'none'}.")
+    print(f"Above the truth by more than 0.03: {', '.join(above) or 'none'}.")
+
+
+def independent_table(number: int) -> Any:
+    """A table of independent rows: numbers, also rounded, categories with effects, dates, identifiers, gaps."""
+    import pandas as pd
+    from scipy.special import expit
+
+    rng = np.random.default_rng([31, number])
+    rows = int(rng.choice([200, 500, 1500, 4000]))
+    columns: dict[str, Any] = {}
+    odds = np.full(rows, rng.uniform(-2.0, 1.0))
+    for k in range(int(rng.integers(2, 9))):
+        x = rng.standard_normal(rows)
+        odds += rng.choice([0.0, 0.3, 1.0, 2.0]) * (x if rng.random() < 0.6 else np.abs(x) - 0.8)
+        columns[f"x{k}"] = [x, x.round(1), (40 + 15 * x).round(), np.exp(9 + x).round(-2)][int(rng.integers(0, 4))]
+    for k in range(int(rng.integers(0, 4))):
+        values = int(rng.choice([3, 12, 40, 150]))
+        place = rng.integers(0, values, rows) if rng.random() < 0.5 else rng.zipf(1.6, rows) % values
+        odds += rng.choice([0.0, 0.5, 1.5]) * rng.standard_normal(values)[place]
+        columns[f"town{k}"] = np.char.add("t", place.astype(str))
+        if rng.random() < 0.5:  # what follows from it
+            columns[f"region{k}"] = np.char.add("r", (place // 5).astype(str))
+    if rng.random() < 0.5:
+        columns["day"] = (np.datetime64("2019-01-01") + rng.integers(0, 700, rows)).astype(str)
+    if rng.random() < 0.5:
+        columns["id"] = rng.permutation(10 * rows)[:rows]
+    frame = pd.DataFrame(columns)
+    for name in frame.columns[: int(rng.integers(0, 3))]:
+        frame[name] = frame[name].where(rng.random(rows) > rng.uniform(0.0, 0.4))
+    return frame.assign(answer=np.where(rng.random(rows) < expit(odds), "yes", "no"))
+
+
+def print_alarms(count: int = 100) -> None:
+    """Severe findings where rows are independent, and in the tables of `make bench-quality`."""
+    from benchmarks.tables import load_table
+    from vrspam.tool import check
+
+    tables: dict[str, Any] = {f"drawn {number}": (independent_table, number) for number in range(count)}
+    tables |= {name: (lambda name: _joined(*load_table(name)), name) for name in TABLES}
+    alarms = 0
+    for name, (draw, which) in tables.items():
+        found = [one for one in check(draw(which), "answer", ignore=["few-rows"]) if one.severity == "severe"]
+        alarms += bool(found)
+        for one in found:
+            print(f"{name}: {one}", flush=True)
+    print(f"\n{alarms} of {len(tables)} tables have a severe finding ({100 * alarms / len(tables):.1f} %).")
+
+
+def _joined(columns: Any, answer: np.ndarray) -> Any:
+    return columns.assign(answer=np.where(answer == 1, "yes", "no"))
+
+
+def print_doctor_times(names: list[str], folder: Path) -> None:
+    """Seconds of the doctor beside those of a report."""
+    from vrspam.tool import check, make_report
+    from vrspam.tool.table import open_labelled
+
+    print("\n| table | rows | report, s | doctor, s | share |\n|---|---|---|---|---|")
+    for name in names:
+        table = FOOLING.get(name) or TABLES[name]
+        path = folder / f"{name}.csv"
+        frame = read_table(table)
+        rare = table.positive or frame[table.target].dropna().astype(str).value_counts().index[-1]
+        frame.drop(columns=[column for column in table.left_out if column in frame]).to_csv(path, index=False)
+        times = []
+        for do in (make_report, check, open_labelled):
+            start = time.process_time()
+            do(path, table.target, rare)
+            times.append(time.process_time() - start)
+        doctor = times[1] - times[2]
+        print(
+            f"| {name} | {len(frame):,} | {times[0]:.1f} | {doctor:.1f} | {100 * doctor / times[0]:.0f} % |", flush=True
+        )
+
+
 def reading_times(path: Path, target: str, times: int = 3) -> dict[str, float]:
     """Seconds that pyarrow takes to read a file, and that the tool takes to read and type it: the best of several."""
     import pyarrow.csv
@@ -138,7 +297,22 @@ def main() -> None:
     parser.add_argument("--tables", help="names, separated by commas (all 25)")
     parser.add_argument("--features", help="as in `vrspam train` (its default)")
     parser.add_argument("--big-rows", type=int, default=BIG_ROWS, help="rows of the large file; 0 leaves it out")
+    parser.add_argument("--fooling", nargs="?", const="all", help="only tables that fool people; names, or all of them")
+    parser.add_argument("--alarms", action="store_true", help="only severe findings in tables of independent rows")
+    parser.add_argument("--doctor", nargs="?", const="all", help="only the time of the doctor; names, or all tables")
     asked = parser.parse_args()
+    fooling = list(FOOLING) if asked.fooling in (None, "all") else asked.fooling.split(",")
+    if asked.fooling or asked.alarms or asked.doctor:
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if asked.fooling:
+                print_promises(fooling, Path(folder))
+            if asked.alarms:
+                print_alarms()
+            if asked.doctor:
+                every = [*FOOLING, *CHOSEN] if asked.doctor == "all" else asked.doctor.split(",")
+                print_doctor_times(every, Path(folder))
+        return
     names = asked.tables.split(",") if asked.tables else list(CHOSEN)
     print("| table | rows | columns | vrspam | logistic | boosting | train, s | reading / pyarrow | warnings |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -172,6 +346,7 @@ def main() -> None:
                 f"\n{asked.big_rows:,} rows × 30 columns: pyarrow reads in {times['pyarrow']:.2f} s, reading and "
                 f"typing takes {times['reading']:.2f} s, {ratio:.2f} times as long."
             )
+        print_promises(fooling, Path(folder))
     print(f"\n{len(found)} tables, {len(failed)} of them with a traceback{': ' + ', '.join(failed) if failed else ''}.")
 
 

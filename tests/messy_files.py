@@ -380,7 +380,7 @@ def row_cases() -> list[Messy]:
     cases = []
     for word in ("", "NA", "null"):
         messy, twin = unlabelled(word)
-        cases.append(Messy(f"labels {word!r}", written(messy), twin, ("10 rows without a label were left out",)))
+        cases.append(Messy(f"labels {word!r}", written(messy), twin, ("left out for want of a label: 10 of 200 rows",)))
 
     def numbered(values: Any) -> Callable[[], pd.DataFrame]:
         def make() -> pd.DataFrame:

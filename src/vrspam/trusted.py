@@ -20,6 +20,7 @@ from vrspam.features.encoders import Encoder
 from vrspam.features.parts import TreePart
 from vrspam.inspection import Axis, PairEffect, Shape, Shapes
 from vrspam.kernels import ClassSums, RunningCovariances
+from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.solvers.online import OPAUC, SOLAM, SPAM
@@ -37,7 +38,7 @@ _TYPES: list[type] = [
     *get_args(Encoder),
     TreePart,
     *(Axis, PairEffect, Shape, Shapes),  # readings of a score
-    *(HashFolds, HeldOut, Isotonic, Sigmoid),
+    *(HashFolds, HeldOut, Isotonic, Sigmoid, ChosenThreshold),
     *(OPAUC, SOLAM, SPAM, Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]
 _PRIVATE = [

@@ -157,7 +157,7 @@ def changed(path, **changes):
         ({"means": [[0, 0]]}, "means has shape"),
         ({"intercept": None}, "contradicts itself"),
         ({"positive": "maybe"}, "none of the labels"),
-        ({"positive": ["yes"]}, "number or a text"),
+        ({"positive": ["yes"]}, "is none of the labels"),
         ({"calibration": {"method": "magic"}}, "'magic'"),
         ({"calibration": {"method": "isotonic", "scores": [1, 0], "probabilities": [0, 1]}}, "must not decrease"),
         ({"calibration": {"method": "isotonic", "scores": [0, 1], "probabilities": [0, 2]}}, "between 0 and 1"),
@@ -192,7 +192,7 @@ def test_contradictions_are_named(tmp_path, changes, words):
         ("fill", ["1e999", 0.1], "must be finite"),
         ("target_type", "date", "'date'"),
         ("width", 10**15, "coef has shape"),
-        ("labels", [["no"], "yes"], "numbers or texts"),
+        ("labels", [["no"], "yes"], "is not of type string"),
     ],
 )
 def test_contradictions_in_the_schema_are_named(tmp_path, key, value, words):

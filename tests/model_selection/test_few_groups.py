@@ -1,4 +1,4 @@
-"""Rows of groups: folds keep them whole, few of them get a nested choice, and errors are those of whole groups."""
+"""Rows of groups: folds keep them whole, and few of them get a nested choice."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from sklearn.model_selection import GroupKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam._utils.warnings import FewerFolds, FewGroups
-from vrspam.model_selection.correction import Clusters
 from vrspam.model_selection.folds import group_folds
-from vrspam.model_selection.held_out import MANY_GROUPS, HeldOut
+from vrspam.model_selection.held_out import MANY_GROUPS
 
 
 def grouped_noise(
@@ -72,41 +71,6 @@ def test_the_choice_of_few_groups_is_nested(selection):
         fit = AUCClassifier(l2=l2s[taken]).fit(X[train], y[train])
         nested.append(roc_auc_score(y[test], fit.decision_function(X[test])))
     assert model.corrected_score_ == pytest.approx(np.mean(nested), abs=1e-9)
-
-
-def brute_force_error(positive, scores, weights, groups):
-    """One sum for each group over all its pairs, written out."""
-    pairs = np.array([[1.0 if a > b else 0.5 if a == b else 0.0 for b in scores[~positive]] for a in scores[positive]])
-    up, down = weights[positive] / weights[positive].sum(), weights[~positive] / weights[~positive].sum()
-    auc = up @ pairs @ down
-    moves = np.empty(positive.size)
-    moves[positive], moves[~positive] = up * (pairs @ down - auc), down * (up @ pairs - auc)
-    total = sum(moves[groups == group].sum() ** 2 for group in set(groups.tolist()))
-    n_groups = len(set(groups.tolist()))
-    return np.sqrt(total * n_groups / (n_groups - 1))
-
-
-def test_error_of_whole_groups_is_that_of_all_pairs():
-    rng = np.random.default_rng(5)
-    groups = rng.integers(0, 7, 60)
-    positive, scores, weights = rng.random(60) < 0.4, rng.integers(0, 9, 60) / 2.0, rng.integers(1, 4, 60).astype(float)
-    held_out = HeldOut(positive, scores, np.zeros(60, dtype=int), weights, np.arange(60))
-    found = Clusters.of(held_out, groups)
-    assert found.error == pytest.approx(brute_force_error(positive, scores, weights, groups), rel=1e-12)
-    assert found.n_groups == 7
-    sizes = np.bincount(groups, weights)
-    assert found.effective == pytest.approx(sizes.sum() ** 2 / (sizes**2).sum())
-
-
-def test_error_of_whole_groups_is_how_much_the_auc_varies():
-    """A score that nobody trained, 25 groups: how much the AUC varies over 400 sets, against the error."""
-    found, errors = [], []
-    for seed in range(400):
-        X, y, groups = grouped_noise(25, 8, seed, columns=1)
-        held_out = HeldOut(y == 1, X[:, 0], np.zeros(y.size, dtype=int), np.ones(y.size), np.arange(y.size))
-        found.append(roc_auc_score(y, X[:, 0]))
-        errors.append(Clusters.of(held_out, groups).error)
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(found), rel=0.1)
 
 
 def test_too_few_groups_get_a_sentence_in_place_of_an_interval():

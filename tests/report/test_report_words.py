@@ -14,9 +14,9 @@ from vrspam.cli import main
 from vrspam.report import sections
 from vrspam.report.page import Stops, paragraph
 from vrspam.report.pictures import bars
-from vrspam.tool.data_checks import note_few_maps, note_straight
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
+from vrspam.tool.training_notes import note_few_maps, note_straight
 
 QUICK = ["--features", "linear", "--folds", "2", "--rows", "0"]
 

@@ -80,7 +80,7 @@ def test_train_says_what_it_did(folder):
     for words in ("95 % interval", "fit                  complete", "strongest features", "m.json", "größe"):
         assert words in out
     assert "choosing the penalty by 5 folds" in err
-    assert "warning: column 'patient' differs in nearly every row" in err
+    assert "note: column 'patient' differs in nearly every row" in err
     assert "left out; use --include patient to keep it" in err
     assert "without effect: 'ward'" in err
     gaps = patients()["cholesterol, mg/dl"].isna().mean()

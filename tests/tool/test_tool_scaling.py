@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from vrspam import ClassMoments
 from vrspam.data import Schema
 from vrspam.features import AdditiveFeatures, LinearFeatures
-from vrspam.tool.data_checks import count_missing, note_leaking_features
+from vrspam.tool.doctor import Examined, look_at_columns
 from vrspam.tool.model import Scaling, spread, undo_linear_map
 
 
@@ -70,8 +70,10 @@ def test_gaps_are_counted_and_filled_by_column():
     X = np.array([[np.nan, 0.0, 1.0], [np.nan, np.nan, 0.0], [3.0, 0.0, 0.0]])
     schema = Schema(("a", "b", "c"), {"town": ("x", "y")}, fill=(7.0, 8.0, 9.0))
     table = pa.table({"a": [None, float("nan"), 3.0], "b": [0.0, None, 0.0], "c": X[:, 2], "town": ["x", None, "y"]})
-    assert count_missing(X, Schema(("a", "b", "c"))) == {"a": 2, "b": 1, "c": 0}
-    assert count_missing(table, schema) == {"a": 2, "b": 1, "c": 0, "town": 1}
+    for rows, known in ((X, Schema(("a", "b", "c"))), (table, schema)):
+        codes = Examined.of(rows, np.array([True, False, True]), known, {}).codes
+        missing = {name: int((column < 0).sum()) for name, column in codes.items()}
+        assert missing == {"a": 2, "b": 1, "c": 0, **({"town": 1} if rows is table else {})}
     expected = [[7.0, 0.0, 1.0, 1.0, 0.0], [7.0, 8.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0, 1.0]]
     np.testing.assert_array_equal(schema.encode(table), expected)
     np.testing.assert_array_equal(schema.encode(table, sparse=True).toarray(), expected)
@@ -95,6 +97,11 @@ def test_a_column_that_knows_the_answer_is_named(kind, width):
         rows[::7, 2] = np.nan
     if kind == "table":
         rows = pa.table({name: pa.array(rows[:, j], from_pandas=True) for j, name in enumerate(names)})
-    (note,) = note_leaking_features(rows, positive, schema)
-    assert note.startswith(f"{schema.columns[4]!r} alone separates the classes (AUC 1.0000)")
-    assert note_leaking_features(rows, np.roll(positive, 1), schema) == []
+    leaks = []
+    for labels in (positive, np.roll(positive, 1)):
+        found = look_at_columns(Examined.of(rows, labels, schema, {}), seed=0)
+        leaks.append([one for one in found if one.code == "leak"])
+    assert [one.fields["columns"] for one in leaks[0]] == [repr(schema.columns[4])]
+    assert "(AUC 1.000)" in leaks[0][0]
+    assert leaks[0][0].severity == "severe"
+    assert leaks[1] == []

@@ -10,7 +10,7 @@ import importlib
 import re
 import string
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 
 class MissingExtra(ModuleNotFoundError):
@@ -48,7 +48,7 @@ class Message(str):
     template: str
     fields: dict[str, Any]
 
-    def __new__(cls, template: str, /, **fields: Any) -> Message:
+    def __new__(cls, template: str, /, **fields: Any) -> Self:
         new = super().__new__(cls, _filled(template, fields, str))
         new.template, new.fields = template, fields
         return new
@@ -81,7 +81,62 @@ class Message(str):
             name: Parameter(value["parameter"], value["value"]) if isinstance(value, dict) else value
             for name, value in plain["fields"].items()
         }
+        if "code" in plain:
+            return Finding(plain["code"], plain["severity"], plain["template"], **fields)
         return cls(plain["template"], **fields)
+
+
+#: How grave a finding is, the gravest first: the numbers mislead; they may; good to know.
+SEVERITIES = ("severe", "warning", "note")
+#: What findings are about, in the order in which those of one severity are shown.
+CODES = (
+    *("repeated-rows", "duplicates", "leak", "missingness", "unlabelled", "labels", "few-rows", "drift", "order"),
+    *("codes", "spellings", "unread-text", "large-integers", "many-categories", "majority", "missing-values"),
+    *("constant", "identifiers", "left-out", "dates", "text-numbers", "not-checked"),
+)
+
+
+class Finding(Message):
+    """A sentence about a table, with a code by which it can be muted; docs/doctor.md has a section for each code.
+
+    Parameters
+    ----------
+    code : str
+    severity : {"severe", "warning", "note"}
+    template : str
+    **fields
+        What the sentence is made of. The first field that is a parameter with a value is what mends it (`fix`).
+
+    Examples
+    --------
+    >>> from vrspam.tool import Finding
+    >>> found = Finding("order", "note", "{what} goes with the label", what="the order of the rows")
+    >>> found.code, str(found)
+    ('order', 'the order of the rows goes with the label')
+    """
+
+    code: str
+    severity: str
+
+    def __new__(cls, code: str, severity: str, template: str, /, **fields: Any) -> Self:
+        new = super().__new__(cls, template, **fields)
+        new.code, new.severity = code, severity
+        return new
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.code, self.severity, self.template), self.fields
+
+    @property
+    def fix(self) -> Parameter | None:
+        """The option to add."""
+        known = (value for value in self.fields.values() if isinstance(value, Parameter) and value.value is not None)
+        return next(known, None)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Code, severity, template and fields as JSON can hold them."""
+        plain = super().to_plain()
+        parts = {"template": plain, "fields": {}} if isinstance(plain, str) else plain
+        return {"code": self.code, "severity": self.severity, **parts}
 
 
 class WordedError(ValueError):
@@ -131,6 +186,7 @@ LossName = Literal["squared", "squared_hinge"]
 PenaltyName = Literal["elasticnet", "mcp", "scad"]
 SelectionRule = Literal["best", "one-standard-error", "blend"]  # how a point and a feature map are chosen
 Selection = Literal["auto", SelectionRule]
+THRESHOLD_RULES = ("recall", "precision", "alerts", "cost_ratio", "threshold")  # for a threshold that is stored
 SELECTION_RULES: tuple[str, ...] = get_args(Selection)
 
 

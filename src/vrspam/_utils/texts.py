@@ -21,6 +21,42 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100.0 * share:.{digits}f}\N{NO-BREAK SPACE}%"
 
 
+def auc_text(auc: float, digits: int = 3) -> str:
+    """An AUC, or a share, as text, never rounded to 1, which is certainty, or to 0.
+
+    >>> auc_text(0.8345), auc_text(0.9997), auc_text(1.0), auc_text(0.9962, 2)
+    ('0.835', 'above 0.999', '1.000', '0.996')
+    """
+    short = f"{auc:.{digits}f}"
+    if float(short) not in (0.0, 1.0) or auc in (0.0, 1.0):
+        return short
+    if digits < 3:
+        return auc_text(auc, 3)
+    step = 10.0**-digits
+    return f"above {1.0 - step:.{digits}f}" if auc > 0.5 else f"below {step:.{digits}f}"
+
+
+def share_text(share: float) -> str:
+    """A share in percent for the terminal, never rounded to all or nothing.
+
+    >>> share_text(0.8), share_text(0.99999), share_text(1.0)
+    ('80.00%', 'above 99.99%', '100.00%')
+    """
+    text = f"{share:.2%}"
+    edge = {"100.00%": "above 99.99%", "0.00%": "below 0.01%"}.get(text, text)
+    return text if share in (0.0, 1.0) else edge
+
+
+def interval_text(low: float, high: float, digits: int = 3) -> str:
+    """The ends of an interval of an AUC; one next to 1 says so.
+
+    >>> interval_text(0.81, 0.8752), interval_text(0.99961, 0.99998)
+    ('0.810 to 0.875', 'above 0.999')
+    """
+    ends = [auc_text(end, digits) for end in (low, high)]
+    return ends[0] if ends[0] == ends[1] and ends[0].startswith(("above", "below")) else " to ".join(ends)
+
+
 def rounded(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, without an exponent where that can be read."""
     size = abs(value)

@@ -36,7 +36,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vrspam import __version__
-from vrspam._utils.messages import MissingExtra, Parameter, WordedError, require, worded
+from vrspam._utils.messages import Finding, MissingExtra, Parameter, WordedError, require, worded
 from vrspam.tool import plan
 from vrspam.tool.plan import OPTIONS, ReportPlan
 
@@ -53,6 +53,7 @@ err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() el
 
 # the first line of each command's help, in the order of the list
 LINES = {
+    "check": "Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.",
     "report": "Make one page of a table: what predicts the target, how well, and which threshold to take.",
     "train": "Train a model on a file and write it to a model file.",
     "evaluate": "Measure how good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, "
@@ -102,7 +103,7 @@ app = typer.Typer(
     cls=LazyCommands,
     no_args_is_help=True,
     **SETTINGS,
-    help="Linear scorers that maximise the area under the ROC curve.\n\n"
+    help="Find out what predicts a yes or no in your table, how well, and which rows come first.\n\n"
     "Try:  vrspam demo\n\n"
     "Your own file:  vrspam report patients.csv --target sick\n\n"
     "A model to keep:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
@@ -236,10 +237,42 @@ def in_options(message: Any) -> str:
 
 def worries(interval: Any, notes: Iterable[str]) -> list[str]:
     """What to worry about, in options, an AUC that may be that of guessing first."""
+    return [in_options(note) for note in _worries(interval, notes)]
+
+
+def _worries(interval: Any, notes: Iterable[str]) -> list[str]:
     from vrspam.report.words import doubt_of
 
     doubt = [] if interval is None else doubt_of(interval.low, interval.high, getattr(interval, "confidence", 0.95))
-    return [*doubt, *map(in_options, notes)]
+    return [*doubt, *notes]
+
+
+def show_worries(interval: Any, notes: Iterable[str]) -> None:
+    """Print what to worry about on the standard error stream, with severities and codes."""
+    for note in _worries(interval, notes):
+        warn(worry_line(note))
+
+
+def worry_line(note: str) -> str:
+    """A finding, or a note, in options: its severity, the sentence, its code."""
+    if not isinstance(note, Finding):
+        return f"warning: {in_options(note)}"
+    return f"{note.severity}: {in_options(note)} [{note.code}]"
+
+
+def findings(notes: Iterable[str]) -> list[dict[str, Any]]:
+    """The findings among notes, for JSON."""
+    return [
+        {
+            "code": note.code,
+            "severity": note.severity,
+            "sentence": in_options(note),
+            **({} if note.fix is None else {"fix": as_option(note.fix)}),
+            "page": f"docs/doctor.md#{note.code}",
+        }
+        for note in notes
+        if isinstance(note, Finding)
+    ]
 
 
 @contextmanager
@@ -341,6 +374,26 @@ HtmlOut = Annotated[
 ]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).")]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
+Weights = Annotated[
+    str | None,
+    typer.Option(help="A column of weights; by default that of training, none: rows count alike.", metavar="<column>"),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="A column that says which rows belong together, such as patients; by default that of training, none: rows "
+        "are independent.",
+        metavar="<column>",
+    ),
+]
+AllowMissing = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-missing",
+        help="Columns that may be unreadable in more than half of the rows, and then count as missing.",
+        metavar="<names>",
+    ),
+]
 READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
 
 
@@ -416,7 +469,8 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 
 # Options of the other commands, and values that have another form on the command line.
-_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "recall")} | {"ids": "--id"}
+_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top")}
+_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

@@ -10,7 +10,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import app
-from vrspam.tool.plan import check_measures
+from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
 
 
-@app.with_options("cost_ratio", "max_fpr", "weights", *app.READING, "skip_errors")
+@app.with_options("cost_ratio", "max_fpr", *app.READING, "skip_errors")
 def evaluate(
     model: app.ModelFile,
     data: app.Data,
@@ -27,6 +27,9 @@ def evaluate(
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
+    weights: app.Weights = None,
+    groups: app.Groups = None,
+    allow_missing: app.AllowMissing = None,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -42,10 +45,12 @@ def evaluate(
     """
     require("data", "pyarrow")
     reading = app.read_options(given)
+    with app.misuse():
+        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
-        check_measures(reading["weights"], **measures)
+        check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate as evaluate_model
@@ -53,7 +58,8 @@ def evaluate(
 
     with app.warnings_as_lines():
         loaded = load_model(model)
-        rows = score_rows(loaded, data, progress=app.err.is_terminal, **reading)._asdict()
+        beside: dict[str, Any] = {"weights": weights, "groups": groups}
+        rows = score_rows(loaded, data, progress=app.err.is_terminal, **beside, **reading)._asdict()
         found = evaluate_model(loaded, rows.pop("positive"), **rows, **measures)
         if html is not None:
             from vrspam.report.sections import evaluation_page
@@ -83,6 +89,9 @@ def compare(
     picture: app.Picture = None,
     html: app.HtmlOut = None,
     confidence: app.Confidence = 0.95,
+    weights: app.Weights = None,
+    groups: app.Groups = None,
+    allow_missing: app.AllowMissing = None,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -94,6 +103,8 @@ def compare(
     """
     require("data", "pyarrow")
     reading = app.read_options(given)
+    with app.misuse():
+        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
     max_fpr = reading.pop("max_fpr")
     with app.misuse():
         check_measures(confidence=confidence)
@@ -104,7 +115,7 @@ def compare(
 
     with app.warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
-        found = compare_models(*models, data, confidence=confidence, **reading)
+        found = compare_models(*models, data, confidence=confidence, weights=weights, groups=groups, **reading)
     test, positive, (a, b) = found
     name_a, name_b = model_a.name, model_b.name
     if model_a == model_b:
@@ -139,16 +150,17 @@ def compare(
 
 
 def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how: str) -> None:
-    from vrspam.report.words import verdict
+    from vrspam.report.words import auc_text, verdict
 
     names = {name_a: test.auc_a, name_b: test.auc_b}
-    app.show_facts([(name, f"{measure} {auc:.4f}") for name, auc in names.items()], max(map(len, names)))
+    app.show_facts([(name, f"{measure} {auc_text(auc, 4)}") for name, auc in names.items()], max(map(len, names)))
     interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
     app.tell(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
     app.tell(verdict(test, name_a, name_b, measure))
 
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
+    from vrspam._utils.texts import share_text
     from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words
 
@@ -157,17 +169,17 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         share = float(found.weights[found.positive].sum() / found.weights.sum())
     name = f"{model.schema.target} = " if model.schema.target else ""
     balance = f"{found.positives:,} positive ({found.positives / found.n:.2%}: {name}{model.positive})"
-    interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
+    interval = f"{100 * auc.confidence:g} % interval {words.interval_text(auc.low, auc.high, 4)}"
     facts = [
         ("rows", f"{found.n:,}, of which {balance}"),
-        ("AUC", f"{auc.auc:.4f}, {interval} ({auc.source})"),
+        ("AUC", f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
         ("", words.describe_auc(auc.auc)),
     ]
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
-        interval = f"{100 * part.confidence:g} % interval {part.low:.4f} to {part.high:.4f}"
+        interval = f"{100 * part.confidence:g} % interval {words.interval_text(part.low, part.high, 4)}"
         limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
-        facts.append(("partial AUC", f"{part.auc:.4f}, {interval} ({limit})"))
-    facts.append(("average precision", f"{found.average_precision:.4f} ({share:.4f} by guessing)"))
+        facts.append(("partial AUC", f"{words.auc_text(part.auc, 4)}, {interval} ({limit})"))
+    facts.append(("average precision", f"{words.auc_text(found.average_precision, 4)} ({share:.4f} by guessing)"))
     if found.brier is not None:
         nothing = f"0 is perfect, {share * (1.0 - share):.4f} is the same probability for all rows"
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
@@ -178,8 +190,8 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     app.tell(words.CALLED)
     rows = []
     for rule, at in words.describe_thresholds(found, cost_ratio, recall):
-        precision = "-" if at.precision is None else f"{at.precision:.2%}"
-        shares = (f"{at.sensitivity:.2%}", f"{at.specificity:.2%}", precision, f"{at.share:.2%}")
+        precision = "-" if at.precision is None else share_text(at.precision)
+        shares = (*map(share_text, (at.sensitivity, at.specificity)), precision, share_text(at.share))
         rows.append([rule, f"{at.threshold:.6g}", *shares])
     app.show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
     meaning = (
@@ -187,9 +199,11 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         "precision: share of the called rows that is positive; called: share of all rows."
     )
     app.tell(meaning, margin=2)
+    for sentence in words.describe_promise(found):
+        app.tell(sentence)
     app.say("")
     app.tell(words.SENSITIVITY)
-    rows = [[f"{100 * at:g} %", f"{value:.2%}"] for at, value in found.sensitivity.items()]
+    rows = [[f"{100 * at:g} %", share_text(value)] for at, value in found.sensitivity.items()]
     app.show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
     app.say("")
     app.tell(words.LIFT)

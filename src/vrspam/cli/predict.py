@@ -9,7 +9,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import app
-from vrspam.tool.plan import read_names
+from vrspam.tool.plan import at_least, check_option, read_names
 
 
 @app.with_options(*app.READING)
@@ -25,6 +25,10 @@ def predict(
             "left out.",
             metavar="<names>",
         ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(help="Write only so many rows, those of the highest scores, the highest first.", metavar="<int>"),
     ] = None,
     escape_formulas: Annotated[
         bool,
@@ -45,10 +49,15 @@ def predict(
             rich_help_panel="Errors",
         ),
     ] = False,
+    allow_missing: app.AllowMissing = None,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Score every row of a file, in the order of the file; with a probability if the model is calibrated.
+
+    The label goes by the threshold of `train`, or else by the probability 1/2.
+
+    Rows far outside the range of training are marked.
 
     A row that cannot be scored stays in its place, with an empty score and a column that says why.
 
@@ -59,14 +68,21 @@ def predict(
     require("data", "pyarrow")
     from vrspam.report import words
     from vrspam.tool import load_model
-    from vrspam.tool.prediction import check_out, predict_rows
+    from vrspam.tool.prediction import check_out, describe_extrapolated, predict_rows
 
     reading = app.read_options(given)
     with app.misuse():
         reading["ids"] = None if ids is None else read_names(ids)
+        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
+        check_option("top", top, at_least(1))
         check_out(out)
     app.check_output("--out", out, model, data)
-    reading |= {"escape_formulas": escape_formulas, "drop_errors": drop_errors, "progress": app.err.is_terminal}
+    reading |= {
+        "top": top,
+        "escape_formulas": escape_formulas,
+        "drop_errors": drop_errors,
+        "progress": app.err.is_terminal,
+    }
     with app.warnings_as_lines():
         loaded = load_model(model)
         found = predict_rows(loaded, data, out, **reading)
@@ -75,10 +91,13 @@ def predict(
         return
     for note in found.unseen:
         app.warn(f"warning: {note}")
+    if found.extrapolated:
+        app.warn(f"warning: {describe_extrapolated(found.extrapolated)}")
     if found.unscored:
         rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
         app.warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
     app.say(f"{found.rows - found.unscored:,} rows scored: {out}")
+    app.tell(words.describe_decision(loaded, found.called))
     app.tell(f"{words.describe_direction(loaded)} {words.describe_probability(loaded)}")
 
 

@@ -80,7 +80,10 @@ def train(
     if as_json:
         from vrspam.report.words import expected_auc
 
-        facts = {**trained.training, "warnings": app.worries(expected_auc(trained), trained.training["warnings"])}
+        notes = trained.training["warnings"]
+        said = {"warnings": app.worries(expected_auc(trained), notes), "findings": app.findings(notes)}
+        chosen = None if trained.threshold is None else vars(trained.threshold)
+        facts = {"threshold": chosen, **trained.training, **said}
         app.print_json({"model": str(model), "positive": trained.positive, **facts})
     else:
         _describe(trained, model)
@@ -117,20 +120,27 @@ def _describe(model: Model, path: Path) -> None:
     from vrspam.report import words
 
     facts = model.training
+    expected = words.expected_auc(model)
+    app.show_worries(expected, facts["warnings"])
     share = facts["positives"] / facts["rows"]
     name = f"{model.schema.target} = " if model.schema.target else ""
     balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
     shown = [("rows", f"{facts['rows']:,}, of which {balance}")]
-    expected = words.expected_auc(model)
     if expected is not None:
-        interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
-        shown.append(("AUC to expect", f"{expected.auc:.4f}, {interval} ({facts['folds']} folds)"))
+        interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
+        shown.append(("AUC to expect", f"{words.auc_text(expected.auc, 4)}, {interval} ({facts['folds']} folds)"))
         shown += [("", expected.remark), ("", words.describe_auc(expected.auc))]
+        if (other := words.as_independent(model)) is not None:
+            shown.append(("as independent rows", other))
     if "max_fpr" in facts:
-        interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
+        interval = words.interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
-        shown.append(("partial AUC", f"{facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})"))
+        shown.append(
+            ("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval} ({part})")
+        )
         shown.append(("", words.NOT_CORRECTED))
+    if model.threshold is not None:
+        shown.append(("threshold", words.describe_threshold(model)))
     shown.append(("model", words.describe_model(model)))
     if facts["loss"] != "squared":
         shown.append(("loss", facts["loss"]))
@@ -144,8 +154,6 @@ def _describe(model: Model, path: Path) -> None:
     app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
     _show_candidates(facts)
     app.say("")
-    for note in app.worries(expected, facts["warnings"]):
-        app.warn(f"warning: {note}")
     written = [("written to", str(path))]
     if facts["rows_held"]:
         written.append(("", words.describe_rows_held(facts["rows_held"])))
@@ -208,7 +216,7 @@ def report(
 
 def _numbers(found: Report, html: Path) -> dict[str, object]:
     """All numbers of the page under flat keys, for scripts."""
-    expected, groups = found.expected, []
+    expected, groups, facts = found.expected, [], found.model.training
     for group in found.groups:
         plain = {name: value for name, value in vars(group).items() if name not in ("auc", "worse")}
         interval = {} if group.auc is None else {name: getattr(group.auc, name) for name in ("auc", "low", "high")}
@@ -222,21 +230,28 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         **found.evaluation.flat(),
         "groups": groups,
         "left_out": list(found.left_out),
-        "warnings": app.worries(found.expected, found.model.training["warnings"]),
+        **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
+        **({"independent_auc": facts["independent_auc"]} if "independent_auc" in facts else {}),
+        "warnings": app.worries(found.expected, facts["warnings"]),
+        "findings": app.findings(facts["warnings"]),
     }
 
 
 def _describe_report(found: Report, html: Path) -> None:
+    from vrspam.report import words
+
     expected, evaluation = found.expected, found.evaluation
     share = evaluation.positives / evaluation.n
     how = "kept from the training" if found.folds is None else f"{found.folds} folds"
     on = "of these rows" if found.folds is None else "to expect on new rows"
-    app.say(f"AUC      {expected.auc:.4f} {on}, 95 % interval {expected.low:.4f} to {expected.high:.4f}")
+    app.show_worries(expected, found.model.training["warnings"])
+    interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
+    app.say(f"AUC      {words.auc_text(expected.auc, 4)} {on}, {interval}")
     app.say(f"         {expected.remark}")
+    if found.folds is not None and (other := words.as_independent(found.model)) is not None:
+        app.say(f"         as independent rows {other}")
     app.say(f"scored   {evaluation.n:,} rows ({how}), of which {evaluation.positives:,} positive ({share:.2%})")
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
             app.say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")
-    for note in app.worries(found.expected, found.model.training["warnings"]):
-        app.warn(f"warning: {note}")
     app.say(f"page     {html}")

@@ -56,7 +56,9 @@ class Chunks:
     lenient : bool, default=False
         Take text in columns of numbers as missing, and leave out rows without a label.
     compared : bool, default=False
-        Count what rows hold that the schema does not know in `unseen` (not for LIBSVM).
+        Count what rows hold that the schema does not know in `unseen` (not for LIBSVM). Columns most of which cannot be
+        read are refused, but for those of `allow_missing`.
+    allow_missing : sequence of str
 
     Attributes
     ----------
@@ -97,6 +99,7 @@ class Chunks:
         name_rounded: bool = False,
         lenient: bool = False,
         compared: bool = False,
+        allow_missing: Sequence[str] = (),
     ) -> None:
         if unknown not in ("error", "ignore"):
             raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
@@ -121,7 +124,7 @@ class Chunks:
         self.keep: list[str] = [] if callable(keep) else list(keep)
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
-        self.raw, self.lenient, self.compared = raw, lenient, compared
+        self.raw, self.lenient, self.compared, self.allow_missing = raw, lenient, compared, allow_missing
         self._rounded: dict[str, bool] | None = {} if name_rounded else None  # columns, and whether they were named
         self._integers: dict[str, list[int]] = {}  # places of the columns of integers in each file
         self.unseen: Comparison | None = None
@@ -192,6 +195,8 @@ class Chunks:
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
+        if self.unseen is not None:
+            self.unseen.check_readable(self.allow_missing)
         problems.warn()
         if new := [name for name, is_named in (self._rounded or {}).items() if not is_named]:
             self._rounded = dict.fromkeys(self._rounded or (), True)
@@ -245,7 +250,11 @@ class Chunks:
             table, strays = self.schema.read(as_table(batch))
             batch = as_batch(table)
         if block.rows and (self.unseen is not None or self.watch is not None):
-            columns = as_table(batch, self.schema.columns)
+            columns, target = as_table(batch, self.schema.columns), self.schema.target
+            if self.lenient and target is not None and batch.column(target).null_count:  # rows that will be left out
+                labelled = batch.column(target).is_valid()
+                columns = columns.filter(labelled)
+                strays = self.schema.read(as_table(block.table).filter(labelled))[1] if strays else {}
             if self.unseen is not None:
                 others = {name: texts for name, texts in block.strays.items() if name != self.schema.target}
                 self.unseen.add(columns, others | strays)

@@ -241,13 +241,13 @@ def table_schema(
         elif takes_all and (t.is_timestamp(kind) or t.is_date(kind) or t.is_time(kind) or t.is_duration(kind)):
             readings[name] = Dates() if t.is_timestamp(kind) or t.is_date(kind) else Times()
         elif takes_all and t.is_null(kind) and name not in asked.include:
-            asked.note(name, "has no values; left out")
+            asked.note("left-out", name, "has no values; left out")
         elif what == "string":
             found[name] = ()
         elif what in ("number", "bool"):
             numeric.append(name)
         elif takes_all and name not in asked.include:
-            asked.note(name, "is of type {type}, neither number nor category; left out", type=str(kind))
+            asked.note("left-out", name, "is of type {type}, neither number nor category; left out", type=str(kind))
         else:
             raise DataError(
                 "{path}: column {column!r} of type {type} is not a number; leave it out with {drop}, or take its "
@@ -354,7 +354,8 @@ def _scan(
                 found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
             else:
                 labels_there = block.table.column(schema.target).unique().drop_null().to_pylist()
-                found.update(label for label in labels_there if str(label).strip())
+                texts = (label.strip() if isinstance(label, str) else label for label in labels_there)
+                found.update(label for label in texts if label != "")
     learned = learner.finish(Schema)
     for name, value in zip(learned.numeric, learned.fill or (), strict=True):
         if np.isnan(value):
@@ -520,15 +521,20 @@ def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknow
 
 
 def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
-    """Return labels as a NumPy array: bool, int64, float64 or text; blanks are no label."""
+    """Return labels as a NumPy array: bool, int64, float64 or text without outer blanks; blanks are no label.
+
+    A text that differs from a known label by case alone is that label.
+    """
     missing = np.zeros(0, dtype=bool)
     if isinstance(column, np.ndarray):
         y = column
     elif schema.target_type == "string":
         coded = column.dictionary_encode()
-        words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)
+        texts = [text.strip() for text in (*coded.dictionary.to_pylist(), "")]
+        known = {str(label).casefold(): str(label) for label in schema.labels or ()}
+        words = np.array([t if t in (schema.labels or ()) else known.get(t.casefold(), t) for t in texts], dtype=str)
         codes = coded.indices.fill_null(len(words) - 1).to_numpy()
-        y, missing = words[codes], np.array([not word.strip() for word in words])[codes]
+        y, missing = words[codes], (words == "")[codes]
     else:
         missing = column.is_null().to_numpy(zero_copy_only=False)
         y = (column.fill_null(0) if missing.any() else column).to_numpy(zero_copy_only=False)
@@ -540,6 +546,6 @@ def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
             bad.setdefault(int(row), NoLabel(reason) if np.isnan(y[row]) else reason)
     if schema.labels is not None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
-            known = ", ".join(map(repr, schema.labels))
-            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
+            listed = ", ".join(map(repr, schema.labels))
+            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {listed}")
     return y

@@ -242,7 +242,7 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Parameters
     ----------
-    l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter
+    l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter, threshold
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
     loss : "squared"
         Another loss needs the rows themselves in one place.
@@ -258,7 +258,7 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     Attributes
     ----------
     l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
-    intercept_, calibration_, baseline_, classes_, moments_
+    intercept_, calibration_, baseline_, threshold_, classes_, moments_
         As in `vrspam.AUCClassifierCV`.
     held_out_ : HeldOut
         As after `vrspam.AUCClassifierCV.fit_stream`.

@@ -145,6 +145,8 @@ class SparkScores(AUCClassifierBase):
             likely = calibrated(F.col(quoted(score)))
             is_positive = is_positive if calibration.half is not None else likely > 0.5
             out = out if probability is None else out.withColumn(probability, likely)
+        if (chosen := getattr(self, "threshold_", None)) is not None:
+            is_positive = F.col(quoted(score)) >= chosen.threshold
         if prediction is not None:
             negative, positive = (F.lit(label) for label in self.classes_.tolist())
             out = out.withColumn(prediction, F.when(is_positive, positive).otherwise(negative))
@@ -271,7 +273,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
 
     Parameters
     ----------
-    l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter, calibration
+    l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter, calibration, threshold
         As in `vrspam.AUCClassifierCV`.
     loss : "squared"
         Another loss needs the rows themselves in one place.
@@ -287,7 +289,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     schema_, feature_names_, n_features_in_
         As in `SparkAUCClassifier`, which also says how columns become features.
     l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
-    intercept_, calibration_, baseline_, classes_, moments_
+    intercept_, calibration_, baseline_, threshold_, classes_, moments_
         As in `vrspam.AUCClassifierCV`.
     held_out_ : HeldOut
         As after `vrspam.AUCClassifierCV.fit_stream`.

@@ -344,6 +344,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     def predict(self, X) -> np.ndarray:
         """`classes_[1]` where the score is positive, else `classes_[0]`; of several classes that of the largest score.
 
+        With `threshold_` the score has to reach that instead.
         With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
         calibration may be on one side of ½ for all scores; then all rows get the same label.
 
@@ -358,12 +359,14 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "coef_")
         calibration: Any = getattr(self, "calibration_", None)
         scores = self.decision_function(X)
-        if calibration is not None and calibration.half is None:
+        chosen = getattr(self, "threshold_", None)
+        if chosen is None and calibration is not None and calibration.half is None:
             above = calibration(array_api.on_host(scores)) - 0.5
             scores = above if isinstance(scores, np.ndarray) else array_api.beside(above, scores)
+        called = scores > 0 if chosen is None else scores >= chosen.threshold
         if array_api.device_namespace(scores) is not None:
-            return array_api.choose(self.classes_, scores > 0)
-        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+            return array_api.choose(self.classes_, called)
+        return self.classes_[called.astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def score(self, X, y, sample_weight=None) -> float:
         """Area under the ROC curve of the scores of X.

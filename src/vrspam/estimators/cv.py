@@ -13,8 +13,16 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
-from vrspam._utils.messages import SELECTION_RULES
-from vrspam._utils.parameters import HasMethods, Instance, Interval, StrOptions, check_parameters, checks_parameters
+from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES
+from vrspam._utils.parameters import (
+    HasMethods,
+    Instance,
+    Interval,
+    Rule,
+    StrOptions,
+    check_parameters,
+    checks_parameters,
+)
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
@@ -25,6 +33,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
+from vrspam.metrics.thresholds import choose_threshold
 from vrspam.model_selection.calibration import METHODS, calibrate
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
@@ -34,9 +43,18 @@ from vrspam.model_selection.selection import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
-from vrspam.tables.frames import HeldColumns, is_frame
+from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
 from vrspam.tables.schema import TableSchema
 
+THRESHOLD_RULE = Rule(
+    f"a dict of one of {', '.join(THRESHOLD_RULES[:-1])} and a positive number",
+    lambda value: (
+        isinstance(value, dict)
+        and len(value) == 1
+        and set(value) < set(THRESHOLD_RULES)
+        and all(isinstance(number, Real) and float(number) > 0.0 for number in value.values())
+    ),
+)
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
@@ -91,9 +109,15 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         at the chosen point, with their weights. "sigmoid" has two parameters and suits few rows; "isotonic" takes any
         shape that does not decrease, and wants thousands of rows. With None there is no `predict_proba`. Rankings do
         not depend on it; `intercept_` does. docs/probabilities.md has the errors of both.
+    threshold : float, dict of one item, or None, default=None
+        What `predict` goes by: a score, or a rule for one that is chosen on held-out rows and stored in `threshold_`:
+        ``{"recall": 0.9}`` finds 90 % of the positives, ``{"precision": 0.5}`` is right in half of its calls,
+        ``{"alerts": 0.05}`` calls 5 % of the rows, ``{"cost_ratio": 10}`` has the least cost if a miss is as bad as 10
+        false alarms. None: the probability ½.
     features : str, transformer, list of these, or dict, default="linear"
-        "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
-        transformer (`vrspam.features`); the map and the penalties are chosen together.
+        "linear": the columns as they are; of a frame with text, dates or gaps "standardized". Otherwise the score is
+        linear in features of them, made block by block by a transformer (`vrspam.features`); the map and the penalties
+        are chosen together.
         "standardized", or "standardised": each column with mean 0 and deviation 1, categories one-hot. "additive": a
         smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
@@ -191,6 +215,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         takes scores that are 0 half-way between the class means: ``decision_function(X) - baseline_``.
     baseline_ : float
         The score half-way between the class means: what calibration has added to `intercept_`.
+    threshold_ : ChosenThreshold or None
+        With `threshold`: rows whose score is at least ``threshold_.threshold`` are `classes_[1]`. `sensitivity`,
+        `specificity`, `precision` and `share` (of the rows called) are those of held-out rows.
     out_of_fold_ : HeldOut
         After `fit`: all rows that a fold holds out, in the order of the rows, each scored at the chosen point by the
         model of the other folds, 0 being half-way between the class means of these. Their probabilities are
@@ -254,6 +281,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "cv": ["cv_object"],
         "selection": [StrOptions(set(SELECTION_RULES))],
         "calibration": [StrOptions(set(METHODS)), None],
+        "threshold": [Interval(Real, None, None, closed="neither"), THRESHOLD_RULE, None],
         "features": [StrOptions(SPELLED_NAMES), *map(Instance, (list, tuple, dict)), HasMethods("fit", "transform")],
         "tol": base.PENALTY_CONSTRAINTS["tol"],
         "max_iter": base.PENALTY_CONSTRAINTS["max_iter"],
@@ -275,6 +303,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         cv=5,
         selection="auto",
         calibration="sigmoid",
+        threshold=None,
         features="linear",
         tol=1e-8,
         max_iter=1000,
@@ -292,6 +321,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         self.cv = cv
         self.selection = selection
         self.calibration = calibration
+        self.threshold = threshold
         self.features = features
         self.tol = tol
         self.max_iter = max_iter
@@ -338,7 +368,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         -------
         self
         """
-        plain = is_plain(self.features, X)
+        plain = is_plain(self.features, X) and not needs_reading(X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._labels(rows)
         folds: FoldedRows | DeviceFolds | None = None
@@ -533,6 +563,13 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         half = None if calibration is None else calibration.half
         self.calibration_, self.baseline_ = calibration, 0.0 if half is None else -half
         self.intercept_ = self.intercept_ + self.baseline_
+        self.threshold_ = None
+        if self.threshold is not None:
+            rules = self.threshold if isinstance(self.threshold, dict) else {"threshold": self.threshold}
+            ((rule, asked),), rows = rules.items(), held_out.on_host()
+            weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
+            scores = rows.scores + self.baseline_
+            self.threshold_ = choose_threshold(rows.positive, scores, rule, float(asked), weights)
         self._warn_of_choice(selected)
         return self
 
@@ -550,5 +587,5 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
-        if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
+        if self.features_ is None and not isinstance(self.l2s, str):  # of a grid that is not the user's only the choice
             warn_if_not_converged(self.converged_path_, PenaltyFamily(self.penalty, self.gamma))

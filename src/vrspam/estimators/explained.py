@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
@@ -19,7 +21,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
-from vrspam.tables.frames import check_frame, is_frame
+from vrspam.tables.frames import check_frame, in_order, is_frame
 from vrspam.tables.schema import TableSchema
 
 
@@ -97,8 +99,11 @@ class ExplainedScores:
         refuse_complex(X)
         if is_frame(X):
             check_frame(X)
+            reading = getattr(self, "_table_schema", None)
+            if reading is not None and (reading.categorical or reading.readings or reading.identifiers):
+                X = in_order(X, getattr(self, "feature_names_in_", ()))
             validate_data(self, X, reset=False, skip_check_array=True)
-            if (reading := getattr(self, "_table_schema", None)) is not None:
+            if reading is not None:
                 X = reading.read_frame(X)
         else:
             floats = [np.float64, np.float32]
@@ -175,8 +180,8 @@ class ExplainedScores:
         Parameters
         ----------
         x : one row
-            A sequence of numbers, a row of a pandas frame (``frame.iloc[0]``), or a frame or 2-dimensional array of
-            one row.
+            A sequence of numbers, a dict from the names of columns to values, a row of a pandas frame
+            (``frame.iloc[0]``), or a frame or 2-dimensional array of one row.
 
         Returns
         -------
@@ -190,10 +195,26 @@ class ExplainedScores:
             parts[inspection.distinct([*parts, "baseline"])[-1]] = self.baseline_
         return parts
 
+    def _row_of(self, values: Mapping[str, Any]) -> Any:
+        """A dict as one row: an array of numbers, or a frame where the model reads text or dates."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            raise ValueError("explain_one takes a dict where fit had names of columns: give a sequence of numbers.")
+        if missing := [name for name in names if name not in values]:
+            raise ValueError(f"explain_one needs a value for each column, or None: {missing[0]!r} has none.")
+        row = {str(name): [values[name]] for name in names}
+        if getattr(self, "_table_schema", None) is None:
+            return np.array([[np.nan if one is None else one for (one,) in row.values()]], dtype=np.float64)
+        for backend in ("pandas", "polars", "pyarrow"):
+            with suppress(ImportError):
+                return nw.from_dict(row, backend=backend).to_native()
+        raise ImportError("explain_one makes a frame of a dict: install pandas, polars or pyarrow.")
+
     def _explain_centred(self, x) -> dict[str, float]:
         """The parts of the score of one row, 0 being half-way between the class means."""
         groups = self._groups()
         x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
+        x = self._row_of(x) if isinstance(x, Mapping) else x
         if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
             x = x.to_frame().T
         X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)

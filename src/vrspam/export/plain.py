@@ -216,7 +216,10 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
         words = f'    """The probability that the label of a row is {_docstring(positive)}."""'
         functions = ["", "def probability(row: dict) -> float:", words, *body, ""]
     test = "probability(row) > 0.5" if scorer.threshold is None else f"score(row) > {_number(scorer.threshold)}"
-    functions += ["", "def label(row: dict):", '    """The likelier label of a row."""']
+    words = "The likelier label of a row."
+    if (chosen := scorer.chosen) is not None:
+        test, words = f"score(row) >= {_number(chosen.threshold)}", f"The label of a row: {chosen.words}."
+    functions += ["", "def label(row: dict):", f'    """{words}"""']
     return constants, [*functions, f"    return {positive!r} if {test} else {negative!r}", ""]
 
 
@@ -354,7 +357,9 @@ def _after(scorer: Scorer) -> list[str]:
     """What follows from the score: the label and the probability."""
     found = []
     positive = repr(scorer.classes[1])
-    if scorer.threshold is not None:
+    if (chosen := scorer.chosen) is not None:
+        found.append(f"Label: {positive} where the score is at least {chosen.threshold!r} ({chosen.words}).")
+    elif scorer.threshold is not None:
         found.append(f"Label: {positive} where the score is above {scorer.threshold!r}.")
     calibration = scorer.calibration
     if isinstance(calibration, Sigmoid):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from numbers import Integral
@@ -119,6 +120,14 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def holding_no_rows(self) -> Self:
         """Return a map, not fitted, that holds no row of the training table."""
         return self
+
+    def _limited(self) -> Self:
+        """The fitted map with straight lines that end far outside the range of training, where curves are constant."""
+        if not any(isinstance(one, Curves) and one.extend for one in self.encoders_):
+            return self
+        found = copy(self)
+        found.encoders_ = [replace(one, limited=True) if isinstance(one, Curves) else one for one in self.encoders_]
+        return found
 
     @property
     def members(self) -> Sequence[FeatureMap]:

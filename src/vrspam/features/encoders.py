@@ -111,6 +111,8 @@ class Curves:
     missing: bool
     # whether the functions continue as straight lines outside the nodes; otherwise they are constant there
     extend: bool = False
+    # whether these lines end: beyond the width of the nodes on either side the functions are constant
+    limited: bool = False
     # not stored: the nodes in the precisions that were asked for, which curves of the same nodes share, and what else
     # was computed from the fields
     lookups: dict[Any, Nodes] = field(default_factory=dict, compare=False, repr=False)
@@ -125,6 +127,15 @@ class Curves:
         """Number of features."""
         return self.table.shape[1] + self.missing
 
+    @cached_property
+    def limits(self) -> tuple[float, float] | None:
+        """Between which values the functions are not constant, where lines that go on end."""
+        if not (self.extend and self.limited and self.nodes.size > 1):
+            return None
+        low, high = float(self.nodes[0]), float(self.nodes[-1])
+        width = min(high - low, LARGEST)
+        return max(low - width, -LARGEST), min(high + width, LARGEST)
+
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
         shown = [f"{column}_{label}" if label else column for label in self.labels]
@@ -135,6 +146,7 @@ class Curves:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
         q = self.table.shape[1]
+        values = values if self.limits is None else np.clip(values, *self.limits)
         # Where other columns are double this one is too; differences of very large numbers may overflow in float32.
         if out.dtype == np.float64 or max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64, copy=False)
@@ -153,7 +165,7 @@ class Curves:
     def to_dict(self) -> dict[str, Any]:
         """Return plain arrays and values."""
         plain = {"kind": "curves", "nodes": self.nodes, "table": self.table, "labels": list(self.labels)}
-        return {**plain, "missing": self.missing, "extend": self.extend}
+        return {**plain, "missing": self.missing, "extend": self.extend, "limited": self.limited}
 
 
 @dataclass(frozen=True)
@@ -212,7 +224,7 @@ def same_encoders(one: Sequence[Encoder], other: Sequence[Encoder]) -> bool:
     for a, b in zip(one, other, strict=True):
         if isinstance(a, Curves) and isinstance(b, Curves):
             alike = a is b or (
-                (a.missing, a.extend) == (b.missing, b.extend)
+                (a.missing, a.extend, a.limited) == (b.missing, b.extend, b.limited)
                 and np.array_equal(a.nodes, b.nodes)
                 and np.array_equal(a.table, b.table)
             )
@@ -235,7 +247,7 @@ def are_alike(members: Sequence[Encoder]) -> bool:
 
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
     """Return the encoder that `to_dict` wrote, or say what is wrong with it."""
-    for name in ("missing", "extend"):
+    for name in ("missing", "extend", "limited"):
         if not isinstance(plain.get(name, False), bool | np.bool_):
             raise ValueError(f"{name} must be true or false")
     names = plain["categories" if plain["kind"] == "indicators" else "labels"]
@@ -257,7 +269,8 @@ def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
         raise ValueError(f"curves of shape {table.shape} do not fit nodes of shape {nodes.shape}")
     if not (np.isfinite(nodes).all() and np.isfinite(table).all() and (np.diff(nodes) > 0.0).all()):
         raise ValueError("curves need finite numbers at increasing nodes")
-    return Curves(nodes, table, tuple(plain["labels"]), bool(plain["missing"]), bool(plain["extend"]))
+    flags = bool(plain["missing"]), bool(plain["extend"]), bool(plain.get("limited", False))
+    return Curves(nodes, table, tuple(plain["labels"]), *flags)
 
 
 # What fit keeps of a column: its distribution and whether values are missing, or its categories.

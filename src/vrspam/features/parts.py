@@ -33,7 +33,7 @@ def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
     most = MOST_ROWS if len(encoders) < 200 else 2_000
     if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > most:
         return False
-    return all(isinstance(encoder, Curves) for encoder in encoders)
+    return all(isinstance(encoder, Curves) and encoder.limits is None for encoder in encoders)
 
 
 class PackedCurves(NamedTuple):
@@ -179,6 +179,12 @@ class Curve(Stored):
             left = (values[1] - values[0]) / (encoder.nodes[1] - encoder.nodes[0])
             right = (values[-1] - values[-2]) / (encoder.nodes[-1] - encoder.nodes[-2])
         missing = coef[q] if encoder.missing and len(coef) > q else 0.0
+        if encoder.limits is not None:
+            nodes, ends = encoder.nodes, np.array(encoder.limits)
+            below, above = values[0] + left * (ends[0] - nodes[0]), values[-1] + right * (ends[1] - nodes[-1])
+            kept = np.array([ends[0] < nodes[0], *[True] * nodes.size, ends[1] > nodes[-1]])
+            nodes = np.concatenate([ends[:1], nodes, ends[1:]])[kept]
+            return cls(nodes, np.stack([below, *values, above])[kept], 0.0, 0.0, missing)
         return cls(encoder.nodes, values, left, right, missing, encoder.lookups)
 
     def __call__(self, x: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
@@ -205,7 +211,7 @@ class Curve(Stored):
                 last = (values[-1] - values[-2]) / (nodes[-1] - nodes[-2])
             goes_on = all(np.allclose(*ends, rtol=1e-12, atol=0.0) for ends in ((first, self.left), (last, self.right)))
         table = values.reshape(nodes.size, -1)
-        return Curves(nodes, table, (), False, goes_on, self.lookups), sloped and not goes_on
+        return Curves(nodes, table, (), False, goes_on, lookups=self.lookups), sloped and not goes_on
 
     @property
     def segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -70,8 +70,8 @@ class StackedFeatures(FeatureMap):
         return new
 
     def _take(self, maps: Sequence[FeatureMap]) -> None:
-        self.maps_ = list(maps)
-        self.encoders_ = [encoder for part in maps for encoder in part.encoders_]
+        self.maps_ = [part._limited() for part in maps]
+        self.encoders_ = [encoder for part in self.maps_ for encoder in part.encoders_]
         self.n_features_in_ = maps[0].n_features_in_
         if hasattr(maps[0], "feature_names_in_"):
             self.feature_names_in_ = maps[0].feature_names_in_

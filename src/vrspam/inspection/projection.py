@@ -117,6 +117,7 @@ class Projection:
         means = design.T @ by_class
         self.centre, self.difference = means.sum(axis=1), 2.0 * (means[:, 1] - means[:, 0])
         design -= self.centre
+        design[:, np.ptp(design, axis=0) == 0.0] = 0.0  # what is left of a constant function is rounding
         self._design = design
         # With fewer rows than functions, inner products of rows take the place of those of functions.
         by_rows = len(design) <= design.shape[1]

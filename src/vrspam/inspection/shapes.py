@@ -106,7 +106,9 @@ def make_shape(
         grid: np.ndarray = np.array(first.categories, dtype=object)
         values = np.array([effect.values.get(one, effect.other) for one in first.categories]).reshape(-1, means.size)
     else:
-        grid, values = effect.nodes, effect.values
+        ends = [one.nodes[[0, -1]] for one in members if isinstance(one, Curves)]
+        inside = (effect.nodes >= np.min(ends)) & (effect.nodes <= np.max(ends))  # where training had rows
+        grid, values = effect.nodes[inside], effect.values[inside]
         if extend and grid.size == 2:  # drawn as a line, and not as two points
             grid = np.linspace(grid[0], grid[1], 11)
             values = effect(grid)

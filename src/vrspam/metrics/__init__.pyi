@@ -12,24 +12,34 @@ from .intervals import (
 )
 from .partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
 from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
-from .thresholds import average_precision_columns
+from .thresholds import (
+    NetBenefit,
+    PromisedThreshold,
+    average_precision_columns,
+    net_benefit,
+    promised_threshold,
+)
 
 __all__ = [
     "ENOUGH_FOR_DELONG",
     "AUCInterval",
     "DeLongTest",
     "IntervalMethod",
+    "NetBenefit",
+    "PromisedThreshold",
     "average_precision_columns",
     "delong_test",
     "exponential_variance",
     "hand_till_auc",
     "logit_interval",
+    "net_benefit",
     "newcombe_interval",
     "one_vs_rest_auc",
     "partial_auc",
     "partial_auc_ci",
     "partial_auc_columns",
     "partial_auc_test",
+    "promised_threshold",
     "roc_auc",
     "roc_auc_ci",
     "roc_auc_columns",

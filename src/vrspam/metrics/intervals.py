@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit, stdtr, stdtrit
 
 from vrspam.metrics.roc import (
     both_classes,
@@ -105,6 +106,7 @@ def roc_auc_ci(
     *,
     confidence: float = 0.95,
     method: Literal["auto", "logit", "plain", "newcombe"] = "auto",
+    groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> AUCInterval:
     """AUC with a confidence interval: DeLong's, or Newcombe's where a class has few rows; in O(n log n).
@@ -130,6 +132,11 @@ def roc_auc_ci(
     method : {"auto", "logit", "plain", "newcombe"}
         "logit" is DeLong's on the scale log(AUC/(1-AUC)), "plain" is AUC ± z·se, cut off at 0 and 1. "auto" is
         "logit" if both classes have at least 500 rows and "newcombe" if not.
+    groups : array of n labels, optional
+        Which rows belong together (several rows of one patient), and are not independent of each other. The standard
+        error then comes from one sum for each of G groups, over the rows of both classes,
+        se² = G/(G - 1) Σ_g [Σ_{i in g+} (V_i - AUC)/n₊ + Σ_{j in g-} (V_j - AUC)/n₋]², and Student's t with as many
+        degrees of freedom as groups of equal size would have, (Σ n_g)² / Σ n_g² - 1, takes the place of z.
     sample_weight : array of n numbers, optional
         Weights of the observations, as in :func:`roc_auc`: placements are weighted shares, and a class of weights w has
         the variance Σ w² (V - V̄)² / (Σ w)² · n/(n - 1). A weight says how much an observation counts, not how often
@@ -169,21 +176,15 @@ def roc_auc_ci(
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
     positive = positive_rows(y_true)
     score = checked_scores(y_score, positive.size, "y_score")
-    if sample_weight is None:
-        up, down = _placements(both_classes(positive, at_least=2), score)
-        auc, error = _mean_and_error(up, down)
-        n_up, n_down = up.size, down.size
+    auc, error, rows, freedom = _measured(positive, (score,), sample_weight, groups)
+    wider = error * float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
+    if method == "newcombe" or (method == "auto" and min(rows) < ENOUGH_FOR_DELONG):
+        interval = newcombe_interval(auc, wider, rows, confidence)
+    elif method == "plain" and error > 0.0:
+        interval = AUCInterval(auc, max(0.0, auc - z * wider), min(1.0, auc + z * wider), error, confidence, "plain")
     else:
-        weight = checked_weights(sample_weight, positive.size)
-        used = weight > 0.0
-        positive = both_classes(positive[used], at_least=2)
-        auc, error, n_up, n_down = _weighted_mean_and_error(positive, score[used], weight[used])
-    smaller = min(n_up, n_down)
-    if method == "newcombe" or (method == "auto" and smaller < ENOUGH_FOR_DELONG):
-        return newcombe_interval(auc, error, (n_down, n_up), confidence)
-    if method == "plain" and error > 0.0:
-        return AUCInterval(auc, max(0.0, auc - z * error), min(1.0, auc + z * error), error, confidence, "plain")
-    return logit_interval(auc, error, smaller, confidence)
+        interval = logit_interval(auc, wider, min(rows), confidence)
+    return replace(interval, standard_error=error)
 
 
 def logit_interval(auc: float, standard_error: float, pairs: int, confidence: float = 0.95) -> AUCInterval:
@@ -258,7 +259,15 @@ def newcombe_interval(
     return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
 
 
-def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, confidence: float = 0.95) -> DeLongTest:
+def delong_test(
+    y_true: ArrayLike,
+    score_a: ArrayLike,
+    score_b: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> DeLongTest:
     """DeLong's paired test that two scores of the same rows have the same AUC, in O(n log n).
 
     The standard error is that of :func:`roc_auc_ci` for the differences of the placements, so the correlation
@@ -270,6 +279,8 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, co
         As in :func:`roc_auc`; at least two observations of each class.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference AUC(a) - AUC(b).
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -289,31 +300,155 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, co
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
     0.938 - 0.625 = 0.312, p = 0.202
     """
-    positive = both_classes(positive_rows(y_true), at_least=2)
-    up_a, down_a = _placements(positive, checked_scores(score_a, positive.size, "score_a"))
-    up_b, down_b = _placements(positive, checked_scores(score_b, positive.size, "score_b"))
-    difference, error = _mean_and_error(up_a - up_b, down_a - down_b)
-    return paired_test(
-        _mean_and_error(up_a, down_a)[0], _mean_and_error(up_b, down_b)[0], difference, error, confidence
-    )
+    positive = positive_rows(y_true)
+    named = {"score_a": score_a, "score_b": score_b}
+    both = [checked_scores(score, positive.size, name) for name, score in named.items()]
+    a, b = (_measured(positive, (score,), sample_weight)[0] for score in both)
+    difference, error, _, freedom = _measured(positive, both, sample_weight, groups)
+    return paired_test(a, b, difference, error, confidence, freedom)
 
 
-def paired_test(a: float, b: float, difference: float, error: float, confidence: float) -> DeLongTest:
+def paired_test(
+    a: float, b: float, difference: float, error: float, confidence: float, freedom: float = np.inf
+) -> DeLongTest:
     """The test of a difference of two measures; an error of 0 says nothing, unless the difference is 0 as well."""
-    limit = normal_quantile(confidence)
+    normal_quantile(confidence)  # refuses what is no confidence
+    limit = float(stdtrit(freedom, 0.5 + confidence / 2.0))
     if error > 0.0:
         z = difference / error
         low, high = max(-1.0, difference - limit * error), min(1.0, difference + limit * error)
     else:
         z = low = high = 0.0 if difference == 0.0 else float("nan")
-    return DeLongTest(a, b, difference, error, z, float(2.0 * ndtr(-abs(z))), low, high, confidence)
+    return DeLongTest(a, b, difference, error, z, float(2.0 * stdtr(freedom, -abs(z))), low, high, confidence)
+
+
+class Measured(NamedTuple):
+    """An AUC, or the difference of two, its standard error, and what that rests on."""
+
+    value: float
+    error: float
+    rows: tuple[int, int]  # of the negatives and the positives: with weights, effective numbers
+    freedom: float = np.inf  # degrees of freedom of the error
+
+
+def _measured(
+    positive: NDArray, scores: Sequence[NDArray], sample_weight: ArrayLike | None, groups: ArrayLike | None = None
+) -> Measured:
+    """The AUC of one score, or that of the first minus that of the second."""
+    weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
+    names = None if groups is None else _group_numbers(groups, positive.size)
+    if weight is not None and not weight.all():
+        used = weight > 0.0
+        positive, weight, scores = positive[used], weight[used], [score[used] for score in scores]
+        names = None if names is None else names[used]
+    both_classes(positive, at_least=2)
+    if weight is None and names is None:  # whole numbers, so that differences and "all equal" are exact
+        first, *others = (_placements(positive, score) for score in scores)
+        up, down = (a - b for a, b in zip(first, others[0], strict=True)) if others else first
+        return Measured(*_mean_and_error(up, down), (down.size, up.size))
+    weight = np.ones(positive.size) if weight is None else weight
+    both = [placements(positive, score[np.newaxis], weight)[0] for score in scores]
+    placed = both[0] if len(both) == 1 else both[0] - both[1]
+    value, variance, sizes = 0.0, 0.0, []
+    for side in (~positive, positive):
+        own, part = weight[side] / weight[side].sum(), placed[side]
+        value = float(own @ part if np.ptp(part) > 0.0 else part[0])  # 1 is not rounded to less
+        if np.ptp(part) > 0.0:
+            variance += float(own**2 @ (part - value) ** 2) * part.size / (part.size - 1)
+        sizes.append(max(2, int(1.0 / float(own @ own) + 1e-6)))  # rounding makes 200 equal weights 199.99
+    rows = sizes[0], sizes[1]
+    if names is None:
+        return Measured(value, float(np.sqrt(variance)), rows)
+    clusters = Clusters.of(positive, placed, weight, names)
+    if clusters.error == 0.0:  # then the groups of each class are all that there is to count
+        rows = np.unique(names[~positive]).size, np.unique(names[positive]).size
+    return Measured(value, clusters.error, rows, clusters.freedom)
+
+
+def _group_numbers(groups: ArrayLike, n: int) -> NDArray:
+    """The number of the group of each row."""
+    values = np.asarray(groups)
+    if values.shape != (n,):
+        raise ValueError(f"groups has shape {values.shape}; it needs one label for each of {n} rows.")
+    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(f"groups is missing in {int(missing.sum())} rows; give each of them a group of its own.")
+    names = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)[1]
+    if names.max(initial=0) < 1:
+        raise ValueError("groups has a single value, and an interval needs several groups; leave it out.")
+    return names
+
+
+class Clusters(NamedTuple):
+    """How much an AUC varies if whole groups of rows vary together."""
+
+    error: float
+    n_groups: int
+    effective: float  # the number of groups of equal size that would vary as much: (Σ rows)² / Σ rows²
+
+    @classmethod
+    def of(cls, positive: NDArray, placed: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
+        """From DeLong's placements V of the rows, or differences of two, and the number of the group of each row.
+
+        One sum of (V - AUC) / (rows of the class) for each group over both classes; their squares times G/(G-1) add up
+        to the variance.
+        """
+        return cls.of_moves(influence(positive, placed, weights), weights, groups)
+
+    @classmethod
+    def of_moves(cls, moves: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
+        """From how much each row moves the measure."""
+        names = np.unique(groups, return_inverse=True)[1]
+        sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
+        factor = sums.size / max(sums.size - 1, 1)
+        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, float(sizes.sum() ** 2 / np.sum(sizes**2)))
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the error."""
+        return max(self.effective - 1.0, 1.0)
+
+
+def influence(positive: NDArray, placed: NDArray, weights: NDArray) -> NDArray:
+    """How much each row moves an AUC, from DeLong's placements V: (V - AUC) / (rows of the class)."""
+    moves = np.zeros(placed.size)
+    for side in (positive, ~positive):
+        if np.ptp(placed[side]) > 0.0:  # else rounding alone
+            share = weights[side] / weights[side].sum()
+            moves[side] = share * (placed[side] - share @ placed[side])
+    return moves
+
+
+def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
+    """The share of negatives below each positive, and of positives above each negative; a tie counts one half.
+
+    >>> scores = np.array([[1.0, 2.0, 2.0, 3.0]])
+    >>> placements(np.array([False, False, True, True]), scores, np.ones(4)).tolist()
+    [[1.0, 0.75, 0.75, 1.0]]
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    new = np.ones(ranked.shape, dtype=bool)  # whether a score differs from the one before it
+    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    places = np.arange(ranked.shape[1])
+    first = np.maximum.accumulate(np.where(new, places, 0), axis=1)
+    ends = np.where(np.roll(new, -1, axis=1), places, ranked.shape[1])
+    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    found = np.empty(ranked.shape)
+    for side in (False, True):
+        others = (positive != side)[order]
+        mass = np.zeros((ranked.shape[0], ranked.shape[1] + 1))
+        np.cumsum(np.where(others, weights[order], 0.0), axis=1, out=mass[:, 1:])
+        below = (np.take_along_axis(mass, first, axis=1) + np.take_along_axis(mass, last + 1, axis=1)) / 2.0
+        share = below / mass[:, -1:]
+        np.copyto(found, share if side else 1.0 - share, where=~others)
+    result = np.empty_like(found)
+    np.put_along_axis(result, order, found, axis=1)
+    return result
 
 
 def _placements(positive: NDArray, score: NDArray) -> tuple[NDArray, NDArray]:
-    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
-
-    Whole numbers, so that sums, differences and "all equal" are exact.
-    """
+    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1)."""
     up, down = score[positive], score[~positive]
     return twice_below(up, down), 2 * up.size - twice_below(down, up)
 
@@ -323,21 +458,6 @@ def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
     n_up, n_down = up.size, down.size
     variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
     return float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2)
-
-
-def _weighted_mean_and_error(positive: NDArray, score: NDArray, weight: NDArray) -> tuple[float, float, int, int]:
-    """Weighted AUC, its standard error, and the effective numbers of positives and negatives."""
-    up, down, of_up, of_down = score[positive], score[~positive], weight[positive], weight[~positive]
-    share = twice_below(up, down, of_down) / (2.0 * of_down.sum())
-    above = 1.0 - twice_below(down, up, of_up) / (2.0 * of_up.sum())
-    auc, variance, sizes = 0.0, 0.0, []
-    for part, own in ((above, of_down), (share, of_up)):
-        own = own / own.sum()
-        auc = float(own @ part)
-        if np.ptp(part) > 0.0:
-            variance += float(own**2 @ (part - auc) ** 2) * part.size / (part.size - 1)
-        sizes.append(max(2, int(1.0 / float(own @ own))))
-    return auc, float(np.sqrt(variance)), sizes[1], sizes[0]
 
 
 def exponential_variance(true: float, n_up: int, n_down: int) -> float:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import beta, binom
 from sklearn.metrics import roc_curve
 
-from vrspam.metrics.roc import checked_columns, rows_of_classes, unit_weights
+from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.texts import short_between
+from vrspam.metrics.roc import (
+    both_classes,
+    checked_columns,
+    checked_scores,
+    checked_weights,
+    positive_rows,
+    rows_of_classes,
+    unit_weights,
+)
 
 BINS = 10
 
@@ -85,6 +96,74 @@ class Threshold:
     share: float
 
 
+@dataclass(frozen=True)
+class ChosenThreshold(Threshold):
+    """A threshold that is used, what it stands for (a rule, and the number asked for), and what held-out rows promise.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows whose score is at least this are called positive.
+    sensitivity, specificity, precision, share : float
+        What follows from it on held-out rows; `share` is that of the rows called positive, `precision` may be None.
+    rule : {"recall", "precision", "alerts", "cost_ratio", "threshold"}
+    asked : float
+    """
+
+    rule: str
+    asked: float
+
+    @property
+    def words(self) -> str:
+        """What it stands for."""
+        return {
+            "recall": f"finds {100 * self.asked:g} % of the positives",
+            "precision": f"is right in {100 * self.asked:g} % of its calls",
+            "alerts": f"calls {100 * self.asked:g} % of the rows",
+            "cost_ratio": f"has the least cost, one miss worth {self.asked:g} false alarms",
+            "threshold": "was given",
+        }[self.rule]
+
+
+def choose_threshold(
+    positive: np.ndarray, scores: np.ndarray, rule: str, asked: float, weights: np.ndarray | None = None
+) -> ChosenThreshold:
+    """The threshold that a rule takes on scored rows, as a short number between two scores.
+
+    "recall": the highest that finds this share of the positives. "precision": the lowest above which this share of the
+    rows is positive. "alerts": the lowest that calls at most this share of the rows. "cost_ratio": the least cost, a
+    miss being as bad as so many false alarms. "threshold": the score itself.
+
+    >>> scores, positive = np.arange(10.0), np.arange(10) % 3 > 0
+    >>> [choose_threshold(positive, scores, rule, 0.5).threshold for rule in ("recall", "alerts", "threshold")]
+    [4.7, 4.7, 0.5]
+    """
+    curve = Curve.of(positive, scores, weights)
+    called, total = curve.hits + curve.alarms, curve.positives + curve.negatives
+    if rule == "threshold":
+        return ChosenThreshold(**vars(curve.at_score(asked)), rule=rule, asked=asked)
+    if rule == "recall":
+        place = int(np.argmax(curve.hits >= asked * curve.positives * (1.0 - 1e-12)))
+    elif rule == "cost_ratio":
+        place = int(np.argmin(curve.alarms + asked * (curve.positives - curve.hits)))
+    else:
+        holds = called <= asked * total * (1.0 + 1e-12)
+        if rule == "precision":
+            holds = curve.hits >= asked * called * (1.0 - 1e-12)
+        place = int(np.flatnonzero(holds & (called > 0.0))[-1]) if (holds & (called > 0.0)).any() else 0
+        if place == 0:
+            raise WordedError(
+                "no threshold keeps {given} on held-out rows: give {way}",
+                given=Parameter(rule, asked),
+                way="a smaller number" if rule == "precision" else "a larger one",
+            )
+    found = curve.at(place)
+    below = float(curve.thresholds[place + 1]) if place + 1 < curve.thresholds.size else found.threshold - 1.0
+    gap = found.threshold - below  # well inside it: rounding of scores must not move a row to the other side
+    short = short_between(below + 0.25 * gap, below + 0.75 * gap)
+    return ChosenThreshold(**{**vars(found), "threshold": short}, rule=rule, asked=asked)
+
+
 class Bin(NamedTuple):
     """Rows of similar probability: their mean predicted probability, and the observed frequency of positives."""
 
@@ -112,6 +191,11 @@ class Curve:
         else:
             hits, alarms = true * weights[positive].sum(), false * weights[~positive].sum()
         return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
+
+    def at_score(self, threshold: float) -> Threshold:
+        """What follows from a threshold that need not be the score of a row."""
+        place = max(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1, 0)
+        return replace(self.at(place), threshold=threshold)
 
     def at(self, place: Any) -> Threshold:
         hits, alarms = float(self.hits[place]), float(self.alarms[place])
@@ -161,6 +245,232 @@ def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
 
 
+def effective_share(right: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> float:
+    """How many independent rows a row counts for, in an interval of the share of some that are `right`.
+
+    With weights it is (Σ w)² / Σ w² by Σ w; rows of a group vary together, as in `vrspam.metrics.roc_auc_ci`.
+    """
+    total = float(weights.sum())
+    if right.size < 2 or total == 0.0:
+        return 1.0
+    share = float(weights @ right) / total
+    names = np.arange(right.size) if groups is None else np.unique(groups, return_inverse=True)[1]
+    sums = np.bincount(names, weights * (right - share))
+    variance = float(sums @ sums) / total**2
+    if not 0.0 < share < 1.0 or variance == 0.0:  # all right, or none: as many as there are groups
+        sizes = np.bincount(names, weights)
+        return min(1.0, float(sizes.sum() ** 2 / (sizes @ sizes)) / total)
+    return share * (1.0 - share) / variance / total
+
+
 def calibration_error(bins: tuple[Bin, ...]) -> float:
     """Mean distance between predicted probability and observed frequency, over rows."""
     return sum(b.rows * abs(b.predicted - b.observed) for b in bins) / sum(b.rows for b in bins)
+
+
+@dataclass(frozen=True)
+class PromisedThreshold:
+    """A threshold with a promise about new rows: those with ``score >= threshold`` are called positive.
+
+    Attributes
+    ----------
+    threshold : float
+    measure : {"recall", "specificity", "precision", "alerts"}
+        What is promised: at least `promised`, for "alerts" at most.
+    promised : float
+    found : float
+        The same measure on the rows at hand.
+    confidence : float
+        How sure the promise is.
+    rows : int
+        The rows that it rests on: positives, negatives, rows called positive, or all.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import promised_threshold
+    >>> promised_threshold([0, 1] * 50, range(100), recall=0.9).rows
+    50
+    """
+
+    threshold: float
+    measure: str
+    promised: float
+    found: float
+    confidence: float
+    rows: int
+
+
+def promised_threshold(
+    y: ArrayLike,
+    score: ArrayLike,
+    *,
+    recall: float | None = None,
+    specificity: float | None = None,
+    precision: float | None = None,
+    alerts: float | None = None,
+    confidence: float = 0.95,
+) -> PromisedThreshold:
+    """The threshold that keeps a promise about new rows, with a given confidence; no distribution is assumed.
+
+    Of m positives, in order of their scores, the k-th smallest score is taken, with k the largest number for which
+    P(Bin(m, 1 - recall) < k) ≤ 1 - confidence: the share of all positives above it is at least `recall`. The
+    specificity is the mirror image of it over the negatives, and `alerts` over all rows. A precision looks at many
+    thresholds: those above which there are 2^(j/2) rows, j = 0, 1, 2, ..., as far as so many rows can show it, each
+    with Clopper and Pearson's bound at the level (1 - confidence) / their number; the lowest that keeps the promise is
+    taken.
+
+    Parameters
+    ----------
+    y, score
+        As in :func:`roc_auc`, of rows that the model has not seen.
+    recall, specificity, precision : float in (0, 1), optional
+        The least share of positives that are found, of negatives that are left alone, of positives among the rows that
+        are called positive. Exactly one of these and `alerts` is given.
+    alerts : float in (0, 1), optional
+        The largest share of rows that are called positive.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    PromisedThreshold
+
+    Notes
+    -----
+    New rows have to come from where these rows came from, independently of each other. With rows of one patient, or
+    scores of rows that the model was trained on, the promise is void.
+
+    References
+    ----------
+    Wilks (1941), Annals of Mathematical Statistics 12, 91-96 (order statistics as tolerance limits). Clopper & Pearson
+    (1934), Biometrika 26, 404-413.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import promised_threshold
+    >>> y = np.arange(400) % 2
+    >>> score = np.random.default_rng(0).normal(size=400) + 2 * y
+    >>> found = promised_threshold(y, score, recall=0.9)
+    >>> print(f"{found.found:.3f} of 200 are found, of all positives at least 0.9")
+    0.940 of 200 are found, of all positives at least 0.9
+    """
+    asked = {"recall": recall, "specificity": specificity, "precision": precision, "alerts": alerts}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if len(given) != 1:
+        raise ValueError(f"Give exactly one of recall, specificity, precision and alerts, got {len(given)}.")
+    ((measure, share),) = given.items()
+    for name, value in (*given.items(), ("confidence", confidence)):
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
+    positive = both_classes(positive_rows(y), at_least=1)
+    scores = checked_scores(score, positive.size, "score").astype(np.float64)
+    risk = 1.0 - confidence
+    if measure == "precision":
+        return _promised_precision(positive, scores, share, confidence)
+    kept = 1.0 - share if measure == "alerts" else share  # of the rows that are judged, on the right side
+    judged = np.sort({"recall": scores[positive], "specificity": scores[~positive]}.get(measure, scores))
+    m = judged.size
+    outside = int(binom.ppf(risk, m, 1.0 - kept))  # the largest k with P(Bin < k) at most the risk
+    if outside == 0:
+        least = int(np.ceil(np.log(risk) / np.log(kept)))
+        rows = {"recall": "positives", "specificity": "negatives"}.get(measure, "rows")
+        raise ValueError(
+            f"{m} {rows} are too few to promise {measure}={share:g} with {100 * confidence:g} % confidence: it takes "
+            f"{least}. Promise less, or collect more rows."
+        )
+    if measure == "recall":
+        threshold = float(judged[outside - 1])
+        found = float(np.mean(judged >= threshold))
+    else:
+        threshold = float(np.nextafter(judged[m - outside], np.inf))
+        found = float(np.mean(judged < threshold))
+    return PromisedThreshold(threshold, measure, share, 1.0 - found if measure == "alerts" else found, confidence, m)
+
+
+def _promised_precision(positive: NDArray, scores: NDArray, share: float, confidence: float) -> PromisedThreshold:
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.concatenate([[0], np.cumsum(positive[order])])
+    counts = np.floor(2.0 ** (0.5 * np.arange(2 * np.log2(ranked.size)))).astype(int)
+    above = np.unique(np.searchsorted(-ranked, -ranked[counts], side="left"))  # ties stay below the threshold
+    for _ in range(above.size):  # too few rows show nothing, even if all are positive: they need no share of the risk
+        above = above[share**above <= (1.0 - confidence) / above.size] if above.size else above
+    risk = (1.0 - confidence) / max(above.size, 1)
+    bounds = beta.ppf(risk, np.maximum(hits[above], 1), above - hits[above] + 1) * (hits[above] > 0)
+    if not np.any(bounds >= share):
+        raise ValueError(
+            f"No threshold shows a precision of {share:g} with {100 * confidence:g} % confidence; the highest that "
+            f"these rows show is {bounds.max(initial=0.0):.2g}. Promise less, or collect more rows."
+        )
+    count = int(above[bounds >= share].max())
+    threshold = float(np.nextafter(ranked[count], np.inf))
+    return PromisedThreshold(threshold, "precision", share, float(hits[count] / count), confidence, count)
+
+
+class NetBenefit(NamedTuple):
+    """A decision curve: what a row brings on average, in hits, if rows of at least a probability are treated."""
+
+    thresholds: np.ndarray  # probabilities from which on a row is treated
+    model: np.ndarray
+    standard_error: np.ndarray  # of `model`
+    treat_all: np.ndarray  # with all rows treated; with none it is 0
+
+
+def net_benefit(
+    y: ArrayLike,
+    probability: ArrayLike,
+    thresholds: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> NetBenefit:
+    """The net benefit of treating the rows whose probability is at least t: hits - alarms · t/(1 - t), a row.
+
+    Who treats from the probability t on takes 1/t - 1 false alarms for one hit; the net benefit counts in hits. A model
+    is of use where it beats treating all rows and treating none.
+
+    Parameters
+    ----------
+    y : array of n labels
+        As in :func:`roc_auc`.
+    probability : array of n numbers in [0, 1]
+    thresholds : array of numbers in (0, 1), optional
+        By default 0.01, 0.02, ..., 0.99.
+    sample_weight : array of n numbers, optional
+        How many rows each one stands for.
+
+    Returns
+    -------
+    NetBenefit
+        Arrays as long as `thresholds`.
+
+    References
+    ----------
+    Vickers & Elkin (2006), Medical Decision Making 26, 565-574.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import net_benefit
+    >>> found = net_benefit([0, 0, 0, 1], [0.1, 0.2, 0.6, 0.7], [0.5])
+    >>> found.model.tolist(), found.treat_all.tolist()  # one hit and one alarm in four rows; one hit and three
+    ([0.0], [-0.5])
+    """
+    positive = positive_rows(y)
+    chance = checked_scores(probability, positive.size, "probability").astype(np.float64)
+    if chance.size == 0 or chance.min() < 0.0 or chance.max() > 1.0:
+        raise ValueError("probability must hold numbers from 0 to 1: make probabilities of scores first.")
+    points = np.arange(1, 100) / 100 if thresholds is None else np.atleast_1d(np.asarray(thresholds, np.float64))
+    if not np.all((points > 0.0) & (points < 1.0)):
+        raise ValueError("thresholds must lie strictly between 0 and 1.")
+    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    weight = weight / weight.sum()
+    odds = points / (1.0 - points)
+    of_positives, of_others = weight * positive, weight * ~positive
+    order = np.argsort(chance)
+    first = np.searchsorted(chance[order], points)
+    hits, alarms, hits2, alarms2 = (
+        _mass_from(part[order])[first] for part in (of_positives, of_others, of_positives**2, of_others**2)
+    )
+    model = hits - odds * alarms
+    # Σ w² (gain - model)², the gain of a row being 1, -odds or 0
+    left = np.sum(weight**2) - hits2 - alarms2
+    variance = hits2 * (1.0 - model) ** 2 + alarms2 * (odds + model) ** 2 + left * model**2
+    return NetBenefit(points, model, np.sqrt(variance), of_positives.sum() - odds * of_others.sum())

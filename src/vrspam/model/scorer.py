@@ -14,6 +14,7 @@ from vrspam._utils import array_api
 from vrspam._utils.messages import WordedError
 from vrspam.features import FeatureMap
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, TreePart
+from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments.class_moments import spread
 from vrspam.objective import multiply
@@ -74,6 +75,8 @@ class Scorer:
         The negative one first.
     threshold : float or None
         A row above this score has the second label; None where the probability decides (more than ½).
+    chosen : ChosenThreshold or None
+        A threshold with its meaning, which takes the place of that one: a row that reaches it has the second label.
     calibration : Calibration or None
         From score - baseline to the probability of the second label.
     baseline : float
@@ -113,6 +116,7 @@ class Scorer:
     left_out: tuple[str, ...] = ()
     typical: np.ndarray | None = None
     coef: np.ndarray | None = None
+    chosen: ChosenThreshold | None = None
 
     @property
     def is_numeric(self) -> tuple[bool, ...]:
@@ -137,7 +141,9 @@ class Scorer:
 
     def label(self, scores: np.ndarray) -> np.ndarray:
         """The label of each score."""
-        if self.threshold is None:
+        if self.chosen is not None:
+            above = scores >= self.chosen.threshold
+        elif self.threshold is None:
             assert self.calibration is not None
             above = self.calibration(scores - self.baseline) > 0.5
         else:
@@ -219,6 +225,7 @@ def scorer_of_estimator(model: Any) -> Scorer:
         left_out=() if schema is None else tuple(map(str, schema.identifiers)),
         coef=coef if features is None else None,
         typical=np.array(spread(model.moments_)) if features is None and hasattr(model, "moments_") else None,
+        chosen=getattr(model, "threshold_", None),
     )
 
 

@@ -27,8 +27,9 @@ from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
 from vrspam.metrics import roc_auc_columns
+from vrspam.metrics.intervals import Clusters, placements
 from vrspam.model_selection import sources
-from vrspam.model_selection.correction import Clusters, Corrected, Grid, Nested, OtherMeasure, correct
+from vrspam.model_selection.correction import Corrected, Grid, Nested, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
 from vrspam.model_selection.held_out import (
@@ -310,7 +311,10 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
     stable = stable_share(by_all, folds.overlap(), sample)
     nested = clusters = None
     if isinstance(unmapped, FoldedRows) and unmapped.groups is not None:
-        clusters = Clusters.of(held_out, group_numbers(unmapped.groups, folds.rows.y.size))
+        numbers = group_numbers(unmapped.groups, folds.rows.y.size)
+        # pairs of all rows count, also of different folds: a fold of few groups has hardly any pairs of two groups
+        placed = placements(held_out.positive, held_out.scores[np.newaxis], held_out.weights)[0]
+        clusters = Clusters.of(held_out.positive, placed, held_out.weights, numbers[held_out.places])
         nested = nested_scores(found, unmapped, search) if clusters.n_groups < MANY_GROUPS else None
     corrected = found.corrected(sample, search.rule, search.seed, held_out, stable, nested, clusters)
     return Selected(found, fit, held_out, corrected)

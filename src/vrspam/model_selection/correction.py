@@ -16,7 +16,8 @@ from scipy.special import ndtri, stdtrit
 
 from vrspam._utils.warnings import FewGroups, NoCorrection, warn
 from vrspam.metrics import ENOUGH_FOR_DELONG, logit_interval, newcombe_interval, roc_auc_columns
-from vrspam.model_selection.held_out import HeldOut, Sample
+from vrspam.metrics.intervals import Clusters, placements
+from vrspam.model_selection.held_out import Sample
 from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
 
 Rule = Callable[[np.ndarray], np.ndarray]
@@ -138,7 +139,7 @@ def correct(
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
     error, widened = standard_error(sample, moved[0]), sample.widening(stable)
     if clusters is not None:  # Student's t is for an error that comes from few groups; Newcombe's floor does not
-        error = clusters.error * float(stdtrit(max(clusters.effective - 1.0, 1.0), 0.975) / ndtri(0.975))
+        error = clusters.error * float(stdtrit(clusters.freedom, 0.975) / ndtri(0.975))
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
@@ -146,33 +147,6 @@ def correct(
     else:
         interval = newcombe_interval(score, error, sample.totals, widened=widened)
     return Corrected(score, interval.low, interval.high)
-
-
-class Clusters(NamedTuple):
-    """How much the AUC of all held-out rows varies, if whole groups of rows vary together."""
-
-    error: float
-    n_groups: int
-    effective: float  # the number of groups of equal size that would vary as much: (Σ rows)² / Σ rows²
-
-    @classmethod
-    def of(cls, held_out: HeldOut, unit: np.ndarray) -> Clusters:
-        """From the scores by what was chosen, and the number of the group of each training row.
-
-        Pairs of all rows count, also of different folds: a fold of few groups has hardly any pairs of two groups. With
-        DeLong's placements V, one sum of (V - AUC) / (rows of the class) for each group over both classes; their
-        squares times G/(G-1) add up to the variance.
-        """
-        names = np.unique(unit[held_out.places], return_inverse=True)[1]
-        positive, weights = held_out.positive, held_out.weights
-        placed = placements(positive, held_out.scores[np.newaxis], weights)[0]
-        moves = np.empty(placed.size)
-        for side in (positive, ~positive):
-            share = weights[side] / weights[side].sum()
-            moves[side] = share * (placed[side] - share @ placed[side])
-        sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
-        factor = sums.size / max(sums.size - 1, 1)
-        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, float(sizes.sum() ** 2 / np.sum(sizes**2)))
 
 
 class Nested(NamedTuple):
@@ -288,34 +262,6 @@ def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
             moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
         found[:, part] = scale * moves
     return found
-
-
-def placements(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The share of negatives below each positive, and of positives above each negative; a tie counts one half.
-
-    >>> scores = np.array([[1.0, 2.0, 2.0, 3.0]])
-    >>> placements(np.array([False, False, True, True]), scores, np.ones(4)).tolist()
-    [[1.0, 0.75, 0.75, 1.0]]
-    """
-    order = np.argsort(scores, axis=1)
-    ranked = np.take_along_axis(scores, order, axis=1)
-    new = np.ones(ranked.shape, dtype=bool)  # whether a score differs from the one before it
-    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    places = np.arange(ranked.shape[1])
-    first = np.maximum.accumulate(np.where(new, places, 0), axis=1)
-    ends = np.where(np.roll(new, -1, axis=1), places, ranked.shape[1])
-    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    found = np.empty(ranked.shape)
-    for side in (False, True):
-        others = (positive != side)[order]
-        mass = np.zeros((ranked.shape[0], ranked.shape[1] + 1))
-        np.cumsum(np.where(others, weights[order], 0.0), axis=1, out=mass[:, 1:])
-        below = (np.take_along_axis(mass, first, axis=1) + np.take_along_axis(mass, last + 1, axis=1)) / 2.0
-        share = below / mass[:, -1:]
-        np.copyto(found, share if side else 1.0 - share, where=~others)
-    result = np.empty_like(found)
-    np.put_along_axis(result, order, found, axis=1)
-    return result
 
 
 def drawn_auc(sample: Sample, auc: np.ndarray, moves: np.ndarray, weights: np.ndarray) -> np.ndarray:

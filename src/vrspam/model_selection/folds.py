@@ -399,6 +399,22 @@ def group_folds(
     )
 
 
+def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds that train on earlier rows and validate on the next part; rows of the same time are in the same part.
+
+    The parts hold about the same number of rows of the rarer class.
+
+    >>> folds = forward_folds(np.array([3.0, 1.0, 2.0, 4.0, 5.0, 6.0]), np.array([0, 0, 1, 1, 0, 1]) == 1, 2)
+    >>> [(train.tolist(), test.tolist()) for train, test in folds]
+    [([1, 2], [0, 3]), ([0, 1, 2, 3], [4, 5])]
+    """
+    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
+    ordered = np.sort(time[rarer])
+    cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
+    part = np.searchsorted(np.unique(cuts), time, side="left")
+    return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
+
+
 def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool) -> ValueError:
     """The error that a part of a fold has no row of a class; `sizes` has the shape (classes, folds, parts)."""
     side, number, part = np.argwhere(sizes == 0)[0].tolist()

@@ -144,9 +144,10 @@ class RowsInMemory:
         """The size of the work on one fold."""
         X: Any = self.rows.X
         n, d = X.shape
+        if self.solver == "products" and sparse.issparse(X):  # vectors alone: threads that share one are slower
+            return FoldProblem(True, many_products=False, bytes_each=64 * 8 * d)
         if self.solver == "products":
-            small = n <= SMALL and not sparse.issparse(X)  # rows × rows are decomposed
-            return FoldProblem(small, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
+            return FoldProblem(n <= SMALL, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
         block_bytes, width = self._block_bytes, d
         if self.loss.needs_rows:
             block_bytes += min(self.copied_bytes, 8 * n * d)

@@ -126,12 +126,20 @@ for (const picture of all('svg[data-kind="column"]')) {
 
 const explored = data.explorer;
 if (explored) {
-  const { thresholds, hits, alarms, positives, negatives, probabilities, curve, names } = explored;
+  const { thresholds, hits, alarms, positives, negatives, probabilities, curve, names, effective } = explored;
   const total = positives + negatives;
   const slider = document.getElementById("threshold"), cost = document.getElementById("cost");
   const places = new Map(all("[data-show]").map((place) => [place.dataset.show, place]));
   const show = (name, text) => { if (places.has(name)) places.get(name).textContent = text; };
-  const ratio = () => { const value = cost.valueAsNumber; return Number.isFinite(value) && value >= 0 ? value : explored.ratio; };
+  const alarm = document.getElementById("alarm"), boxes = ["recall", "calls", "typed"].map((id) => document.getElementById(id));
+  const typed = (box, otherwise) => { const value = box.valueAsNumber; return Number.isFinite(value) && value >= 0 ? value : otherwise; };
+  const costs = (k) => alarms[k] * typed(alarm, 1) + (positives - hits[k]) * typed(cost, explored.ratio);
+  const interval = (right, rows, each) => {   // Wilson's, 95 %
+    if (!(rows > 0)) return "–";
+    const share = right / rows, n = rows * each, z = 1.959963984540054, middle = share + z * z / (2 * n);
+    const half = z * Math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)), scale = 1 + z * z / n;
+    return `${percent(Math.max(0, (middle - half) / scale))} to ${percent(Math.min(1, (middle + half) / scale))}`;
+  };
   const interpolate = (xs, ys, x) => {
     if (x <= xs[0]) return ys[0];
     const k = xs.findIndex((v) => v >= x);
@@ -159,7 +167,10 @@ if (explored) {
     show("ppv", percent(tp / (tp + fp)));
     show("npv", percent(tn / (tn + fn)));
     show("alerts", format(alerts, 1));
-    show("cost", format((fp + ratio() * fn) * 1000 / total, 1));
+    show("sensitivity-interval", interval(tp, positives, effective[0]));
+    show("ppv-interval", interval(tp, tp + fp, effective[1]));
+    show("cost", format(costs(k) * 1000 / total, 1));
+    for (const box of boxes) if (box !== document.activeElement) box.value = "";
     slider.setAttribute("aria-valuetext", `score at least ${significant(thresholds[k], 4)}, ${format(alerts, 0)} alerts per ${format(1000, 0)} rows`);
     for (const { at, frame, point } of pictures) {
       if (!point) continue;
@@ -179,10 +190,19 @@ if (explored) {
   };
   const best = (value) => hits.reduce((found, _, k) => value(k) > value(found) ? k : found, 0);
   const go = (k) => { slider.value = k; move(); };
-  document.getElementById("cheapest").addEventListener("click", () => { const r = ratio(); go(best((k) => -alarms[k] - r * (positives - hits[k]))); });
+  document.getElementById("cheapest").addEventListener("click", () => go(best((k) => -costs(k))));
+  const last = (holds) => hits.reduce((found, _, k) => holds(k) ? k : found, 0);
+  const rules = {   // the highest threshold that finds so many, the lowest that calls so few, the one nearest to a score
+    recall: (value) => last((k) => hits[k] >= positives * value / 100 * (1 - 1e-9)),
+    calls: (value) => best((k) => hits[k] + alarms[k] <= total * value / 1000 * (1 + 1e-9) ? hits[k] + alarms[k] : -1),
+    typed: (value) => best((k) => -Math.abs(thresholds[k] - value)),
+  };
+  for (const box of boxes) {
+    box.addEventListener("input", () => { if (Number.isFinite(box.valueAsNumber)) go(rules[box.id](box.valueAsNumber)); });
+  }
   document.getElementById("youden").addEventListener("click", () => go(best((k) => hits[k] / positives - alarms[k] / negatives)));
   slider.addEventListener("input", move);
-  cost.addEventListener("input", move);
+  for (const box of [cost, alarm]) box.addEventListener("input", move);
 
   const nearest = (frame, at, [px, py]) => {
     let found = -1, least = Infinity;
@@ -203,7 +223,7 @@ if (explored) {
     });
     picture.addEventListener("click", (event) => { const k = nearest(frame, at, frame.pointer(event)); if (k >= 0) go(k); });
   }
-  for (const element of [slider, cost, ...all(".ends, #cheapest, #youden")]) element.hidden = false;
+  for (const element of [slider, cost, alarm, ...all(".ends, #cheapest, #youden, .rules")]) element.hidden = false;
   all(".without-script").forEach((element) => { element.hidden = true; });
   move();
 }

@@ -24,6 +24,7 @@ import numpy as np
 
 from vrspam._utils.atomic import write_text
 from vrspam._utils.texts import percent, short_between
+from vrspam.metrics.thresholds import wilson
 
 Html = NewType("Html", str)  # a text in which names and values are escaped
 
@@ -154,6 +155,20 @@ def folded(title: str, *blocks: Html) -> Html:
     return Html(f"<details><summary>{escape(title)}</summary>{''.join(blocks)}</details>")
 
 
+class Worry(NamedTuple):
+    """What the reader should not miss: how grave it is ("severe", "warning", "note"), and a code of docs/doctor.md."""
+
+    text: str
+    severity: str = "warning"
+    code: str = ""
+
+    def html(self) -> str:
+        """An item of a list."""
+        code = f' <code title="docs/doctor.md#{escape(self.code)}">{escape(self.code)}</code>' if self.code else ""
+        grave = "<b>Severe:</b> " if self.severity == "severe" else ""
+        return f'<li class="{escape(self.severity)}">{grave}{spelled(self.text)}{code}</li>'
+
+
 def headline(
     name: str,
     number: str,
@@ -161,16 +176,21 @@ def headline(
     sentence: str,
     picture: Html,
     values: Mapping[str, str],
-    worries: Sequence[str],
+    worries: Sequence[Worry],
     remark: str,
     alert: str = "What to worry about",
     quiet: str = "The checks of the data found nothing to worry about.",
 ) -> Html:
     """The first screen of a page: one large number, what it means, and what the reader should not miss."""
     title = f'<p class="title">{escape(alert)}</p>'
-    noted = f'<div class="quiet">{title}<p>{escape(quiet)}</p></div>'
-    if worries:
-        noted = f'<aside class="alert" aria-label="{escape(alert)}">{title}{bullets(worries)}</aside>'
+    grave, notes = ("".join(w.html() for w in worries if (w.severity == "note") == note) for note in (False, True))
+    count = sum(worry.severity == "note" for worry in worries)
+    more = folded(f"{count} note{'s' if count > 1 else ''} on the table", Html(f"<ul>{notes}</ul>")) if notes else ""
+    noted = f'<div class="quiet">{title}<p>{escape(quiet)}</p>{more}</div>'
+    if grave:
+        severe = " severe" if any(worry.severity == "severe" for worry in worries) else ""
+        label = escape(alert)
+        noted = f'<aside class="alert{severe}" aria-label="{label}">{title}<ul>{grave}</ul>{more}</aside>'
     return Html(
         '<div class="headline"><div class="number">'
         f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(number)}</strong></p>"
@@ -265,6 +285,7 @@ class Stops:
     positives: float
     negatives: float
     probabilities: np.ndarray | None = None
+    effective: tuple[float, float] = (1.0, 1.0)  # independent rows for each positive, and for each row called
 
     @classmethod
     def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Stops:
@@ -305,7 +326,8 @@ class Stops:
         found: dict[str, Any] = {"thresholds": self.thresholds.tolist(), "hits": hits, "alarms": alarms}
         # shown to 0.1 %, rounded once
         p = None if self.probabilities is None else np.round(self.probabilities, 8).tolist()
-        return {**found, "positives": self.positives, "negatives": self.negatives, "probabilities": p}
+        found |= {"positives": self.positives, "negatives": self.negatives, "effective": self.effective}
+        return {**found, "probabilities": p}
 
 
 def thin(*curves: np.ndarray) -> np.ndarray:
@@ -334,6 +356,7 @@ def confusion(stops: Stops, place: int) -> dict[str, float]:
     hits, alarms = float(stops.hits[place]), float(stops.alarms[place])
     misses, rejections = stops.positives - hits, stops.negatives - alarms
     total = stops.positives + stops.negatives
+    called = hits + alarms
     return {
         "tp": hits,
         "fp": alarms,
@@ -343,8 +366,19 @@ def confusion(stops: Stops, place: int) -> dict[str, float]:
         "specificity": rejections / stops.negatives,
         "ppv": hits / (hits + alarms) if hits + alarms > 0.0 else np.nan,
         "npv": rejections / (rejections + misses) if rejections + misses > 0.0 else np.nan,
-        "alerts": 1000.0 * (hits + alarms) / total,
+        "alerts": 1000.0 * called / total,
     }
+
+
+def intervals(stops: Stops, place: int) -> dict[str, str]:
+    """The 95 % intervals of the sensitivity and of the positive predictive value, as text."""
+    hits, called = float(stops.hits[place]), float(stops.hits[place] + stops.alarms[place])
+    found = {"sensitivity": (hits, stops.positives), "ppv": (hits, called)}
+    texts = {}
+    for (name, (right, rows)), each in zip(found.items(), stops.effective, strict=True):
+        ends = wilson(np.array(right / rows), np.array(rows * each)) if rows else ()
+        texts[name] = " to ".join(percent(float(end)) for end in ends)
+    return texts
 
 
 def explorer(
@@ -381,12 +415,12 @@ def explorer(
         '<thead><tr><td></td><th scope="col">called positive</th><th scope="col">not called</th></tr></thead>'
         f"<tbody>{body}</tbody></table>"
     )
-    calls = f'<div class="calls">{matrix}{_shares(stops, shown, names, ratio)}</div>'
+    calls = f'<div class="calls">{matrix}{_shares(stops, place, shown, names, ratio)}</div>'
     return Html(f'<div class="explorer">{bar}{calls}{grid(pictures, "curves")}</div>')
 
 
-def _shares(stops: Stops, shown: Mapping[str, float], names: Mapping[str, str], ratio: float) -> str:
-    """Shares and costs at the threshold as tiles, and where a cost is typed."""
+def _shares(stops: Stops, place: int, shown: Mapping[str, float], names: Mapping[str, str], ratio: float) -> str:
+    """Shares and costs at the threshold as tiles, and where costs, a share to find, alerts or a score are typed."""
     measures = {
         "sensitivity": ("Sensitivity", "of the rows with {positive} are found"),
         "specificity": ("Specificity", "of the rows with {negative} are left alone"),
@@ -398,20 +432,32 @@ def _shares(stops: Stops, shown: Mapping[str, float], names: Mapping[str, str], 
         for name, (title, words) in measures.items()
     ]
     cost = (shown["fp"] + ratio * shown["fn"]) * 1000.0 / (stops.positives + stops.negatives)
+    ends = intervals(stops, place)
     tiles.append(("Alerts per 1,000 rows", "alerts", f"{shown['alerts']:.1f}", "rows called positive"))
-    tiles.append(("Cost per 1,000 rows", "cost", f"{cost:,.1f}", "in false alarms"))
-    listed = "".join(
-        f'<div><dt>{title}</dt><dd>{_value(name, text)}<small><bdi dir="ltr">{escape(words)}</bdi></small></dd></div>'
-        for title, name, text, words in tiles
-    )
+    tiles.append(("Cost per 1,000 rows", "cost", f"{cost:,.1f}", "by the costs below"))
+    listed = ""
+    for title, name, text, words in tiles:
+        words = f'<small><bdi dir="ltr">{escape(words)}</bdi></small>'
+        if name in ends:
+            words += f'<small class="interval">95 % interval {_value(f"{name}-interval", ends[name])}</small>'
+        listed += f"<div><dt>{title}</dt><dd>{_value(name, text)}{words}</dd></div>"
     price = (
-        '<p class="price"><label for="cost">One missed row is as bad as</label> '
+        '<p class="price"><label for="cost">One missed row costs</label> '
         f'<input type="number" id="cost" min="0" step="any" value="{ratio:g}" hidden>'
-        f'<span class="without-script">{ratio:g}</span> '
-        'false alarms. <button type="button" id="cheapest" hidden>Go to the least cost</button> '
+        f'<span class="without-script">{ratio:g}</span>, <label for="alarm">one false alarm</label> '
+        '<input type="number" id="alarm" min="0" step="any" value="1" hidden><span class="without-script">1</span>. '
+        '<button type="button" id="cheapest" hidden>Go to the least cost</button> '
         '<button type="button" id="youden" hidden>Highest sensitivity + specificity</button></p>'
     )
-    return f'<div><dl class="tiles">{listed}</dl>{price}</div>'
+    boxes = "".join(
+        f'<label>{before} <input type="number" id="{name}" min="{least}" step="any"> {after}</label>'
+        for name, before, after, least in (
+            ("recall", "Find", f"% of the rows with <bdi>{escape(names['positive'])}</bdi>", 0),
+            ("calls", "Call", "of 1,000 rows", 0),
+            ("typed", "Score at least", "", ""),
+        )
+    )
+    return f'<div><dl class="tiles">{listed}</dl>{price}<p class="rules" hidden>{boxes}</p></div>'
 
 
 def _value(name: str, text: str) -> str:

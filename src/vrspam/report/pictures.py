@@ -15,7 +15,9 @@ from itertools import zip_longest
 import numpy as np
 
 from vrspam._utils.texts import (
+    auc_text,
     decimals,
+    interval_text,
     isolated,
     percent,
     shorten,
@@ -339,7 +341,7 @@ def auc_scale(auc: float, low: float, high: float) -> Html:
         segment(at, 5.0, at, 27.0, "at"),
         f"<g{NUMBERS}>{below}{words(frame.x.stop, 46.0, '1 perfect', 'end')}</g>",
     ]
-    return picture(frame, marks, label=f"AUC {auc:.3f}, interval {low:.3f} to {high:.3f}, on a scale to 1.")
+    return picture(frame, marks, label=f"AUC {auc_text(auc)}, interval {interval_text(low, high)}, on a scale to 1.")
 
 
 def forest(title: str, rows: Sequence[tuple[str, float, float, float, bool]], reference: float) -> Html:
@@ -355,7 +357,7 @@ def forest(title: str, rows: Sequence[tuple[str, float, float, float, bool]], re
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = frame.y.stop + 11.0 + 21.0 * number
         full, *part, marked = row
-        said = "{}: AUC {:.3f} ({:.3f} to {:.3f})".format(full, *part)
+        said = f"{full}: AUC {auc_text(part[0])} ({interval_text(part[1], part[2])})"
         marks += [
             words(frame.x.start - 6.0, y + 4.0, name, "end", full),
             whisker(y, frame.x(np.array(part)), "marked" if marked else "dot", said, across=True),

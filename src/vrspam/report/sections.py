@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
-from vrspam._utils.texts import decimals, percent, shorten
-from vrspam.metrics.thresholds import BINS, calibration_error, reliability
+from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
+from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.page import Cell, Html, Page, Row, Stops
+from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
-    from vrspam.model_selection.calibration import Calibration
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
     from vrspam.tool.report import Report, Subgroup
@@ -72,12 +71,14 @@ def report_page(
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
-    noticed = [worded(note, parameter) for note in model.training.get("warnings", ())]
+    noticed = [worry_of(note, parameter) for note in model.training.get("warnings", ())]
+    other = words.as_independent(model)
+    beside = {} if other is None or kept else {"as independent rows": other}
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = html.headline(
         "AUC of rows kept from the training" if kept else "AUC to expect on new rows",
-        words.auc_text(expected.auc, 2),
-        f"95 % interval {words.auc_text(expected.low)} to {words.auc_text(expected.high)}",
+        auc_text(expected.auc, 2),
+        f"95 % interval {interval_text(expected.low, expected.high)}",
         words.describe_auc(expected.auc, names),
         pictures.auc_scale(expected.auc, expected.low, expected.high),
         _first_facts(
@@ -85,12 +86,12 @@ def report_page(
             evaluation,
             names,
             words.GUESSING if kept else words.NOT_CORRECTED,
-            {"judged by": where, "expect": f"{words.auc_text(expected.auc)} ({expected.remark})"},
+            {"judged by": where, "expect": f"{auc_text(expected.auc)} ({expected.remark})", **beside},
         ),
-        [*words.doubt_of(expected.low, expected.high), *noticed, *evaluation.notes],
+        [*map(Worry, words.doubt_of(expected.low, expected.high)), *noticed, *map(Worry, evaluation.notes)],
         "All counts below are for rows the model had not seen.",
     )
-    add_scores(page, model.calibration, evaluation, names, report.cost_ratio)
+    add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
@@ -122,21 +123,21 @@ def evaluation_page(
 
     Notes of the training name parameters of `train`; `parameter` says how to show one to the reader.
     """
-    auc, names = evaluation.auc, words.class_names(model)
+    auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
     page = Page(f"{model_name} on {data_name}")
     page.headline = html.headline(
         "AUC",
-        words.auc_text(auc.auc, 2),
-        f"{100 * auc.confidence:g} % interval {words.auc_text(auc.low)} to {words.auc_text(auc.high)} ({auc.source})",
+        auc_text(auc.auc, 2),
+        f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
         _first_facts(evaluation.n, evaluation, names, words.GUESSING, {}),
-        [*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes],
+        [Worry(text) for text in (*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes)],
         words.AUC_IS,
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training.",
     )
-    add_scores(page, model.calibration, evaluation, names, cost_ratio, recall)
+    add_scores(page, model, evaluation, names, cost_ratio, recall)
     add_model(page, model)
     add_origin(page, model, parameter)
     return page
@@ -146,8 +147,8 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     """What a model looks at, on one page."""
     summary = words.describe_direction(model)
     if (found := words.expected_auc(model)) is not None:
-        interval = f"95 % interval {words.auc_text(found.low)} to {words.auc_text(found.high)}"
-        summary = f"{summary} Expect an AUC of {words.auc_text(found.auc)}, {interval} ({found.remark})."
+        interval = f"95 % interval {interval_text(found.low, found.high)}"
+        summary = f"{summary} Expect an AUC of {auc_text(found.auc)}, {interval} ({found.remark})."
     page = Page(model_name, summary)
     add_model(page, model)
     add_origin(page, model, parameter)
@@ -190,8 +191,8 @@ def comparison_page(
 def _add_test(page: Page, heading: str, what: str, test: DeLongTest, a: str, b: str) -> None:
     """Add a section with a test of two models."""
     rows: list[Row] = [
-        [a, number_cell(test.auc_a)],
-        [b, number_cell(test.auc_b)],
+        [a, Cell(auc_text(test.auc_a, 4), test.auc_a)],
+        [b, Cell(auc_text(test.auc_b, 4), test.auc_b)],
         [f"{a} minus {b}", number_cell(test.difference, sign=True)],
     ]
     facts = {
@@ -212,16 +213,17 @@ def _first_facts(
     """Rows, the share of positives (by weight if rows have some) and the partial AUC, for the first screen."""
     name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
     share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
-    facts, part = {"rows": f"{rows:,}", name: share, **more}, evaluation.partial_auc
+    count = f"{evaluation.positives:,}" if rows == evaluation.n else f"{evaluation.positives:,} of {evaluation.n:,}"
+    facts, part = {"rows": f"{rows:,}", name: f"{count} ({share})", **more}, evaluation.partial_auc
     if part is not None and evaluation.max_fpr is not None:
         name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
-        facts[name] = f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"
+        facts[name] = f"{auc_text(part.auc)} ({interval_text(part.low, part.high)}), {remark}"
     return facts
 
 
 def add_scores(
     page: Page,
-    calibration: Calibration | None,
+    model: Model,
     evaluation: Evaluation,
     names: Mapping[str, str],
     cost_ratio: float | None,
@@ -229,11 +231,22 @@ def add_scores(
 ) -> None:
     """Add the slider, the curves on which it moves a point, the tables of thresholds, and how scores are spread."""
     stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
-    if calibration is not None:
-        stops = replace(stops, probabilities=calibration(stops.thresholds))
+    if model.calibration is not None:
+        stops = replace(stops, probabilities=model.calibration(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
     place = stops.best(cost_ratio)
     start = "The threshold of the highest sensitivity + specificity." if cost_ratio is None else "The least cost."
+    called = evaluation.scores >= stops.thresholds[place]
+    weights = np.ones(evaluation.n) if evaluation.weights is None else evaluation.weights
+    if (chosen := model.threshold) is not None:
+        called = evaluation.scores >= chosen.threshold
+        place = int(np.argmin(np.abs(stops.hits + stops.alarms - weights @ called)))
+        start = f"The threshold of the model, which {chosen.words}."
+    counted = []  # independent rows of each positive, and of each row called
+    for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
+        groups = None if evaluation.groups is None else evaluation.groups[rows]
+        counted.append(effective_share(right[rows], weights[rows], groups))
+    stops = replace(stops, effective=(counted[0], counted[1]))
     drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
     bins, least = evaluation.bins, 15  # rows of a group of similar probability
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
@@ -245,12 +258,13 @@ def add_scores(
         drawn.append(pictures.calibration(predicted, observed, rows, names, at))
     curve = [predicted.tolist(), observed.tolist()] if bins else None
     page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
-    counted = "Rows are counted by their weights. " if evaluation.weights is not None else ""
+    counted_by = "Rows are counted by their weights. " if evaluation.weights is not None else ""
     remark = "Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."
     page.add(
         "Choose a threshold",
         html.explorer(stops, place, names, ratio, start, drawn),
-        html.paragraph(f"{counted}{remark} {words.ZERO}", soft=True),
+        html.paragraph(f"{counted_by}{remark} {words.ZERO}", soft=True),
+        *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
             *_further_numbers(evaluation, cost_ratio, recall),
@@ -268,25 +282,25 @@ def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: f
         [
             rule,
             number_cell(found.threshold),
-            number_cell(found.sensitivity),
-            number_cell(found.specificity),
-            "" if found.precision is None else number_cell(found.precision),
+            Cell(auc_text(found.sensitivity, 4), found.sensitivity),
+            Cell(auc_text(found.specificity, 4), found.specificity),
+            "" if found.precision is None else Cell(auc_text(found.precision, 4), found.precision),
             Cell(f"{found.share:.2%}", found.share),
         ]
         for rule, found in words.describe_thresholds(evaluation, cost_ratio, recall)
     ]
     names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
-    rows = [[Cell(f"{100 * s:g} %", s), number_cell(value)] for s, value in evaluation.sensitivity.items()]
+    rows = [[Cell(f"{100 * s:g} %", s), Cell(auc_text(value, 4), value)] for s, value in evaluation.sensitivity.items()]
     auc, part, meaning = evaluation.auc, evaluation.partial_auc, words.AUC_IS
     interval = f"{100 * auc.confidence:g} % interval"
     facts = {
-        "AUC of these rows": f"{auc.auc:.4f}",
-        f"{interval} ({auc.source})": f"{auc.low:.4f} to {auc.high:.4f}",
-        "average precision": f"{evaluation.average_precision:.4f}",
+        "AUC of these rows": auc_text(auc.auc, 4),
+        f"{interval} ({words.describe_source(evaluation)})": interval_text(auc.low, auc.high, 4),
+        "average precision": auc_text(evaluation.average_precision, 4),
     }
     if part is not None and evaluation.max_fpr is not None:
         meaning = f"{meaning} {words.describe_partial(evaluation.max_fpr)}"
-        numbers = f"{part.auc:.4f} ({part.low:.4f} to {part.high:.4f}, {part.source})"
+        numbers = f"{auc_text(part.auc, 4)} ({interval_text(part.low, part.high, 4)}, {part.source})"
         facts[f"partial AUC and its {interval}"] = numbers
     facts["rows"] = f"{evaluation.n:,}"
     facts["positives"] = f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})"
@@ -428,7 +442,7 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
         group.name,
         Cell(f"{group.rows:,}", group.rows),
         Cell(f"{group.positives:,}", group.positives),
-        "–" if auc is None else Cell(f"{auc.auc:.3f} ({auc.low:.3f} to {auc.high:.3f})", auc.auc),
+        "–" if auc is None else Cell(f"{auc_text(auc.auc)} ({interval_text(auc.low, auc.high)})", auc.auc),
         "–" if group.predicted is None else Cell(percent(group.predicted), group.predicted),
         Cell(percent(group.observed), group.observed),
         Cell(found, None, "", mark) if mark else found,
@@ -504,6 +518,11 @@ def add_origin(
         names = ["model", "features", f"{measure} of the folds", "taken"]
         compared = [html.folded(f"The {len(tried)} models that were compared", html.table(names, rows, caption))]
     page.add("How it was made", html.facts(facts), *known, *compared, *noticed, *again)
+
+
+def worry_of(note: str, parameter: ShowParameter) -> Worry:
+    """What the first screen shows of a finding, or of a note of the training."""
+    return Worry(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))
 
 
 def number_cell(value: float, *, sign: bool = False) -> Cell:

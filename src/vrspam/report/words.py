@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam import __version__
-from vrspam._utils.texts import isolated, shorten
+from vrspam._utils.texts import auc_text, interval_text, isolated, shorten
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -86,27 +86,19 @@ def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
     return f"Of 100 pairs of {pair}, {count} are ranked right."
 
 
-def auc_text(auc: float, digits: int = 3) -> str:
-    """An AUC as text, never rounded to 1, which is certainty, or to 0.
-
-    >>> auc_text(0.8345), auc_text(0.9997), auc_text(1.0), auc_text(0.9962, 2)
-    ('0.835', 'above 0.999', '1.000', '0.996')
-    """
-    short = f"{auc:.{digits}f}"
-    if float(short) not in (0.0, 1.0) or auc in (0.0, 1.0):
-        return short
-    if digits < 3:
-        return auc_text(auc, 3)
-    step = 10.0**-digits
-    return f"above {1.0 - step:.{digits}f}" if auc > 0.5 else f"below {step:.{digits}f}"
-
-
 def describe_partial(max_fpr: float) -> str:
     """What a partial AUC is, in one sentence."""
     return (
         f"The partial AUC is the AUC of the part of the curve up to {100 * max_fpr:g} % false positives, standardised: "
         "0.5 is guessing, 1 is perfect."
     )
+
+
+def describe_source(evaluation: Evaluation) -> str:
+    """What the interval of the AUC of an evaluation rests on."""
+    if evaluation.groups is None:
+        return evaluation.auc.source
+    return f"{evaluation.auc.source}, {np.unique(evaluation.groups).size:,} groups of rows"
 
 
 class ExpectedAUC(NamedTuple):
@@ -133,7 +125,16 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
     taken = sum(row["chosen"] for row in tried)
     best = f"a blend of {taken} models" if taken > 1 else f"the best of {len(tried)} models"
     best = best if len(tried) > 1 else "the best penalty"
-    return ExpectedAUC(*corrected, f"{best} showed {shown[0]:.3f}; picking the best flatters")
+    return ExpectedAUC(*corrected, f"{best} showed {auc_text(shown[0])}; picking the best flatters")
+
+
+def as_independent(model: Model) -> str | None:
+    """The AUC beside that of grouped folds: what rows show that are taken as independent; None without groups."""
+    facts = model.training
+    if "independent_auc" not in facts:
+        return None
+    kept = f"rows with the same {facts['groups']}" if "groups" in facts else "copies of one row"
+    return f"about {auc_text(facts['independent_auc'])} (a quick model): {kept} flatter it"
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
@@ -146,7 +147,7 @@ def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
     """
     if not low <= 0.5:
         return []
-    interval = f"the {100 * confidence:g} % interval of its AUC, {low:.3f} to {high:.3f},"
+    interval = f"the {100 * confidence:g} % interval of its AUC, {interval_text(low, high)},"
     if high < 0.5:
         return [f"the model ranks these rows worse than guessing, are the labels swapped? {interval} lies below 0.5"]
     return [f"the model may be guessing: {interval} holds 0.5"]
@@ -157,7 +158,8 @@ def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
     if np.isnan(test.p_value):
         return f"{a} and {b} differ by the same amount in every row: no test is possible."
     if test.p_value >= 1.0 - test.confidence:
-        return f"No difference was found: {measure} {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
+        both = f"{auc_text(test.auc_a, 4)} and {auc_text(test.auc_b, 4)}"
+        return f"No difference was found: {measure} {both}, p = {test.p_value:.3g}."
     better, worse = (a, b) if test.difference > 0 else (b, a)
     size = abs(test.difference)
     by = f"by {size:.4f}" if size >= 5e-5 else "by less than 0.0001"
@@ -172,9 +174,44 @@ def describe_thresholds(
         "youden": "highest sensitivity + specificity (Youden)",
         "cost": f"least cost, one miss worth {cost_ratio:g} false alarms" if cost_ratio else "",
         "recall": f"finds {100 * recall:g} % of the positives",
+        "model": "" if evaluation.promised is None else f"of the model: {evaluation.promised.words}",
     }
     for name, found in evaluation.thresholds.items():
         yield words[name], found
+
+
+def describe_promise(evaluation: Evaluation) -> list[str]:
+    """What the threshold of the model was to do, and does on these rows: a sentence, or none."""
+    if (promised := evaluation.promised) is None:
+        return []
+    found, parts = evaluation.thresholds["model"], []
+    for name in ("sensitivity", "specificity", "precision", "share"):
+        before, now = getattr(promised, name), getattr(found, name)
+        if before is not None and now is not None:
+            what = "share of the rows called" if name == "share" else name
+            parts.append(f"{what} promised {before:.3f}, found {now:.3f}")
+    if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
+        return [f"The model stores the threshold {promised.threshold:g}, which {promised.words}."]
+    return [f"The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
+
+
+def describe_threshold(model: Model) -> str:
+    """The threshold that a model stores, with what it promises."""
+    chosen = model.threshold
+    assert chosen is not None
+    right = "" if chosen.precision is None else f", and {100 * chosen.precision:.1f} % of them are positive"
+    return (
+        f"score at least {chosen.threshold:g} ({chosen.words}). On held-out rows it finds "
+        f"{100 * chosen.sensitivity:.1f} % of the positives and calls {100 * chosen.share:.1f} % of the rows{right}"
+    )
+
+
+def describe_decision(model: Model, called: int) -> str:
+    """How many rows of a file are called positive, and by what."""
+    by = "probability above 1/2" if model.calibration is not None else "score above 0"
+    if (chosen := model.threshold) is not None:
+        by = f"score at least {chosen.threshold:g}, which {chosen.words} in training"
+    return f"{called:,} rows of the file are called {model.positive} ({by})."
 
 
 # ---- the model
@@ -231,9 +268,9 @@ def describe_result(row: Mapping[str, Any], rows: int) -> tuple[str, str]:
     """
     compared, score, weight = row.get("rows", rows), row.get("score", row["auc"]), row.get("weight", 1.0)
     if compared < rows:
-        folds, became = "", f"tried on {compared:,} rows only ({score:.3f} there), behind the others"
+        folds, became = "", f"tried on {compared:,} rows only ({auc_text(score)} there), behind the others"
     else:
-        folds, became = f"{score:.4f} ± {row['standard_error']:.4f}", ""
+        folds, became = f"{auc_text(score, 4)} ± {row['standard_error']:.4f}", ""
     if row["chosen"]:
         became = "chosen" if weight == 1.0 else f"{100 * weight:.0f} % of the blend"
     return folds, became
@@ -359,18 +396,22 @@ def training_facts(model: Model) -> dict[str, str]:
     if facts.keys() >= {"rows", "positives"}:
         words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
     words["model"] = describe_model(model)
+    words |= {name: facts[name] for name in ("groups", "weights") if name in facts}
     if (found := expected_auc(model)) is not None:
-        words["AUC to expect"] = f"{found.auc:.4f} ({found.low:.4f} to {found.high:.4f}); {found.remark}"
+        words["AUC to expect"] = f"{auc_text(found.auc, 4)} ({interval_text(found.low, found.high, 4)}); {found.remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
-        interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
+        interval = interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         part = f"up to {100 * facts['max_fpr']:g} % false positives"
-        words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}; {NOT_CORRECTED}"
+        shown = f"{auc_text(facts['cv_partial_auc'], 4)} ({interval})"
+        words["cross-validated partial AUC"] = f"{shown}, {part}; {NOT_CORRECTED}"
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
     if facts.get("map") == "stacked" or facts.keys() >= {"l2", "l1"}:
         words["penalty"] = describe_penalty(facts)
     if (fit := describe_fit(facts)) is not None:
         words["fit"] = fit[0]
+    if model.threshold is not None:
+        words["threshold"] = describe_threshold(model)
     words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
     return words

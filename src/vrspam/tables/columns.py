@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.messages import Finding, Parameter, WordedError
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.tables import frames
 from vrspam.tables.texts import (
+    LONG_ZIP,
     MISSING_WORDS,
     NEARLY_ALL,
     KindOfText,
@@ -32,7 +33,7 @@ from vrspam.tables.texts import (
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 MOST_COUNTED = 100_000  # different texts of a column that are counted
 _WAY_IN = ("", "; use {include} to keep it")  # by whether a column has a name
-_ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
+ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
 
 
 @dataclass
@@ -48,21 +49,21 @@ class Asked:
     path: str = ""  # the file, for errors
     integers: Sequence[str] = ()  # columns of a file that hold integers, which become floats
     error: type[WordedError] = WordedError  # of what is refused
-    notes: list[str] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
     readings: dict[Any, tuple[str, str]] = field(default_factory=dict)  # (kind, remark) of what was read
 
-    def note(self, name: Any, text: str, **fields: Any) -> None:
+    def note(self, code: str, name: Any, text: str, severity: str = "note", **fields: Any) -> None:
         """Say something about a column; `drop`, `categorical` and `include` in the text are what one may ask for."""
         subject = "column {column!r} " if name else "the column without a name "
         ways = {way: Parameter(way, [name]) for way in ("drop", "categorical", "include") if f"{{{way}}}" in text}
-        self.notes.append(Message(subject + text, column=name, **ways, **fields))
+        self.notes.append(Finding(code, severity, subject + text, column=name, **ways, **fields))
 
     def without_values(self, name: Any) -> bool:
         """Whether a column without values is left out; or an error."""
         if self.empty == "refuse":
             raise self.error("column {column!r} has no value at all; leave it out", column=name)
         if self.empty == "leave out":
-            self.note(name, "has no values; left out")
+            self.note("left-out", name, "has no values; left out")
         return self.empty == "leave out"
 
 
@@ -121,7 +122,8 @@ class NumberColumn:
         """Numbers, unless they name the rows; None if the column is left out."""
         name, rows = self.name, self.count + self.strays.total()
         if asked.interpret and self.names_rows and name not in asked.include:
-            asked.note(name, "numbers the rows: it looks like an identifier and was left out" + _WAY_IN[bool(name)])
+            reason = "numbers the rows: it looks like an identifier and was left out"
+            asked.note("identifiers", name, reason + _WAY_IN[bool(name)])
             return Learned(is_identifier=True)
         if self.strays.total() > 0.5 * rows:  # only its first rows are numbers
             raise asked.error(
@@ -135,15 +137,22 @@ class NumberColumn:
                 categorical=Parameter("categorical", [name]),
                 drop=Parameter("drop", [name]),
             )
-        if self.strays:
-            asked.note(name, "holds numbers; {missing}", missing=count_missing(self.strays))
+        if any(LONG_ZIP.fullmatch(text) for text in self.strays):
+            words = "holds codes that look like numbers: take it as categories with {categorical}"
+            asked.note("codes", name, words, "warning")
+        elif self.strays:
+            odd = any(text.strip().lower() not in MISSING_WORDS for text in self.strays)
+            missing = count_missing(self.strays)
+            asked.note("unread-text", name, "holds numbers; {missing}", "warning" if odd else "note", missing=missing)
         if not self.count and asked.without_values(name):
             return None
         if name in asked.integers and max(abs(self.low), abs(self.high)) >= LARGEST_EXACT:  # 2⁵³ + 1 has become 2⁵³
             asked.note(
+                "large-integers",
                 name,
                 "holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out ({drop}) if it names "
                 "the rows, or take its numbers as categories ({categorical})",
+                "warning",
             )
         return Learned({str(name): self})
 
@@ -178,7 +187,7 @@ class TypedColumn:
     def decide(self, asked: Asked) -> Learned | None:
         """Numbers of the parts that vary; None if the column is left out."""
         if asked.dates == "drop" and self.kind.words == "dates":
-            asked.note(self.name, "holds dates; left out")
+            asked.note("left-out", self.name, "holds dates; left out")
             return None
         if not self.parts[0].count and asked.without_values(self.name):
             return None
@@ -225,7 +234,7 @@ class TextColumn:
             names_rows = different > max(NEARLY_ALL * self.filled, ENOUGH_ROWS)
             if name not in asked.include and names_rows:
                 reason = "differs in nearly every row: it looks like an identifier and was left out"
-                asked.note(name, reason + _WAY_IN[bool(name)])
+                asked.note("identifiers", name, reason + _WAY_IN[bool(name)])
                 return Learned(is_identifier=True)
         if not different and asked.without_values(name):
             return None
@@ -234,13 +243,15 @@ class TextColumn:
             known = different <= most_known or not asked.interpret
             return Learned(categories=tuple(sorted(self.counts)) if known else (), grouped=not known)
         if different > MOST_COUNTED:
-            asked.note(name, "has more than {most:,} categories; left out", most=MOST_COUNTED)
+            asked.note("left-out", name, "has more than {most:,} categories; left out", most=MOST_COUNTED)
             return None
         if self.is_text and name not in asked.categorical and (what := looks_like([*self.counts])):
             asked.note(
+                "unread-text",
                 name,
                 "holds text that looks like {what}, taken as {different} categories: write plain numbers, with nothing "
                 "where one is missing, leave it out ({drop}) or confirm it ({categorical})",
+                "warning",
                 what=what,
                 different=different,
             )
@@ -248,9 +259,11 @@ class TextColumn:
             return Learned(categories=tuple(sorted(self.counts)))
         kept = sorted(self.counts, key=lambda value: (-self.counts[value], value))[: asked.max_categories - 1]
         asked.note(
+            "many-categories",
             name,
             "has more than {most:,} categories: the {kept:,} most frequent are kept, and the other {rare:,} count as "
             "one, as do new ones; use {drop} if it is a name, or raise {fix} to keep more",
+            "warning",
             most=asked.max_categories,
             kept=len(kept),
             rare=different - len(kept),
@@ -270,7 +283,7 @@ class TextColumn:
         if others > (1.0 - NEARLY_ALL) * self.filled:
             return None
         if asked.dates == "drop" and found.kind.words == "dates":
-            asked.note(self.name, "holds dates; left out")
+            asked.note("left-out", self.name, "holds dates; left out")
             return Learned()
         made = [NumberColumn(name) for name in found.kind.made(self.name)]
         for part, values in zip(made, parts, strict=True):
@@ -292,11 +305,14 @@ def _read(name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str,
         *others, last = kind.parts
         listed = f"{', '.join(others)} and {last}" if others else last
         words = f"holds {{what}}: its {listed} are features; {{dates}} leaves dates out"
-        asked.note(name, words, what=what, dates=Parameter("dates", "drop"))
+        asked.note("dates", name, words, what=what, dates=Parameter("dates", "drop"))
     elif name in asked.readings:
-        asked.note(name, "holds {what}: leave it out ({drop}), or take it as categories ({categorical})", what=what)
+        words = "holds {what}: leave it out ({drop}), or take it as categories ({categorical})"
+        asked.note("text-numbers", name, words, what=what)
     else:
-        asked.note(name, f"holds {{what}}, which are read as {kind.meaning}; {{drop}} leaves it out", what=what)
+        asked.note(
+            "text-numbers", name, f"holds {{what}}, which are read as {kind.meaning}; {{drop}} leaves it out", what=what
+        )
     return Learned(made, kind)
 
 
@@ -332,7 +348,7 @@ def is_identifier(values: np.ndarray, name: str = "") -> bool:
         return True
     if values.size < 100:
         return False
-    if _ID_NAME.search(name) or _ID_NAME.search(name.lower()):
+    if ID_NAME.search(name) or ID_NAME.search(name.lower()):
         return True
     # The distance of Kolmogorov and Smirnov from evenly spread numbers; even ones exceed 1.36 / √n in 5 % of cases.
     even = (ordered - ordered[0]) / (ordered[-1] - ordered[0])

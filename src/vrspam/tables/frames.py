@@ -77,6 +77,25 @@ def _wrap(X: Any) -> Any:
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
 
 
+def needs_reading(X: Any) -> bool:
+    """Whether X is a frame with text, dates or gaps."""
+    if not isinstance(_wrap(X), nw.DataFrame):
+        return False
+    columns = columns_of(X)
+    return any(
+        not is_numeric(column) or bool(np.isnan(numbers(columns, j, infinite=True)).any())
+        for j, column in enumerate(columns.columns)
+    )
+
+
+def in_order(X: Any, names: Sequence[str]) -> Any:
+    """The columns of a frame by their names; the frame as it is where it lacks one of them."""
+    frame = _wrap(X)
+    if frame is None or list(frame.columns) == list(names) or not set(names) <= set(frame.columns):
+        return X
+    return frame.select(*names).to_native()
+
+
 def check_frame(X: Any) -> None:
     """Refuse frames whose rows are not in memory, and frames without rows or columns."""
     if isinstance(X, HeldColumns):

@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Self, TypeVar
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from vrspam._utils.messages import WordedError
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn
 from vrspam.tables import frames
 from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn
 from vrspam.tables.texts import MISSING_WORDS, KindOfText, kind_from_dict, show_texts, typed_kind
 
+SEVERAL = 5  # rows from which a column without a value, or without one that can be read, is odd
 _NESTED = (list, tuple, dict, set, np.ndarray)
 Label = bool | int | float | str
 Strays = Mapping[Any, Mapping[str, int]]
@@ -54,11 +55,8 @@ class Comparison:
         for name, (low, high) in self.ranges.items():
             if name in places:
                 values = frames.numbers(columns, places[name], infinite=True)
-                width = high - low if high > low else max(abs(high), 1.0)
-                with np.errstate(invalid="ignore", over="ignore"):
-                    far = np.isfinite(values) & ((values < low - width) | (values > high + width))
                 self.present[name] += int(values.size - np.isnan(values).sum())
-                self.far[name] += int(far.sum())
+                self.far[name] += int(far_outside(values, low, high).sum())
         for name, known in self.categories.items():
             if name in places:
                 counts = frames.value_counts(columns.columns[places[name]])
@@ -88,11 +86,34 @@ class Comparison:
                 f"column {name!r} holds text where training had other values, in {_share(count, self.rows)} "
                 f"({examples}): these count as missing"
             )
-        several = 5  # rows from which a column without a value is odd
         for name, count in self.present.items():
-            if self.rows >= several and count == 0 and name not in self.strays:
+            if self.rows >= SEVERAL and count == 0 and name not in self.strays:
                 found.append(f"column {name!r} has no value in any row, and had values in training")
         return found
+
+    def check_readable(self, allowed: Sequence[str] = ()) -> None:
+        """Refuse rows most of which have a text that cannot be read in one column, unless that is allowed."""
+        for name, texts in self.strays.items():
+            if name not in allowed and self.rows >= SEVERAL and 2 * sum(texts.values()) > self.rows:
+                raise WordedError(
+                    "column {column!r} holds text where training had other values, in {share} ({examples}): correct "
+                    "it, or let it count as missing with {allow}",
+                    column=name,
+                    share=_share(sum(texts.values()), self.rows),
+                    examples=show_texts([text for text, _ in texts.most_common(4)]),
+                    allow=Parameter("allow_missing", [name]),
+                )
+
+
+def far_outside(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Which numbers are outside a range by more than its width.
+
+    >>> far_outside(np.array([0.0, 29.0, 31.0, np.nan]), 10.0, 20.0).tolist()
+    [False, False, True, False]
+    """
+    width = high - low if high > low else max(abs(high), 1.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.isfinite(values) & ((values < low - width) | (values > high + width))
 
 
 def _share(count: int, rows: int) -> str:

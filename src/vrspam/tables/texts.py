@@ -130,7 +130,7 @@ _BLANKS = "\t\n\v\f\r \x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 # (decimal sign, sign between thousands); of formats that read the same number of rows the first is taken
 _FORMATS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
 _CODE = re.compile(r"0\d+")  # 007 is a name
-_ZIP, _LONG_ZIP = re.compile(r"\d{5}"), re.compile(r"\d{5}-\d{4}")
+_ZIP, LONG_ZIP = re.compile(r"\d{5}"), re.compile(r"\d{5}-\d{4}")
 _SIGN = "[+\\-\u2212]"
 
 
@@ -167,7 +167,7 @@ class Numbers(KindOfText):
         _, kind, read = best
         if not agree(read, texts, rows) or any(_CODE.fullmatch(text) for text in read):
             return None
-        are_zips = any(map(_LONG_ZIP.fullmatch, texts)) and all(map(_ZIP.fullmatch, read))
+        are_zips = any(map(LONG_ZIP.fullmatch, texts)) and all(map(_ZIP.fullmatch, read))
         return None if are_zips else Found(kind)
 
     @cached_property

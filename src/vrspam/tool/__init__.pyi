@@ -1,4 +1,5 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .doctor import Finding, check
 from .evaluation import Comparison, Evaluation, compare, evaluate, score_file
 from .explanation import Effect, ExplainedRows, explain, explain_file
 from .model import Model
@@ -13,10 +14,12 @@ __all__ = [
     "Effect",
     "Evaluation",
     "ExplainedRows",
+    "Finding",
     "Model",
     "ModelFileError",
     "Report",
     "TrainPlan",
+    "check",
     "compare",
     "evaluate",
     "explain",

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss
 
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
+from vrspam.data.readers.base import as_table, no_column
 from vrspam.metrics import (
     AUCInterval,
     DeLongTest,
@@ -20,10 +22,18 @@ from vrspam.metrics import (
     roc_auc_ci,
     sensitivity_at_specificity,
 )
-from vrspam.metrics.thresholds import Bin, Curve, Threshold, calibration_error, lift, reliability
+from vrspam.metrics.thresholds import (
+    Bin,
+    ChosenThreshold,
+    Curve,
+    Threshold,
+    calibration_error,
+    lift,
+    reliability,
+)
 from vrspam.tool.model import Model
-from vrspam.tool.plan import check_measures
-from vrspam.tool.table import beside_values
+from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
+from vrspam.tool.table import beside_values, stack
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +47,7 @@ class Evaluation:
     ----------
     positive : boolean array of n
     scores : array of n
-    probabilities, weights : array of n or None
+    probabilities, weights, groups : array of n or None
     auc : AUCInterval
         The AUC with its interval.
     average_precision : float
@@ -46,8 +56,8 @@ class Evaluation:
     lift : dict of float to float
         Of the top share of the rows.
     thresholds : dict of str to Threshold
-        "youden", "recall" and, with a cost ratio, "cost": each with `threshold`, `sensitivity`, `specificity`,
-        `precision` and `share`.
+        "youden", "recall" and, with a cost ratio, "cost", and "model", the one that the model stores: each with
+        `threshold`, `sensitivity`, `specificity`, `precision` and `share`.
     bins : tuple of Bin
         Groups of rows of similar probability: `rows`, `predicted`, `observed`.
     brier : float or None
@@ -55,6 +65,8 @@ class Evaluation:
     max_fpr, partial_auc : float and AUCInterval, or None
     notes : tuple of str
         What was noticed about the rows.
+    promised : ChosenThreshold or None
+        The threshold of the model with what its held-out rows promised; ``thresholds["model"]`` is what was found.
 
     Examples
     --------
@@ -80,6 +92,8 @@ class Evaluation:
     partial_auc: AUCInterval | None = None
     notes: tuple[str, ...] = ()
     weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    promised: ChosenThreshold | None = None
 
     @property
     def n(self) -> int:
@@ -102,6 +116,8 @@ class Evaluation:
         values["average_precision"] = self.average_precision
         values |= {f"sensitivity_at_specificity_{100 * s:g}": v for s, v in self.sensitivity.items()}
         values |= {f"lift_top_{100 * share:g}": v for share, v in self.lift.items()}
+        if self.promised is not None:
+            values |= {f"promised_{key}": value for key, value in vars(self.promised).items()}
         for name, found in self.thresholds.items():
             values |= {f"{name}_{key}": value for key, value in vars(found).items()}
         if self.brier is not None:
@@ -154,6 +170,31 @@ class ScoredRows(NamedTuple):
     scores: np.ndarray
     notes: tuple[str, ...] = ()
     weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
+
+
+def columns_beside(
+    model: Model, path: str, names: Any, given: Mapping[str, str | None]
+) -> tuple[dict[str, str], list[str]]:
+    """The columns of weights and groups of a table with these columns, and what it lacks.
+
+    They are those that are named, INDEPENDENT standing for none, or else those of training.
+    """
+    found, missed = dict[str, str](), list[str]()
+    for option, name in given.items():
+        known = model.training.get(option)
+        if name is None and known in names:
+            found[option] = str(known)
+        elif name is None and known is not None and known != COPIES:
+            effect = "rows count alike" if option == "weights" else "rows count as independent, which narrows intervals"
+            words = "{path} has no column {known!r}, which training had as {option}: {effect}. Name one, or add {none}"
+            fields = {"path": path, "known": known, "effect": effect, "none": Parameter(option, INDEPENDENT)}
+            missed.append(Message(words, option=option, **fields))
+        elif name not in (None, INDEPENDENT):
+            if name not in names:
+                raise DataError(no_column(path, str(name), names))
+            found[option] = str(name)
+    return found, missed
 
 
 def score_rows(
@@ -161,16 +202,28 @@ def score_rows(
     path: Any,
     *,
     weights: str | None = None,
+    groups: str | None = None,
     skip_errors: bool = False,
     progress: bool = False,
     **reading: Any,
 ) -> ScoredRows:
-    """Do what `score_file` does, but return the notes instead of warning; `weights` is a column of them."""
-    chunks = model.open(path, labels=True, skip_errors=skip_errors, progress=progress, **reading)
+    """Do what `score_file` does, but return the notes instead of warning.
+
+    `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none.
+    """
+    given, beside, missed = {"weights": weights, "groups": groups}, dict[str, str](), list[str]()
+
+    def choose(names: Mapping[str, Any]) -> list[str]:
+        found, lacking = columns_beside(model, source.paths[0], names, given)
+        beside.update(found)
+        missed.extend(lacking)
+        return list(dict.fromkeys(beside.values()))
+
+    chunks = model.open(path, labels=True, keep=choose, skip_errors=skip_errors, progress=progress, **reading)
     source = chunks.source
-    if weights is not None:
-        source.check_named("weights")
-        chunks.keep = [weights]
+    for option, column in given.items():
+        if column not in (None, INDEPENDENT):
+            source.check_named(option)
     known, seen = model.fingerprint, set[str]()
     chunks.watch = None if known is None else lambda rows: seen.update(known.find(rows))
     blocks = list(model.score_chunks(chunks))
@@ -178,18 +231,21 @@ def score_rows(
         raise chunks.nothing_left()
     positive = np.concatenate([block.positive for block in blocks if block.positive is not None])
     scores = np.concatenate([block.scores for block in blocks])
-    counts = None
-    if weights is not None:
-        column = {"weights": weights}
-        counts = np.concatenate([beside_values(block.kept, column, source.paths[0])["weights"] for block in blocks])
+    values: dict[str, Any] = {}
+    if beside:
+        kept = stack([as_table(block.kept) for block in blocks])
+        values = beside_values(kept, beside, source.paths[0], least_groups=2)
+    if groups is None and model.training.get("groups") == COPIES:
+        values["groups"] = np.unique(scores, return_inverse=True)[1]  # copies of a row have the same score
     for wanted, name in ((positive, "positive"), (~positive, "negative")):
         if wanted.sum() < 2:
             raise DataError(f"an evaluation needs at least two {name} rows, and {source.paths[0]} has {wanted.sum()}")
     notes = [
+        *missed,
         *([] if known is None else known.sentences(seen)),
         *([] if chunks.unseen is None else chunks.unseen.sentences()),
     ]
-    return ScoredRows(positive, scores, tuple(notes), counts)
+    return ScoredRows(positive, scores, tuple(notes), **values)
 
 
 def evaluate(
@@ -202,6 +258,7 @@ def evaluate(
     recall: float = 0.9,
     max_fpr: float | None = None,
     weights: Any = None,
+    groups: Any = None,
     probabilities: np.ndarray | None = None,
     notes: tuple[str, ...] = (),
     **reading: Any,
@@ -228,7 +285,11 @@ def evaluate(
     max_fpr : float in (0, 1], optional
         Adds the partial AUC up to this false-positive rate, standardised, with its interval.
     weights : str, or array of n numbers, optional
-        How much each row counts: a column of the table, or with `scores` the numbers. Not with `max_fpr`.
+        How much each row counts: a column of the table, by default that of training, "none" for rows that count alike.
+        With `scores` the numbers. Not with `max_fpr`.
+    groups : str, or array of n labels, optional
+        Which rows belong together, such as those of one patient: a column of the table, by default that of training,
+        "none" for independent rows. Intervals allow for it. With `scores` the labels.
     probabilities : array of n numbers, optional
         With `scores`: those of the rows, where the calibration of the model has seen their labels.
     notes : tuple of str
@@ -256,7 +317,8 @@ def evaluate(
     if scores is None:
         if probabilities is not None or notes:
             raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
-        data, scores, notes, weights = score_rows(model, data, weights=weights, **reading)
+        data, scores, notes, weights, groups = score_rows(model, data, weights=weights, groups=groups, **reading)
+        check_measures(weights, max_fpr=max_fpr)
         if notes:
             warn(UnseenValues(notes))
     elif reading:
@@ -267,7 +329,9 @@ def evaluate(
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
     curve = Curve.of(positive, scores, weights)
-    thresholds = {
+    promised = model.threshold
+    thresholds = {} if promised is None else {"model": curve.at_score(promised.threshold)}
+    thresholds |= {
         "youden": curve.at(np.argmax(curve.hits / curve.positives - curve.alarms / curve.negatives)),
         "recall": curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12))),
     }
@@ -279,12 +343,14 @@ def evaluate(
         brier = float(brier_score_loss(positive, probabilities, sample_weight=weights))
     if max_fpr is not None:
         partial = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
+        if groups is not None:
+            notes = (*notes, "the interval of the partial AUC is for independent rows: with groups it is too narrow")
     specificities = (0.80, 0.90, 0.95, 0.99)
     return Evaluation(
         positive=positive,
         scores=scores,
         probabilities=probabilities,
-        auc=roc_auc_ci(positive, scores, confidence=confidence, sample_weight=weights),
+        auc=roc_auc_ci(positive, scores, confidence=confidence, groups=groups, sample_weight=weights),
         average_precision=float(average_precision_score(positive, scores, sample_weight=weights)),
         sensitivity={s: sensitivity_at_specificity(positive, scores, s, sample_weight=weights) for s in specificities},
         lift={share: lift(positive, scores, share, weights) for share in (0.01, 0.05, 0.10, 0.20)},
@@ -295,6 +361,8 @@ def evaluate(
         partial_auc=partial,
         notes=notes,
         weights=weights,
+        groups=groups,
+        promised=promised,
     )
 
 
@@ -329,7 +397,15 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    model_a: Model, model_b: Model, path: Any, *, confidence: float = 0.95, skip_errors: bool = False, **reading: Any
+    model_a: Model,
+    model_b: Model,
+    path: Any,
+    *,
+    confidence: float = 0.95,
+    weights: str | None = None,
+    groups: str | None = None,
+    skip_errors: bool = False,
+    **reading: Any,
 ) -> Comparison:
     """Test whether one model ranks the same rows better than another, by DeLong's paired test.
 
@@ -343,6 +419,8 @@ def compare(
         Labelled rows, as in `score_file`.
     confidence : float in (0, 1), default=0.95
         Of the interval of the difference between the AUCs.
+    weights, groups : str, optional
+        Columns, as in `evaluate`: by default those of training.
     skip_errors : bool, default=False
         Leave out rows that cannot be read, instead of refusing the file.
     **reading
@@ -364,7 +442,17 @@ def compare(
     >>> print(f"radius alone {test.auc_a:.2f}, texture alone {test.auc_b:.2f}, different: {test.p_value < 0.05}")
     radius alone 0.9..., texture alone 0.7..., different: True
     """
-    found = [score_rows(model, path, skip_errors=skip_errors, **reading) for model in (model_a, model_b)]
+    given: dict[str, Any] = {"weights": weights, "groups": groups}
+    for option, column in given.items():
+        known = [model.training[option] for model in (model_a, model_b) if model.training.get(option)]
+        if column is None and len(set(known)) > 1:
+            words = "the models were trained with different {what} ({known}): name one, such as {option}"
+            raise DataError(words, what=option, option=Parameter(option, known[0]), known=" and ".join(known))
+    found = [score_rows(model, path, **given, skip_errors=skip_errors, **reading) for model in (model_a, model_b)]
+    beside: dict[str, Any] = {
+        name: next((values for rows in found if (values := getattr(rows, option)) is not None), None)
+        for name, option in (("sample_weight", "weights"), ("groups", "groups"))
+    }
     (labels_a, a), (labels_b, b) = ((rows.positive, rows.scores) for rows in found)
     if not np.array_equal(labels_a, labels_b):
         raise DataError(
@@ -373,7 +461,7 @@ def compare(
         )
     if notes := tuple(dict.fromkeys(note for rows in found for note in rows.notes)):
         warn(UnseenValues(notes))
-    return Comparison(delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b))
+    return Comparison(delong_test(labels_a, a, b, confidence=confidence, **beside), labels_a, (a, b))
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:

@@ -20,13 +20,14 @@ from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import Parts, Table
 from vrspam.inspection import INTERACTIONS, Shapes, distinct
+from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.scorer import Scorer, linear_parts, named_columns
 from vrspam.model_selection.calibration import Calibration
 from vrspam.model_selection.folds import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
-from vrspam.tables.frames import check_frame, columns_of, is_frame
-from vrspam.tables.schema import Label
+from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
+from vrspam.tables.schema import Label, far_outside
 
 MOST_ROWS = 1_000
 ENOUGH = 20  # rows that must be known to say anything
@@ -169,12 +170,16 @@ def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> d
 
 
 class ScoredBlock(NamedTuple):
-    """Scores of a block of rows, which of them are positive (None without labels), columns handed on, broken rows."""
+    """Scores of a block of rows, which of them are positive (None without labels), columns handed on, broken rows.
+
+    `far` says which rows have a number far outside the range of training; None where ranges are not known.
+    """
 
     scores: np.ndarray
     positive: np.ndarray | None
     kept: Any = None
     broken: Sequence[BrokenRow] = ()
+    far: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +217,9 @@ class Model:
         Columns that were left out because they only name the rows; `predict` hands them on.
     fingerprint : Fingerprint or None
         Salted hashes of some training rows, by which `evaluate` can tell that it is given the training file.
+    threshold : ChosenThreshold or None
+        Rows whose score is at least `threshold.threshold` are called positive; it says what it stands for, and what
+        held-out rows promise. None: the probability ½ decides.
     training : dict
         Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
 
@@ -238,6 +246,7 @@ class Model:
     calibration: Calibration | None = None
     identifiers: tuple[str, ...] = ()
     fingerprint: Fingerprint | None = None
+    threshold: ChosenThreshold | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -312,6 +321,7 @@ class Model:
             matrix=schema.width is not None and not schema.numeric,
             left_out=self.identifiers,
             typical=typical,
+            chosen=self.threshold,
         )
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:
@@ -339,6 +349,7 @@ class Model:
         skip_errors: bool = False,
         keep_errors: bool = False,
         progress: bool = False,
+        allow_missing: Sequence[str] = (),
         **reading: Any,
     ) -> Chunks:
         """Open a file with the columns of this model; `reading` is that of `vrspam.data.readers.Source.open`.
@@ -358,6 +369,7 @@ class Model:
             raw=self.features is not None,
             lenient=True,
             compared=True,
+            allow_missing=allow_missing,
         )
 
     def column_contributions(self) -> dict[str, float]:
@@ -378,7 +390,12 @@ class Model:
         def scored(block: tuple[Any, ...]) -> ScoredBlock:
             X, y, *more = block
             scores = np.empty(0) if X is None else self.score(X)
-            return ScoredBlock(scores, None if y is None else y == self.positive, *more)
+            unseen = chunks.unseen
+            far = None if unseen is None else np.zeros(scores.size, dtype=bool)
+            for j, name in enumerate(self.schema.numeric if X is not None else ()):
+                if unseen is not None and unseen.far[name]:
+                    far = far | far_outside(numbers(X, j), *self.schema.ranges[name])
+            return ScoredBlock(scores, None if y is None else y == self.positive, *more)._replace(far=far)
 
         threads = 1 if self.features is None else blas_thread_count()
         if threads == 1:

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.atomic import replacing
-from vrspam._utils.messages import Message
+from vrspam._utils.messages import THRESHOLD_RULES, Message
 from vrspam.data import DataError, Schema
 from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table
 from vrspam.inspection import Shapes
+from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.file import (
     VERSION,
     ModelFileError,
@@ -78,6 +79,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
         "fingerprint": None if model.fingerprint is None else model.fingerprint.to_dict(),
+        "threshold": None if model.threshold is None else asdict(model.threshold),
         "training": {**model.training, **notes},
     }
     write_file(path, content)
@@ -216,8 +218,21 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
         fingerprint=None if content.get("fingerprint") is None else Fingerprint.from_dict(content["fingerprint"]),
+        threshold=_threshold(content.get("threshold")),
         training=training,
     )
+
+
+def _threshold(plain: Any) -> ChosenThreshold | None:
+    """What a file says about the threshold, or what is wrong with it."""
+    if plain is None:
+        return None
+    numbers = [name for name in plain if name not in ("rule", "precision")]
+    if not all(_fits("number", plain[name]) for name in numbers) or not _fits("number or none", plain["precision"]):
+        raise TypeError("the threshold must be a number")
+    if plain["rule"] not in THRESHOLD_RULES:
+        raise ValueError(f"nothing is known of a threshold for {plain['rule']!r}")
+    return ChosenThreshold(**plain)
 
 
 def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
@@ -255,11 +270,21 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
 _FACTS = {
     "count": ("rows", "positives", "columns", "features", "rows_held", "nonzero", "folds"),
     "number": (
-        *("l2", "l1", "max_fpr", "objective", "gap", "relative_gap", "stationarity", "relative_stationarity"),
+        *(
+            "l2",
+            "l1",
+            "max_fpr",
+            "objective",
+            "gap",
+            "independent_auc",
+            "relative_gap",
+            "stationarity",
+            "relative_stationarity",
+        ),
         *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
     "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
-    "text": ("penalty", "map", "loss"),
+    "text": ("penalty", "map", "loss", "groups", "weights"),
     "texts": ("data",),
     "selection": ("selection",),
     "notes": ("warnings",),
@@ -282,7 +307,8 @@ def _fits(kind: str, value: Any) -> bool:
             return isinstance(value, list) and all(_fits(kind[:-1], one) for one in value)
         case "note" if isinstance(value, dict):  # a template, and fields that can be shown
             fields = value.get("fields")
-            is_worded = isinstance(value.get("template"), str)
+            is_worded = isinstance(value.get("template"), str) and ("code" in value) == ("severity" in value)
+            is_worded &= all(isinstance(value.get(name, ""), str) for name in ("code", "severity"))
             return is_worded and isinstance(fields, dict) and all(_fits("field", one) for one in fields.values())
         case "note":
             return isinstance(value, str)

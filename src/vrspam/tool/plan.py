@@ -12,9 +12,11 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from vrspam._utils.messages import LossName, Parameter, PenaltyName, Selection, WordedError
+from vrspam._utils.messages import CODES, THRESHOLD_RULES, LossName, Parameter, PenaltyName, Selection, WordedError
 
-PANELS = DATA, MODEL, FOLDS, PAGE, FILE = ("Data", "Model", "Folds", "Page", "File format")
+INDEPENDENT = "none"  # what `groups` is where rows are to be taken as independent
+COPIES = "duplicates"  # groups of rows that are equal, or nearly
+PANELS = DATA, MODEL, FOLDS, THRESHOLD, PAGE, FILE = ("Data", "Model", "Folds", "Threshold", "Page", "File format")
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
 
@@ -88,6 +90,12 @@ def _l1(value: Any) -> str | None:
     if isinstance(value, str):
         return None if value == "auto" else "is neither 'auto' nor numbers"
     return None if all(0.0 <= number < float("inf") for number in value) else "must not be negative or infinite"
+
+
+def _codes(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "must be codes, not one text"
+    return None if all(code in CODES for code in value) else f"is not known; give some of {', '.join(CODES)}"
 
 
 def _features(value: Any) -> str | None:
@@ -176,6 +184,16 @@ class TrainPlan:
     dates: Literal["features", "drop"] = option(
         "features", DATA, "features: dates become a position in time, month, weekday, hour; drop: they are left out."
     )
+    ignore: Sequence[str] = option(
+        (),
+        DATA,
+        "Codes of findings about the table to mute, such as order (docs/doctor.md).",
+        typed="Commas separate them.",
+        check=_codes,
+        read=read_names,
+        metavar="<codes>",
+        kind="sequence of str",
+    )
     weights: str | None = option(None, DATA, "A column of weights: how much each row counts.", metavar="<column>")
     features: Any = option(
         None,
@@ -237,7 +255,11 @@ class TrainPlan:
     )
     n_splits: int = option(5, FOLDS, "Number of folds of the cross-validation.", check=at_least(2), flags=("--folds",))
     groups: str | None = option(
-        None, FOLDS, "A column of groups that folds keep together, such as patients.", metavar="<column>"
+        None,
+        FOLDS,
+        "A column of groups that folds keep together, such as patients; duplicates: copies of a row; none: rows are "
+        "independent. By default such a column, or copies, are looked for.",
+        metavar="<column>",
     )
     time: str | None = option(
         None, FOLDS, "A column of times: each fold trains on earlier rows and tests on later ones.", metavar="<column>"
@@ -257,6 +279,38 @@ class TrainPlan:
         flags=("--jobs",),
     )
     random_state: int = option(0, FOLDS, "Seed that draws the folds.", check=at_least(0), flags=("--seed",))
+    recall: float | None = option(
+        None,
+        THRESHOLD,
+        "Store the threshold that finds this share of the positives.",
+        in_python="One of these five may be given; `predict`, `evaluate` and exports use it.",
+        check=share_or_all,
+        kind="float in (0, 1]",
+    )
+    precision: float | None = option(
+        None,
+        THRESHOLD,
+        "Store the lowest threshold above which this share of the rows is positive.",
+        check=share_or_all,
+        kind="float in (0, 1]",
+    )
+    alerts: float | None = option(
+        None, THRESHOLD, "Store the threshold that calls this share of the rows.", check=share, kind="float in (0, 1)"
+    )
+    cost_ratio: float | None = option(
+        None,
+        THRESHOLD,
+        "How many false alarms are as bad as one missed positive; gives the threshold of least cost.",
+        check=positive_number,
+        flags=("--cost-ratio", "--cost"),
+        metavar="<ratio>",
+    )
+    threshold: float | None = option(
+        None,
+        THRESHOLD,
+        "Store this score as the threshold.",
+        check=must(lambda value: abs(value) < float("inf"), "must be finite"),
+    )
     streaming: bool = option(False, FILE, "For files larger than memory: read in blocks, several times.")
     format: str | None = option(
         None, FILE, "Such as csv or parquet; by default told from the name, else from the first bytes.", check=_format
@@ -292,14 +346,23 @@ class TrainPlan:
         if self.streaming and self.features not in (None, "linear"):
             words = "{streaming} trains straight lines only: leave {features} out"
             raise error_about(words, streaming=True, features=None)
-        if self.groups and self.time:
+        kept = None if self.groups == INDEPENDENT else self.groups
+        if kept and self.time:
             raise conflict("time-ordered folds would split groups", time=None, groups=None)
         if self.streaming and self.loss != "squared":
             raise conflict("this loss needs all rows in memory", streaming=True, loss=self.loss)
-        for name in ("groups", "time"):
-            if self.streaming and getattr(self, name):
+        for name, column in (("groups", kept), ("time", self.time)):
+            if self.streaming and column:
                 raise conflict("a stream draws its folds from the rows alone", streaming=True, **{name: None})
         check_measures(self.weights, max_fpr=self.max_fpr)
+        given = {name: None for name in THRESHOLD_RULES if getattr(self, name) is not None}
+        if len(given) > 1:
+            raise conflict("a model stores one threshold", **given)
+
+    @property
+    def rule(self) -> tuple[str, float] | None:
+        """What the threshold to store stands for."""
+        return next(((name, value) for name in THRESHOLD_RULES if (value := getattr(self, name)) is not None), None)
 
     @classmethod
     def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", given: dict[str, Any]) -> Self:
@@ -321,14 +384,6 @@ class ReportPlan(TrainPlan):
         PAGE,
         "Rows to explain beside the highest, the lowest and the most wrong; 0 shows no row at all.",
         check=at_least(0),
-    )
-    cost_ratio: float | None = option(
-        None,
-        PAGE,
-        "How many false alarms are as bad as one missed positive; gives the threshold of least cost.",
-        check=positive_number,
-        flags=("--cost-ratio", "--cost"),
-        metavar="<ratio>",
     )
     holdout: float | None = option(
         None,
@@ -365,7 +420,7 @@ def check_measures(weights: Any = None, **given: float | None) -> None:
     """Refuse what cannot be measured: confidence, recall, cost_ratio or max_fpr, and this with weights of rows."""
     for name, value in given.items():
         check_option(name, value, {"confidence": share, "recall": share_or_all}.get(name))
-    if weights is not None and given.get("max_fpr") is not None:
+    if weights is not None and str(weights) != INDEPENDENT and given.get("max_fpr") is not None:
         raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
 
 
@@ -384,13 +439,21 @@ def _completed(one: "Field[Any]") -> Option:
 OPTIONS = {one.name: _completed(one) for one in fields(ReportPlan)}
 
 
+CHECKED = (
+    *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "ignore", "groups", "time"),
+    *("random_state", "streaming", "format", "delimiter", "encoding", "zero_based", "skip_errors"),
+)
+
+
 def options_of(command: str) -> list[str]:
     """The names of the fields that a command has as options."""
+    if command == "check":
+        return list(CHECKED)
     return [name for name, one in OPTIONS.items() if one.panel is not None and one.only in (None, command)]
 
 
-def takes(plan: type[TrainPlan]) -> Callable[[Thing], Thing]:
-    """A decorator for a function with `**options`: its signature and docstring name those of a plan."""
+def takes(plan: type[TrainPlan], names: Sequence[str] = ()) -> Callable[[Thing], Thing]:
+    """A decorator for a function with `**options`: its signature and docstring name those of a plan, or some."""
 
     def decorate(function: Thing) -> Thing:
         signature = inspect.signature(function)
@@ -398,19 +461,19 @@ def takes(plan: type[TrainPlan]) -> Callable[[Thing], Thing]:
         options = [
             inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
             for one in fields(plan)
-            if one.name not in signature.parameters
+            if one.name not in signature.parameters and (not names or one.name in names)
         ]
         places = sorted([*own, *options], key=lambda one: one.kind)
         function.__signature__ = signature.replace(parameters=places)  # type: ignore[attr-defined]
-        return documented(plan, function)
+        return documented(plan, function, names)
 
     return decorate
 
 
-def documented(plan: type[TrainPlan], thing: Thing) -> Thing:
-    """The docstring with all options in the place of {options}."""
+def documented(plan: type[TrainPlan], thing: Thing, names: Sequence[str] = ()) -> Thing:
+    """The docstring with all options, or some, in the place of {options}."""
     lines = []
-    for name, shown in ((one.name, OPTIONS[one.name]) for one in fields(plan)):
+    for name, shown in ((one.name, OPTIONS[one.name]) for one in fields(plan) if not names or one.name in names):
         first = (get_args(shown.type) or (shown.type,))[0]  # of str | None the first
         words = shown.kind or getattr(first, "__name__", "")
         if get_origin(shown.type) is Literal:

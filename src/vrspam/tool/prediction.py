@@ -17,18 +17,25 @@ from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import read_ahead
 from vrspam.tool.model import Model
+from vrspam.tool.plan import at_least, check_option
 
-OWN = SCORE, PROBABILITY, REASON = ("score", "probability", "reason")
+OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
+SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
 KINDS = (".csv", ".csv.gz", ".parquet")
 FORMULA = r"^[=+\-@\t\r]"  # what spreadsheets take for the beginning of a formula, or skip before one
 
 
 class Prediction(NamedTuple):
-    """What was written: rows, how many of them have no score, and remarks (values that training did not have, say)."""
+    """What was written: rows, how many of them have no score, and remarks (values that training did not have, say).
+
+    `extrapolated` rows have a number far outside the range of training, `called` ones are called positive.
+    """
 
     rows: int
     unscored: int
-    unseen: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
+    extrapolated: int = 0
+    called: int = 0
 
 
 def predict(
@@ -37,15 +44,18 @@ def predict(
     out: str | os.PathLike[str],
     *,
     ids: Sequence[str] | None = None,
+    top: int | None = None,
     escape_formulas: bool = False,
     drop_errors: bool = False,
     progress: bool = False,
     **reading: Any,
 ) -> int:
-    """Write the score of every row of a file, and its probability if the model is calibrated.
+    """Write the score of every row of a file, its probability if the model is calibrated, and its label.
 
-    A row that cannot be scored (a line with fields too many, an infinite number) stays in its place, with an
-    empty score and a column `reason`. What training has not seen is said in a warning.
+    The label, in the column `decision`, goes by the threshold that the model stores, or else by the probability ½.
+    `extrapolated` marks rows with a number far outside the range of training. A row that cannot be scored (a line with
+    fields too many, an infinite number) stays in its place, with an empty score and a column `reason`. What training
+    has not seen is said in a warning.
 
     Parameters
     ----------
@@ -55,7 +65,11 @@ def predict(
     out : path
         `.csv`, `.csv.gz` or `.parquet`; written whole or not at all.
     ids : sequence of str, optional
-        Columns to copy before the scores. By default the identifiers that training left out, if they are there.
+        Columns to copy before the scores. By default the identifiers that training left out, and the column of its
+        groups, if they are there.
+    top : int, optional
+        Write only so many rows, those of the highest scores, the highest first; the column `row` has their numbers in
+        the file, from 1.
     escape_formulas : bool, default=False
         In CSV, write an apostrophe before copied text, and names of copied columns, that start with = + - @ or a tab.
         A spreadsheet would take them for formulas. Numbers, and Parquet, stay as they are.
@@ -64,7 +78,8 @@ def predict(
     progress : bool, default=False
         Show rows per second on the standard error stream.
     **reading
-        `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
+        `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`. `allow_missing` names columns
+        that may be unreadable in more than half of the rows, and then count as missing.
 
     Returns
     -------
@@ -82,16 +97,24 @@ def predict(
     569
     >>> with open(f"{path}.scores.csv", encoding="utf-8") as scores:
     ...     print(scores.readline().strip())
-    "score","probability"
+    "score","probability","decision","extrapolated"
     """
-    asked: dict[str, Any] = {"ids": ids, "escape_formulas": escape_formulas, "drop_errors": drop_errors}
+    asked: dict[str, Any] = {"ids": ids, "top": top, "escape_formulas": escape_formulas, "drop_errors": drop_errors}
     found = predict_rows(model, path, out, **asked, progress=progress, **reading)
     if found.unscored:
         rows = f"{found.unscored:,} row{'' if found.unscored == 1 else 's'}"
         warn(f"{rows} cannot be scored: the score is empty there, and the column {REASON!r} says why")
     if found.unseen:
         warn(UnseenValues(found.unseen))
+    if found.extrapolated:
+        warn(describe_extrapolated(found.extrapolated))
     return found.rows
+
+
+def describe_extrapolated(count: int) -> str:
+    """What rows far outside the range of training mean for the reader."""
+    rows = f"{count:,} row{' is' if count == 1 else 's are'}"
+    return f"{rows} far outside what training had, and marked in the column {EXTRAPOLATED!r}: do not rely on the score"
 
 
 def predict_rows(
@@ -100,6 +123,7 @@ def predict_rows(
     out: str | os.PathLike[str],
     *,
     ids: Sequence[str] | None = None,
+    top: int | None = None,
     escape_formulas: bool = False,
     drop_errors: bool = False,
     progress: bool = False,
@@ -107,6 +131,7 @@ def predict_rows(
 ) -> Prediction:
     """Do what `predict` does, and return the notes instead of warning."""
     target = Path(out)
+    check_option("top", top, at_least(1))
 
     def choose(names: Mapping[str, Any]) -> list[str]:
         """The columns to copy of a file that has these."""
@@ -115,39 +140,45 @@ def predict_rows(
                 raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
             if name in OWN:
                 raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
-        return [name for name in model.identifiers if name in names] if ids is None else list(dict.fromkeys(ids))
+        named = (*model.identifiers, model.training.get("groups")) if ids is None else ids
+        return [str(name) for name in dict.fromkeys(named) if name in names]
 
-    errors = {"skip_errors": drop_errors, "keep_errors": not drop_errors}
+    errors: dict[str, Any] = {"skip_errors": drop_errors, "keep_errors": not drop_errors}
     chunks = model.open(path, labels=False, keep=choose, **errors, progress=progress, **reading)
     source = chunks.source
     if ids:
         source.check_named("ids")
     escape = escape_formulas and check_out(target) != ".parquet"
     try:
-        rows, unscored = _write_scores(model, chunks, target, escape, reasons=False)
+        found = _write_scores(model, chunks, target, escape, top, reasons=False)
     except _RowWithoutScore:  # once more, with a column of reasons from the start
-        rows, unscored = _write_scores(model, chunks, target, escape, reasons=True)
+        found = _write_scores(model, chunks, target, escape, top, reasons=True)
     renamed = [
         f"the identifier {name!r} of {source.paths[0]} is copied as {copied!r}, because the result has a column "
         f"{name!r} of its own"
         for name, copied in zip(chunks.keep, _names(chunks.keep), strict=True)
         if name != copied
     ]
-    return Prediction(rows, unscored, (*renamed, *(() if chunks.unseen is None else chunks.unseen.sentences())))
+    return found._replace(unseen=(*renamed, *(() if chunks.unseen is None else chunks.unseen.sentences())))
 
 
 class _RowWithoutScore(Exception):
     """A row cannot be scored, and the file has no column to say so."""
 
 
-def _write_scores(model: Model, chunks: Chunks, target: Path, escape: bool, reasons: bool) -> tuple[int, int]:
-    """Write all rows; return how many, and how many of them have no score. The file appears when all is written."""
+def _write_scores(
+    model: Model, chunks: Chunks, target: Path, escape: bool, top: int | None, reasons: bool
+) -> Prediction:
+    """Write all rows, or those at the top. The file appears when all is written."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
     import pyarrow.parquet as pq
 
-    kind, rows, unscored = check_out(target), 0, 0
-    own = [SCORE, *([PROBABILITY] if model.calibration is not None else []), *([REASON] if reasons else [])]
+    kind, rows, unscored, marked, called = check_out(target), 0, 0, 0, 0
+    kept: list[Any] = []
+    has = {PROBABILITY: model.calibration is not None, EXTRAPOLATED: not chunks.source.reader.sparse, REASON: reasons}
+    own = [name for name in OWN if name != ROW and has.get(name, True)]
+    label = model.as_scorer().label
     open_writer: Any = pq.ParquetWriter if kind == ".parquet" else arrow_csv.CSVWriter
     writer: Any = None
     packing = "gzip" if kind == ".csv.gz" else None
@@ -159,22 +190,48 @@ def _write_scores(model: Model, chunks: Chunks, target: Path, escape: bool, reas
             columns = [*(map(_escaped, columns) if escape else columns), pa.array(block.scores)]
             if model.calibration is not None:
                 columns.append(pa.array(model.calibration(block.scores)))
+            labels = label(block.scores)
+            columns.append(pa.array(labels))
+            called += int((labels == model.positive).sum())
+            if block.far is not None:
+                columns.append(pa.array(block.far))
+                marked += int(block.far.sum())
             if reasons:
                 columns.append(pa.nulls(block.scores.size, pa.string()))
             batch = pa.record_batch(columns, names=[*_names(chunks.keep, escape), *own])
             if block.broken:
                 batch = _with_broken_rows(batch, block.broken)
+            rows, unscored = rows + batch.num_rows, unscored + len(block.broken)
+            if top is not None:
+                numbered = batch.append_column(ROW, pa.array(np.arange(rows - batch.num_rows, rows) + 1))
+                kept = _highest([*kept, numbered], top)
+                continue
             writer = writer or open_writer(sink, batch.schema)
             writer.write_batch(batch)
-            rows, unscored = rows + batch.num_rows, unscored + len(block.broken)
         if rows == unscored and chunks.skipped_:
             raise DataError(f"no row of {chunks.source.paths[0]} could be scored: {chunks.skipped_[0].reason}")
+        for batch in kept:
+            writer = writer or open_writer(sink, batch.schema)
+            writer.write_batch(batch)
         if writer is None:
+            own += [] if top is None else [ROW]
             batch = pa.record_batch({name: pa.array(np.empty(0)) for name in [*_names(chunks.keep, escape), *own]})
             writer = open_writer(sink, batch.schema)
             writer.write_batch(batch)
         writer.close()
-    return rows, unscored
+    if top is not None:
+        rows, unscored = sum(batch.num_rows for batch in kept), 0
+    return Prediction(rows, unscored, (), marked, called)
+
+
+def _highest(batches: Sequence[Any], top: int) -> list[Any]:
+    """The rows of the highest scores, the highest first; those without a score are left out."""
+    import pyarrow as pa
+
+    whole = pa.Table.from_batches(batches)
+    scores = whole.column(SCORE).to_numpy()
+    order = np.argsort(-scores, kind="stable")[: min(top, int((~np.isnan(scores)).sum()))]
+    return whole.take(order).combine_chunks().to_batches()
 
 
 def _names(keep: Sequence[str], escape: bool = False) -> list[str]:

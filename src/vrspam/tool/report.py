@@ -28,7 +28,7 @@ from vrspam.metrics import AUCInterval, exponential_variance, roc_auc_ci
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
-from vrspam.report.words import ExpectedAUC, expected_auc
+from vrspam.report.words import ExpectedAUC, describe_source, expected_auc
 from vrspam.tables.frames import rows_of
 from vrspam.tool.evaluation import Evaluation, evaluate
 from vrspam.tool.explanation import Part, value_of, value_text
@@ -171,6 +171,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     """The report of a model that was trained by `fit_file`."""
     model, opened = trained.model, trained.opened
     part, probabilities, weights = _unseen_rows(trained)
+    together = None if opened.groups is None or part.places is None else opened.groups[part.places]
     evaluation = evaluate(
         model,
         part.positive,
@@ -178,13 +179,14 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         cost_ratio=cost_ratio,
         max_fpr=model.training.get("max_fpr") if weights is None else None,  # there is no interval with weights
         weights=weights,
+        groups=together,
         probabilities=probabilities,
     )
     expected = expected_auc(model) if trained.kept is None else None
     if expected is None:
         auc = evaluation.auc
         remark = "of rows that were kept from the training" if trained.kept is not None else "of the held-out rows"
-        expected = ExpectedAUC(auc.auc, auc.low, auc.high, f"{remark}; interval: {auc.source}")
+        expected = ExpectedAUC(auc.auc, auc.low, auc.high, f"{remark}; interval: {describe_source(evaluation)}")
     apart = ""
     if opened.groups is not None:
         apart = ", groups in one part each"
@@ -198,7 +200,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         beside = read_columns(opened, [*by, *identifiers], places)
         if by:
             levels = {name: beside[name] for name in by}
-            groups = subgroups(levels, part.positive, part.scores, evaluation.probabilities, weights)
+            groups = subgroups(levels, part.positive, part.scores, evaluation.probabilities, weights, together)
         if rows:
             names = [beside[name] for name in identifiers]
             shown = single_rows(model, opened, part, evaluation.probabilities, rows, names)
@@ -307,8 +309,12 @@ def subgroups(
     scores: np.ndarray,
     probabilities: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> tuple[Subgroup, ...]:
-    """All levels of some columns, with what the tests say; scores are by models that have not seen the row."""
+    """All levels of some columns, with what the tests say; scores are by models that have not seen the row.
+
+    `groups` are rows that belong together, as in `vrspam.metrics.roc_auc_ci`.
+    """
     whole = roc_auc_ci(positive, scores, sample_weight=weights).auc
     found, auc_ps, calibration_ps = [], [], []
     for column, values in columns.items():
@@ -321,14 +327,17 @@ def subgroups(
             auc, auc_p, worse, predicted, calibration_p = None, np.nan, False, None, np.nan
             enough = min(_smaller(labels), _smaller(positive[~inside])) >= 10
             if _smaller(labels if own is None else labels[own > 0.0]) >= 2:
-                auc = roc_auc_ci(labels, scores[inside], sample_weight=own)
+                auc = _level_auc(inside, positive, scores, weights, groups)
                 if enough:
-                    auc_p, worse = _ranking_p(inside, positive, scores, weights, whole)
+                    auc_p, worse = _ranking_p(inside, positive, scores, weights, groups, whole)
             mass = own if own is not None and own.any() else None
             if probabilities is not None:
                 predicted = float(np.average(probabilities[inside], weights=mass))
                 p, each = probabilities[inside], np.ones(labels.size) if own is None else own
                 variance = float(each**2 @ (p * (1.0 - p)))
+                if groups is not None:  # rows of a group may all be wrong together
+                    sums = np.bincount(np.unique(groups[inside], return_inverse=True)[1], each * (labels - p))
+                    variance = max(variance, float(sums @ sums))
                 if enough and variance > 0.0:
                     calibration_p = float(2.0 * ndtr(-abs(each @ (labels - p)) / np.sqrt(variance)))
             observed = float(np.average(labels, weights=mass))
@@ -345,14 +354,32 @@ def _smaller(positive: np.ndarray) -> int:
     return int(min(positive.sum(), (~positive).sum()))
 
 
+def _level_auc(
+    part: np.ndarray,
+    positive: np.ndarray,
+    scores: np.ndarray,
+    weights: np.ndarray | None,
+    groups: np.ndarray | None,
+) -> AUCInterval:
+    """The AUC of some rows, with the interval that their groups leave; one group alone has that of its rows."""
+    own, together = (None if values is None else values[part] for values in (weights, groups))
+    if together is not None and np.unique(together).size < 2:
+        together = None
+    return roc_auc_ci(positive[part], scores[part], sample_weight=own, groups=together)
+
+
 def _ranking_p(
-    inside: np.ndarray, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None, whole: float
+    inside: np.ndarray,
+    positive: np.ndarray,
+    scores: np.ndarray,
+    weights: np.ndarray | None,
+    groups: np.ndarray | None,
+    whole: float,
 ) -> tuple[float, bool]:
     """Two-sided p-value of the difference between the AUC of a level and that of all other rows."""
     difference, variance = 0.0, 0.0
     for part, sign in ((inside, 1.0), (~inside, -1.0)):
-        own = None if weights is None else weights[part]
-        found = roc_auc_ci(positive[part], scores[part], sample_weight=own)
+        found = _level_auc(part, positive, scores, weights, groups)
         up = int(positive[part].sum())
         difference += sign * found.auc
         variance += max(found.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))

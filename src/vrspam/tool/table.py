@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.messages import Finding, Parameter
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.readers import Source
@@ -36,15 +36,19 @@ class OpenedTable:
 
     chunks: Chunks
     positive: Label
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
     loaded: tuple[Any, np.ndarray] | None = None  # all rows, and whether each is positive, if they are in memory
     max_categories: int = 1000
     weights: np.ndarray | None = None  # of rows in memory, as groups and time
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
     weights_column: str | None = None
+    groups_column: str | None = None
     kept: Mapping[str, Any] = field(default_factory=dict)  # columns that were asked for, as they are in the file
     names: tuple[str, ...] = ()  # all columns of the file
+    counts: Mapping[Label, int] = field(default_factory=dict)  # rows of each label
+    unlabelled: int = 0  # rows that were left out for want of one
+    chosen: bool = True  # whether the positive label was named
 
     @property
     def schema(self) -> Schema:
@@ -135,6 +139,25 @@ def stack(parts: list[Any]) -> Any:
     return pa.Table.from_arrays(columns, schema=whole.schema)
 
 
+class RowSample:
+    """A random sample of at most `size` rows of a stream: those with the smallest random keys."""
+
+    def __init__(self, size: int, seed: int):
+        self.size, self.rng, self.seen = size, np.random.default_rng(seed), 0
+        self.keys, self.y = np.empty(0), np.empty(0, dtype=bool)
+        self.X: Any = None
+
+    def add(self, X: Any, y: np.ndarray) -> None:
+        self.seen += y.size
+        keys = np.concatenate([self.keys, self.rng.random(y.size)])
+        labels = np.concatenate([self.y, y])
+        both = X if self.X is None else stack([self.X, X])
+        if keys.size > self.size:
+            kept = np.sort(np.argpartition(keys, self.size)[: self.size])
+            keys, labels, both = keys[kept], labels[kept], rows_of(both, kept)
+        self.keys, self.y, self.X = keys, labels, both
+
+
 def open_labelled(
     path: Any,
     target: str | None,
@@ -175,7 +198,13 @@ def open_labelled(
     learner = TableLearner(include, categorical, max_categories, dates, empty="leave out", path=path, error=DataError)
     table = TableReading(learner, str(target), drop, tuple(beside.values()), tuple(keep or ()))
     table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not streaming)
-    labels = {"target_type": table.schema.target_type, "labels": tuple(sorted(table.counts))}
+    spelt, counts = one_spelling(table.counts), Counter[Label]()
+    for text, one in spelt.items():
+        counts[one] += table.counts[text]
+        if text != one:
+            words = "the label {label!r} ({count:,} rows) differs from {other!r} by case alone, and is the same class"
+            learner.notes.append(Finding("labels", "note", words, label=text, count=table.counts[text], other=one))
+    labels = {"target_type": table.schema.target_type, "labels": tuple(sorted(counts))}
     schema = learner.finish(Schema, target=table.target, **labels, source=())
     if not schema.columns:
         raise DataError(NO_FEATURE, path=path)
@@ -191,8 +220,11 @@ def open_labelled(
         chunks.schema = schema.completed([frame])
         columns = beside_values(others, beside, path)
         columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
-        columns["loaded"] = frame, np.concatenate(table.labels) == label
+        is_positive = np.isin(np.concatenate(table.labels), [text for text, one in spelt.items() if one == label])
+        columns["loaded"] = frame, is_positive
     columns |= {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
+    columns |= {"counts": counts, "unlabelled": table.unlabelled, "chosen": positive is not None}
+    columns["groups_column"] = groups
     return OpenedTable(chunks, label, tuple(learner.notes), **columns)
 
 
@@ -213,7 +245,8 @@ def _open_unnamed(
     problems = Problems(on_error, leave_unlabelled=True)
     schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
     chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
-    return OpenedTable(chunks, choose_positive(schema.labels or (), positive), max_categories=max_categories)
+    label = choose_positive(schema.labels or (), positive)
+    return OpenedTable(chunks, label, max_categories=max_categories, chosen=positive is not None)
 
 
 def check_target(source: Source, target: str | None) -> None:
@@ -245,6 +278,7 @@ class TableReading:
     others: list[Any] = field(default_factory=list)  # columns of `beside` and `raw`
     labels: list[np.ndarray] = field(default_factory=list)
     counts: Counter[Label] = field(default_factory=Counter)  # of labels
+    unlabelled: int = 0  # rows without one
 
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
         """Say what to read of a file whose columns have these types; the first file decides for all."""
@@ -280,9 +314,10 @@ class TableReading:
                 self.frames.append(frame)
                 self.others.append(as_table(other, beside))
                 self.labels.append(y)
-        problems.warn()
         if not self.counts:
             raise problems.nothing_left(source.paths[0])
+        self.unlabelled, problems.unlabelled = problems.unlabelled, 0  # the doctor says how many
+        problems.warn()
 
 
 def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[str]) -> dict[str, Any]:
@@ -324,7 +359,7 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
             )
 
 
-def beside_values(others: Any, beside: Mapping[str, str], path: str) -> dict[str, Any]:
+def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
     """The weights, groups and times of all rows, from a table of these columns."""
     import pyarrow as pa
 
@@ -333,19 +368,23 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str) -> dict[str
         values = others.column(name)
         whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         column = nw.from_native(whole, series_only=True).alias(name)
-        found[option] = _groups(column, path) if option == "groups" else _ordered_numbers(column, path, option)
+        if option == "groups":
+            found[option] = _groups(column, path, least_groups)
+        else:
+            found[option] = _ordered_numbers(column, path, option)
     return found
 
 
-def _groups(column: Any, path: str) -> np.ndarray:
+def _groups(column: Any, path: str, least: int) -> np.ndarray:
     if column.null_count():
         raise DataError(
             f"{path}: column {column.name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
             "or give each such row a name of its own"
         )
     names, codes = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
-    if names.size < 4:
-        raise DataError(f"{path}: column {column.name!r} has {names.size} groups, and folds need at least 4 of them")
+    if names.size < least:
+        who = "folds need" if least == 4 else "an interval needs"
+        raise DataError(f"{path}: column {column.name!r} has {names.size} groups, and {who} at least {least} of them")
     return codes
 
 
@@ -380,6 +419,17 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     return values
 
 
+def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
+    """For each label the most frequent of those that differ from it by case alone.
+
+    >>> one_spelling({"no": 7, "Yes": 1, "yes": 3})
+    {'no': 'no', 'yes': 'yes', 'Yes': 'yes'}
+    """
+    best: dict[Label, Label] = {}
+    ordered = sorted(counts, key=lambda label: -counts[label])
+    return {text: best.setdefault(text.casefold() if isinstance(text, str) else text, text) for text in ordered}
+
+
 def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
     """The label to rank above the others.
 
@@ -399,7 +449,7 @@ def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
                 positive=Parameter("positive", str(labels[-1])),
             )
         return labels[-1]
-    texts = [str(label) for label in labels]
+    texts, wanted = [str(label) for label in labels], wanted.strip() or wanted
     if wanted in texts:
         return labels[texts.index(wanted)]
     for label in labels:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,26 +15,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri, stdtrit
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Message, Parameter, PenaltyName, WordedError
+from vrspam._utils.messages import Finding, Message, Parameter, PenaltyName, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
+from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
-from vrspam.model_selection.folds import group_folds
+from vrspam.metrics.intervals import Clusters, influence, placements
+from vrspam.metrics.thresholds import choose_threshold
+from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
-from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
-from vrspam.tables.frames import rows_of
-from vrspam.tool import data_checks
+from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import TrainPlan, takes
-from vrspam.tool.table import OpenedTable, open_labelled, stack
+from vrspam.tool.repeats import TableClassifier
+from vrspam.tool.table import OpenedTable, RowSample
+from vrspam.tool.training_notes import note_few_maps, note_of, note_straight
 
 LEAST = 4  # rows of each class: two folds of two
 
@@ -92,16 +95,15 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     before the model is trained and kept, as are those that name the rows; None keeps nothing.
     """
     plan.say("reading")
-    opening = (
-        *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "weights", "groups"),
-        *("time", "skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
-    )
     most = 1_000  # encoded features: on wider tables most maps take long
     kept = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened = whole = open_labelled(path, keep=by, **{name: getattr(plan, name) for name in opening})
+        opened, found = open_table(path, plan, keep=by or ())
+        whole = opened
         opened.check_columns(by or ())
+        if found.constant and len(found.constant) == len(opened.schema.columns):
+            raise ValueError("every feature is constant: there is nothing to learn from")
         if holdout is not None:
             others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
@@ -117,28 +119,30 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
             fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
         else:
             fit = fit_maps(opened, plan, FEW_MAPS if wide else None)
-    notes = [
-        *opened.notes,
-        *(
-            f"only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
-            for name, count in zip(("not positive", "positive"), fit.counts, strict=True)
-            if count < 50
-        ),
-        *fit.notes,
-    ]
+    notes: list[str] = [*in_order([*found.findings, *fit.findings, *opened.notes], plan.ignore)]
     if too_wide and named and plan.features == "auto":
-        notes.append(data_checks.note_straight(MAX_FEATURES))
+        notes.append(note_straight(MAX_FEATURES))
     elif wide and not straight:
-        notes.append(data_checks.note_few_maps(opened.schema.n_features))
+        notes.append(note_few_maps(opened.schema.n_features))
     for warning in caught:
-        said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
-        if not said and (note := data_checks.note_of(warning.message)) not in notes:
+        said = isinstance(warning.message, RowsUnlabelled)
+        said |= isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
+        if not said and (note := note_of(warning.message)) not in notes:
             notes.append(note)
-    if plan.positive is None:
-        notes = [*data_checks.note_majority(opened.positive, opened.schema.labels or (), fit.counts), *notes]
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
-    return Trained(_model(opened, fit, notes, fingerprint), whole, fit.held_out, fit.weights, kept)
+    facts: dict[str, Any] = {"warnings": notes}
+    facts |= {} if plan.weights is None else {"weights": plan.weights}
+    if opened.groups_column is not None:
+        facts["groups"] = opened.groups_column
+    if found.repeats is not None and not np.isnan(found.repeats.apart):
+        facts["independent_auc"] = found.repeats.apart
+    model = _model(opened, fit, facts, fingerprint)
+    if plan.rule is not None:
+        rows = fit.held_out
+        weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
+        model = replace(model, threshold=choose_threshold(rows.positive, rows.scores, *plan.rule, weights))
+    return Trained(model, whole, fit.held_out, fit.weights, kept)
 
 
 class Fit(NamedTuple):
@@ -151,22 +155,11 @@ class Fit(NamedTuple):
     estimator: AUCClassifierCV
     counts: Sequence[int]
     held_out: HeldOut
-    notes: list[str]
+    findings: Sequence[Finding] = ()
     moments: ClassMoments | None = None
     scaling: Scaling | None = None
     weights: np.ndarray | None = None
     sample: Any = None
-
-
-class TableClassifier(AUCClassifierCV):
-    """The estimator for columns that the tool has read already: what is text is a category."""
-
-    _reads_columns = False
-
-    @staticmethod
-    def _in_words(what: str) -> str:
-        name, colon, score = what.partition(":")
-        return f"{describe_candidate(name)}{colon}{score}"
 
 
 def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
@@ -193,13 +186,6 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     """Feature maps of the columns as they are, `few` of those of a name or all; all rows are in memory."""
     rows, positive = opened.load_rows()
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
-    constant = data_checks.find_constant_columns(rows, opened.schema)
-    if len(constant) == len(opened.schema.columns):
-        raise ValueError("every feature is constant: there is nothing to learn from")
-    notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
-    notes += data_checks.note_leaking_features(rows, positive, opened.schema)
-    if constant:
-        notes.append(data_checks.note_constant_features(constant))
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     l1s = plan.l1
     if l1s == "auto":
@@ -218,15 +204,13 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     if plan.private and isinstance(features, dict):
         features = {name: new.holding_no_rows() for name, new in features.items()}
     search = _search(TableClassifier, plan, l1s, folds, random_state=plan.random_state, features=features)
-    return _fit_in_memory(search, rows, positive, opened, notes=notes, sample=rows)
+    return _fit_in_memory(search, rows, positive, opened, sample=rows)
 
 
 def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     """Encoded and standardised rows; all of them are in memory."""
     rows, positive = opened.load_rows()
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
-    notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
-    notes += data_checks.note_leaking_features(rows, positive, opened.schema)
     X = opened.encode(rows)
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive, opened.weights)
     scaling, constant = _scaling(opened, moments, sparse.issparse(X))
@@ -239,31 +223,28 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     plan.say(stage)
     l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
     search = _search(AUCClassifierCV, plan, l1s, folds, random_state=plan.random_state)
-    notes += constant
-    return _fit_in_memory(search, X, positive, opened, notes=notes, moments=moments, scaling=scaling, sample=rows)
+    found = constant if len(opened.schema.columns) > MOST_COLUMNS else ()  # of fewer the doctor has told
+    return _fit_in_memory(search, X, positive, opened, findings=found, moments=moments, scaling=scaling, sample=rows)
 
 
 def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     """Encoded and standardised rows, block by block, for files larger than memory."""
     plan.say("first reading of the blocks: spread of the features")
     moments = ClassMoments(opened.schema.n_features, classes=[False, True], scatter=False)
-    sample, missing = RowSample(20_000, np.random.default_rng(plan.random_state)), Counter[str]()
+    sample = RowSample(SAMPLED, plan.random_state)
     for rows, positive, weights in opened.blocks():
-        missing.update(data_checks.count_missing(rows, opened.schema))
         moments.update(opened.encode(rows), positive, weights)
         sample.add(rows, positive)
     check_size(moments.rows)
-    notes = data_checks.note_missing_values(missing, int(moments.rows.sum()))
-    notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
     scaling, constant = _scaling(opened, moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.random_state)
     search = _search(AUCClassifierCV, plan, l1s, folds)
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
-    notes += constant
+    findings = [*examine(opened, plan, sample).findings, *constant]
     held_out = fitted.held_out_
     weights = None if opened.weights_column is None else held_out.weights
-    return Fit(fitted, list(map(int, moments.rows)), held_out, notes, moments, scaling, weights, sample.X)
+    return Fit(fitted, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
 
 
 def l1_grid(
@@ -281,14 +262,13 @@ def l1_grid(
     return tuple(share * largest for share in shares if share > 0.0 or penalty == "elasticnet")
 
 
-def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tuple[Scaling, list[str]]:
-    """How features are standardised, and a note on those that are constant."""
+def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tuple[Scaling, list[Finding]]:
+    """How features are standardised, and a finding on those that are constant."""
     constant = spread(moments)[1] == 0.0
     if constant.all():
         raise ValueError("every feature is constant: there is nothing to learn from")
     names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
-    notes = [data_checks.note_constant_features(names)] if names else []
-    return Scaling.of(moments, is_sparse), notes
+    return Scaling.of(moments, is_sparse), [constant_columns(names)] if names else []
 
 
 @dataclass(frozen=True)
@@ -305,24 +285,6 @@ class StandardisedBlocks:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for X, *more in self.opened:
             yield self.scaling(X), *more
-
-
-class RowSample:
-    """A random sample of at most `size` rows of a stream: those with the smallest random keys."""
-
-    def __init__(self, size: int, rng: np.random.Generator):
-        self.size, self.rng = size, rng
-        self.keys, self.y = np.empty(0), np.empty(0, dtype=bool)
-        self.X: Any = None
-
-    def add(self, X: Any, y: np.ndarray) -> None:
-        keys = np.concatenate([self.keys, self.rng.random(y.size)])
-        labels = np.concatenate([self.y, y])
-        both = X if self.X is None else stack([self.X, X])
-        if keys.size > self.size:
-            kept = np.sort(np.argpartition(keys, self.size)[: self.size])
-            keys, labels, both = keys[kept], labels[kept], rows_of(both, kept)
-        self.keys, self.y, self.X = keys, labels, both
 
 
 def check_size(counts: Any) -> int:
@@ -349,22 +311,6 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
             )
         return check_cv(splits)
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-
-
-def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Folds that train on earlier rows and validate on the next part; rows of the same time are in the same part.
-
-    The parts hold about the same number of rows of the rarer class.
-
-    >>> folds = forward_folds(np.array([3.0, 1.0, 2.0, 4.0, 5.0, 6.0]), np.array([0, 0, 1, 1, 0, 1]) == 1, 2)
-    >>> [(train.tolist(), test.tolist()) for train, test in folds]
-    [([1, 2], [0, 3]), ([0, 1, 2, 3], [4, 5])]
-    """
-    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
-    ordered = np.sort(time[rarer])
-    cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
-    part = np.searchsorted(np.unique(cuts), time, side="left")
-    return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
 
 
 def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -406,12 +352,14 @@ def fold_auc_ci(
     confidence: float = 0.95,
     max_fpr: float | None = None,
     weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> AUCInterval:
     """Mean AUC, or partial AUC up to `max_fpr`, of the folds, with an interval from DeLong's standard error of each.
 
     Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
     add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
-    a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out.
+    a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out. Rows of
+    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`.
 
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
@@ -419,7 +367,8 @@ def fold_auc_ci(
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
     0.77 [0.74, 0.80]
     """
-    parts, smaller = [], 0
+    parts, smaller, moves = [], 0, np.zeros(scores.size)
+    mass = np.ones(scores.size) if weights is None else weights
     for number in np.unique(fold):
         rows = fold == number
         if weights is not None:
@@ -430,22 +379,29 @@ def fold_auc_ci(
             if max_fpr is None:
                 own = None if weights is None else weights[rows]
                 parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
+                if groups is not None:
+                    placed = placements(positive[rows], scores[np.newaxis, rows], mass[rows])[0]
+                    moves[rows] = influence(positive[rows], placed, mass[rows])
             else:
                 parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
     if not parts:
         raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
     auc = float(np.mean([part.auc for part in parts]))
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
+    if groups is not None and max_fpr is None:
+        clusters = Clusters.of_moves(moves / len(parts), mass, groups)
+        error = clusters.error * float(stdtrit(clusters.freedom, 0.5 + confidence / 2) / ndtri(0.5 + confidence / 2))
     if max_fpr is not None and error == 0.0:
         low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
         return AUCInterval(auc, low, high, error, confidence, "score")
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
-def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerprint | None) -> Model:
+def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
-    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights)
+    groups = None if opened.groups is None or held_out.places is None else opened.groups[held_out.places]
+    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
@@ -492,7 +448,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             **({} if np.isnan(fitted.objective_) else {"objective": float(fitted.objective_)}),  # of a blend
             accuracy: value,
             f"relative_{accuracy}": value / (moments.p * moments.q),
-            "warnings": notes,
+            **facts,
         },
     )
 

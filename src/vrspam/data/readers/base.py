@@ -92,6 +92,10 @@ class Skipped(NamedTuple):
     reason: str
 
 
+class RowsUnlabelled(UserWarning):
+    """Rows have no label, and are left out; of a table that is trained on, the doctor says so."""
+
+
 class Problems:
     """Raise at the first problem (`on_error="raise"`), or collect them (`"skip"`, and `"keep"` for single rows).
 
@@ -144,7 +148,8 @@ class Problems:
         """Say at the end what was left out."""
         if self.unlabelled:
             one = self.unlabelled == 1
-            warn(f"{self.unlabelled:,} row{'' if one else 's'} without a label {'was' if one else 'were'} left out")
+            words = f"{self.unlabelled:,} row{'' if one else 's'} without a label {'was' if one else 'were'} left out"
+            warn(RowsUnlabelled(words))
         if self.count and self.on_error == "skip":
             first = self.notes[0]
             place = ", ".join(filter(None, [first.file, first.where]))

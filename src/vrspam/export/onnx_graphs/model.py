@@ -356,6 +356,8 @@ def _probability(graph: operators.Graph, scorer: Scorer, score: str) -> str:
 def _label(graph: operators.Graph, scorer: Scorer, score: str, probability: str) -> None:
     value, limit = (probability, 0.5) if scorer.threshold is None else (score, scorer.threshold)
     positive = graph.add("Greater", value, graph.constant([limit]))
+    if scorer.chosen is not None:
+        positive = graph.add("GreaterOrEqual", score, graph.constant([scorer.chosen.threshold]))
     kind = label_type(scorer)
     if kind == TensorProto.BOOL:
         same = positive if scorer.classes[1] else graph.add("Not", positive)

@@ -1,0 +1,501 @@
+"""What fools people in a table, found before a number is shown: each `Finding` has a code, a severity and a mending.
+
+`check` looks at a table alone; `train` and `make_report` call `examine` for the table that they have opened. Sentences
+about columns come from `vrspam.tables`; those of one code become one line here. docs/doctor.md has a section a code.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
+from vrspam._utils.texts import auc_text
+from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.model_selection.folds import forward_folds
+from vrspam.moments import ClassMoments
+from vrspam.tables.frames import rows_of
+from vrspam.tool.plan import CHECKED, COPIES, INDEPENDENT, TrainPlan, takes
+from vrspam.tool.repeats import QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
+from vrspam.tool.table import OpenedTable, RowSample, open_labelled
+
+SHOWN = 5  # names in one finding
+LOOKED_AT, SAMPLED = 50_000, 20_000  # rows for what one column tells, and of a stream or a cluster
+MOST_COLUMNS = 1000  # columns that are looked at one by one
+
+#: What is said of several columns; of a single one, what the table's reader said.
+SEVERAL = {
+    "identifiers": "columns {columns} look like identifiers and were left out; {include} would keep one",
+    "left-out": "columns {columns} have no values that can be used; left out",
+    "dates": "columns {columns} hold dates: their year, month, weekday and hour are features; {dates} leaves dates out",
+    "text-numbers": "columns {columns} hold text that was read as numbers; {categorical} would take one as categories",
+    "unread-text": "columns {columns} hold numbers; text among them counts as missing",
+    "codes": "columns {columns} hold codes that look like numbers: take them as categories with {categorical}",
+    "large-integers": "columns {columns} hold integers beyond 2**53, which lose digits: leave them out with {drop}",
+    "many-categories": "columns {columns} have very many categories, of which the rare ones count as one, as do new "
+    "ones; use {drop} if they are names",
+}
+
+
+class Diagnosis(NamedTuple):
+    """What was found beside `OpenedTable.notes`, groups that folds have to keep together, and columns of one value."""
+
+    findings: list[Finding]
+    repeats: Repeats | None = None
+    constant: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The columns of a table as the doctor sees them.
+
+    `codes` are places among the different values, in order for numbers, -1 where one is missing; parts of a date but
+    the first are left out. `names` are columns that only name rows, `dates` the first parts of dates.
+    """
+
+    X: Any
+    positive: np.ndarray
+    codes: Mapping[str, np.ndarray]
+    numeric: frozenset[str]
+    texts: Mapping[str, Sequence[str]]
+    names: Mapping[str, np.ndarray]
+    dates: Sequence[str]
+
+    @classmethod
+    def of(cls, X: Any, positive: np.ndarray, schema: Any, kept: Mapping[str, Any]) -> Examined:
+        """Look at typed rows, and at columns that were kept as they are in the file."""
+        parts = {new: (str(name), kind.words) for name, kind in schema.readings.items() for new in kind.made(name)}
+        few = len(schema.columns) <= MOST_COLUMNS
+        codes, texts, dates = dict[str, np.ndarray](), dict[str, Sequence[str]](), list[str]()
+        for name in schema.columns if few else _most_distant(X, positive, schema, MOST_COLUMNS):
+            source, words = parts.get(name, (name, ""))
+            if source not in dates:
+                codes[source], found = codes_of(X.column(name) if hasattr(X, "column") else _column(X, schema, name))
+                texts |= {} if found is None else {name: found}
+                dates += [source] if words == "dates" else []
+        numbered = {str(name): _as_numbers(column) for name, column in kept.items() if name in schema.identifiers}
+        others = {name: codes_of(column)[0] for name, column in numbered.items()}
+        return cls(X, positive, codes, frozenset(codes) - set(texts), texts, others, dates)
+
+
+def codes_of(column: Any) -> tuple[np.ndarray, list[str] | None]:
+    """The place of each value among the different ones, -1 where it is missing, and these where they are text.
+
+    >>> codes_of(np.array([3.0, np.nan, 2.0, 3.0]))[0].tolist()
+    [1, -1, 0, 1]
+    """
+    if hasattr(column, "dictionary_encode"):
+        import pyarrow.types as t
+
+        whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        if t.is_string(whole.type) or t.is_large_string(whole.type):
+            coded = whole.dictionary_encode()
+            codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+            return codes, coded.dictionary.to_pylist()
+        column = whole.to_numpy(zero_copy_only=False)
+    values = np.asarray(column, dtype=np.float64)
+    codes = np.unique(values, return_inverse=True)[1]
+    return np.where(np.isnan(values), -1, codes), None
+
+
+@takes(TrainPlan, CHECKED)
+def check(
+    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
+) -> list[Finding]:
+    """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
+
+    Parameters
+    ----------
+    path : path, directory, pattern or list of paths; or frame
+        As in `vrspam.tool.train`; of a Spark frame a sample of rows is looked at.
+    plan : TrainPlan, optional
+        Options in one object; those that are given by name take the place of its own.
+    {options}
+
+    Returns
+    -------
+    list of Finding
+        Texts, the gravest first, with `code`, `severity` ("severe", "warning" or "note") and `fix`, the parameter to
+        give; docs/doctor.md explains the codes.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from vrspam.tool import check
+    >>> rng = np.random.default_rng(0)
+    >>> sick = rng.random(300) < 0.3
+    >>> patients = pd.DataFrame({"age": rng.integers(20, 80, 300), "cure": sick + 0.01 * rng.random(300), "sick": sick})
+    >>> [(found.severity, found.code, found.fix.value) for found in check(patients, "sick")]
+    [('severe', 'leak', ['cure'])]
+    """
+    asked = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, options)
+    more = []
+    if hasattr(path, "sparkSession"):
+        rows = path.count()
+        path = path.sample(fraction=min(1.0, SAMPLED / max(rows, 1)), seed=asked.random_state).toPandas()
+        more = [_sampled(len(path), rows)] if len(path) < rows else []
+    if not asked.streaming:
+        opened, found = open_table(path, asked)
+        return in_order([*found.findings, *opened.notes, *more], asked.ignore)
+    sample = RowSample(SAMPLED, asked.random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RowsUnlabelled)
+        opened = open_labelled(path, **reading_of(asked))
+        for rows, labels, _ in opened.blocks():
+            sample.add(rows, labels)
+    return in_order([*examine(opened, asked, sample).findings, *opened.notes], asked.ignore)
+
+
+def reading_of(plan: TrainPlan) -> dict[str, Any]:
+    """What a plan says about how a table is opened."""
+    names = (
+        *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "weights", "time"),
+        *("skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
+    )
+    named = plan.groups if plan.groups not in (INDEPENDENT, COPIES) else None
+    return {"groups": named, **{name: getattr(plan, name) for name in names}}
+
+
+def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[OpenedTable, Diagnosis]:
+    """Open a table and look at it; folds will keep groups of rows together that were found."""
+    opened = open_labelled(path, keep=keep, **reading_of(plan))
+    found = examine(opened, plan)
+    if found.repeats is None or plan.streaming:
+        return opened, found
+    if found.repeats.name == COPIES:
+        return replace(opened, groups=found.repeats.codes), found
+    with warnings.catch_warnings():  # what there was to say was said when the file was first read
+        warnings.simplefilter("ignore", UserWarning)
+        grouped = open_labelled(path, keep=keep, **{**reading_of(plan), "groups": found.repeats.name})
+    return grouped, found
+
+
+def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = None) -> Diagnosis:
+    """Look at a table in memory, or at a sample of a stream."""
+    if sample is None and opened.loaded is None and plan.streaming:
+        return Diagnosis([])  # it is looked at when its blocks are read
+    X, positive = opened.load_rows() if sample is None else (sample.X, sample.y)
+    seen = Examined.of(X, positive, opened.schema, opened.kept)
+    whole = sample is None and len(seen.codes) == len(opened.schema.columns)
+    constant = [name for name, codes in seen.codes.items() if (codes == codes[0]).all()] if sample is None else []
+    found = [*look_at_labels(opened, positive), *look_at_columns(seen, plan.random_state)]
+    if constant:
+        found.append(constant_columns(constant))
+    repeats = None
+    if sample is not None:
+        found += [_sampled(positive.size, sample.seen)] if sample.seen > positive.size else []
+    elif not opened.chunks.source.reader.tabular or len(opened.schema.columns) > 5 * QUICK_COLUMNS:
+        found.append(not_checked("repeated rows and drift, which need a table of at most 1,000 named columns"))
+    elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
+        if len(opened.schema.columns) > QUICK_COLUMNS:
+            X = X.select(_most_distant(X, positive, opened.schema, QUICK_COLUMNS // 2)[:QUICK_COLUMNS])
+        repeats = find_repeats(X, positive, seen.codes, seen.names, plan.random_state, plan.groups == COPIES)
+        found += [] if repeats is None else describe_repeats(repeats)
+        if repeats is None or not repeats.matters:
+            found += look_at_drift(X, seen, plan.random_state)
+    acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and code_of(repeats) not in plan.ignore
+    return Diagnosis(found, repeats if acted else None, constant if whole else ())
+
+
+def constant_columns(names: Sequence[str]) -> Finding:
+    """The finding that columns, or features made of them, are the same in all rows."""
+    return Finding("constant", "note", "constant and so without effect: {columns}", columns=in_short(names))
+
+
+def _sampled(looked_at: int, rows: int) -> Finding:
+    words = f"{looked_at:,} rows of {rows:,} were looked at, and not whether rows repeat across the table, or drift"
+    return not_checked(words)
+
+
+def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Finding]:
+    """Findings without those to ignore, one for each code, the gravest first."""
+    by_code: dict[str, list[Finding]] = {}
+    for one in findings:
+        if one.code not in ignore and one not in by_code.setdefault(one.code, []):
+            by_code[one.code].append(one)
+    several = [one for same in by_code.values() for one in _as_one(same)]
+    return sorted(several, key=lambda one: (SEVERITIES.index(one.severity), CODES.index(one.code)))
+
+
+def _as_one(findings: list[Finding]) -> list[Finding]:
+    """Findings of one code as one sentence: for several columns, or one after the other."""
+    first = min(findings, key=lambda one: SEVERITIES.index(one.severity))
+    columns = [str(one.fields["column"]) for one in findings if one.fields.get("column")]
+    if len(findings) == 1:
+        return findings
+    if len(columns) < len(findings) or first.code not in SEVERAL:
+        parts = {f"part{number}": one for number, one in enumerate(findings)}
+        return [Finding(first.code, first.severity, "; ".join(f"{{{part}}}" for part in parts), **parts)]
+    some = columns[:1] if first.severity == "note" else columns
+    ways = {way: Parameter(way, some) for way in ("include", "drop", "categorical")}
+    fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
+    template = SEVERAL[first.code]
+    used = {name: value for name, value in fields.items() if f"{{{name}}}" in template}
+    return [Finding(first.code, first.severity, template, **used)]
+
+
+def in_short(names: Sequence[Any]) -> str:
+    """Names in quotes, the first few of many.
+
+    >>> in_short(list("abcdefg"))
+    "'a', 'b', 'c', 'd', 'e' and 2 more"
+    """
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(repr(str(name)) for name in names[:SHOWN])}{more}"
+
+
+def not_checked(what: str) -> Finding:
+    """The finding that something could not be looked at."""
+    return Finding("not-checked", "note", "not looked at: {what}", what=what)
+
+
+# ---- labels
+
+
+def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Finding]:
+    """Rows without a label, labels that are spelt in two ways, rare ones, and the one that is looked for by default."""
+    positive, counts = opened.positive, dict(opened.counts)
+    if not counts:  # of a file whose labels were not counted one by one
+        another = next(label for label in opened.schema.labels or () if label != positive)
+        counts = {positive: int(is_positive.sum()), another: int((~is_positive).sum())}
+    labelled, positives = sum(counts.values()), counts.get(positive, 0)
+    if opened.unlabelled:
+        rows = opened.unlabelled + labelled
+        share = 100.0 * opened.unlabelled / rows
+        grade = "severe" if share >= 50.0 else "warning" if share >= 5.0 else "note"
+        words = "left out for want of a label: {count:,} of {rows:,} rows ({share:.1f} %); is the rest like new rows?"
+        yield Finding("unlabelled", grade, words, count=opened.unlabelled, rows=rows, share=share)
+    others = {str(label): count for label, count in counts.items() if label != positive}
+    for text, count in others.items():
+        near = [other for other in map(str, counts) if other != text and _alike(text, other)]
+        if near and count <= 0.05 * max(counts.values()):
+            words = "the label {label!r} ({count:,} rows) may be a misspelt {other!r}, and counts as another class"
+            yield Finding("labels", "warning", words, label=text, count=count, other=near[0])
+    if len(counts) > 2:
+        listed = ", ".join(f"{name!r} ({count:,} rows)" for name, count in [*others.items()][:SHOWN])
+        words = "all labels but {positive!r} are one class: {others}; rows that are to be left out need an empty label"
+        yield Finding("labels", "note", words, positive=str(positive), others=listed)
+    for name, count in (("not positive", labelled - positives), ("positive", positives)):
+        if count < 50:
+            words = "only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
+            yield Finding("few-rows", "warning", words, count=count, name=name)
+    if not opened.chosen and len(counts) == 2 and positives > 0.6 * labelled:
+        ((other, _),) = others.items()
+        words = "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}."
+        fields = {"positive": str(positive), "share": 100.0 * positives / labelled, "other": other}
+        yield Finding("majority", "note", words, **fields, fix=Parameter("positive", other))
+
+
+def _alike(a: str, b: str) -> bool:
+    """Whether one of two texts may be a misspelt other: one or two letters of five or more differ."""
+    a, b = a.strip().casefold(), b.strip().casefold()
+    return min(len(a), len(b)) >= 4 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
+
+
+# ---- single columns
+
+
+def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
+    """What is to be said of columns one by one, by kind."""
+    rng = np.random.default_rng(seed)
+    rows = np.arange(seen.positive.size)
+    rows = rows if rows.size <= LOOKED_AT else np.sort(rng.choice(rows, LOOKED_AT, replace=False))
+    y = seen.positive[rows]
+    fold = rng.integers(0, 5, rows.size)
+    if min(y.sum(), (~y).sum()) >= 20:
+        yield from _leaks(seen, rows, y, fold)
+        yield from _order(seen, rows, y, fold)
+    if not sparse.issparse(seen.X):
+        yield from _missing_values(seen)
+    yield from _spellings(seen)
+    odd = re.compile(r"(^|[^a-z])(zip|zip.?codes?|plz|post.?codes?|postal.*|fips|naics|sic|icd.?\d*|phone|area.?code)$")
+    for name in sorted(seen.numeric):
+        if odd.search(name.lower()) and name not in seen.dates and seen.codes[name].max(initial=-1) >= 9:
+            words = "column {column!r} holds codes that look like numbers: take it as categories with {categorical}"
+            yield Finding("codes", "warning", words, column=name, categorical=Parameter("categorical", [name]))
+
+
+def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bool) -> float:
+    """The AUC of one column: of its values in order, or of the share of positives of its values in the other folds.
+
+    >>> rng = np.random.default_rng(0)
+    >>> sick = rng.random(1000) < 0.3
+    >>> fold, noise = rng.integers(0, 5, (2, 1000))
+    >>> float(alone(np.where(sick, 7, 3), sick, fold, False)), 0.4 < alone(noise, sick, fold, False) < 0.6
+    (1.0, True)
+    """
+    bins = codes + 1
+    if ordered and codes.max(initial=0) >= 64:
+        edges = np.unique(np.quantile(codes[codes >= 0], np.linspace(0.0, 1.0, 33)[1:-1]))
+        bins = np.where(codes < 0, 0, 1 + np.searchsorted(edges, codes, side="left"))
+    width = int(bins.max(initial=0)) + 1
+    cells = 5 * bins + fold
+    count, hits = (np.bincount(cells, weights, 5 * width).reshape(width, 5) for weights in (None, positive))
+    base = positive.mean()
+    share = (hits.sum(1, keepdims=True) - hits + base) / (count.sum(1, keepdims=True) - count + 1.0)
+    found = float(roc_auc(positive, share.ravel()[cells]))
+    if ordered and (codes >= 0).any():
+        middle = codes[codes >= 0].mean()
+        straight = float(roc_auc(positive, np.where(codes < 0, middle, codes)))
+        found = max(found, straight, 1.0 - straight)
+    return found
+
+
+def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:
+    """Columns that tell the label all but alone, and columns whose gaps do.
+
+    Where several columns tell it nearly as well, as in measurements of one thing, an AUC of 0.95 is no surprise.
+    """
+    told, gaps, rest = dict[str, float](), dict[str, float](), 0.5
+    for name, codes in seen.codes.items():
+        some = codes[rows]
+        auc = alone(some, y, fold, name in seen.numeric)
+        missing = some < 0
+        gap = 0.5 + abs(missing[y].mean() - missing[~y].mean()) / 2.0
+        if gap >= 0.8 and gap >= auc - 0.05:
+            gaps[name] = gap
+        elif auc >= 0.95:
+            told[name] = auc
+        else:
+            rest = max(rest, auc)
+    if told and max(told.values()) < 0.99 and 1.0 - rest < 3.0 * (1.0 - min(told.values())):
+        told = {}
+    for code, found, severe, words in (
+        ("leak", told, 0.99, "alone nearly separates the classes ({aucs}): is it known before the outcome?"),
+        ("missingness", gaps, 0.95, "is filled in for one class ({aucs}): are its gaps known before the outcome?"),
+    ):
+        names = sorted(found, key=lambda name: -found[name])
+        if names:
+            grade = "severe" if found[names[0]] >= severe else "warning"
+            aucs = ", ".join(auc_text(found[name]) for name in names[:SHOWN])
+            strong = [name for name in names if grade == "warning" or found[name] >= severe]
+            subject = "{columns} " if len(names) == 1 else "each of {columns} "
+            advice = " If not, leave it out with {drop}" if len(names) == 1 else " If not, leave them out with {drop}"
+            fields = {"columns": in_short(names), "aucs": f"AUC {aucs}", "drop": Parameter("drop", strong)}
+            yield Finding(code, grade, subject + words + advice, **fields)
+
+
+def _order(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:
+    """Whether the order of the rows, or a column that only names them, tells the label."""
+    told = {"the order of the rows": alone(rows, y, fold, True)}
+    told |= {f"column {name!r}": alone(codes[rows], y, fold, True) for name, codes in seen.names.items()}
+    name = max(told, key=lambda one: told[one])
+    noise = roc_auc_ci(y, np.random.default_rng(0).random(y.size)).standard_error
+    if told[name] >= max(0.6, 0.5 + 4.0 * noise):
+        words = "{what} goes with the label (AUC {auc}), and is not used: was the table put together from lists?"
+        grade = "warning" if told[name] >= 0.8 else "note"
+        yield Finding("order", grade, words, what=name, auc=auc_text(told[name]))
+
+
+def _missing_values(seen: Examined) -> Iterator[Finding]:
+    """Columns with gaps, the worst first."""
+    missing = {name: float((codes < 0).mean()) for name, codes in seen.codes.items() if (codes < 0).any()}
+    if missing:
+        worst = sorted(missing, key=lambda name: -missing[name])
+        percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
+        percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
+        shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
+        more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
+        yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
+
+
+def _spellings(seen: Examined) -> Iterator[Finding]:
+    """Categories that differ by case or blanks alone."""
+    found = []
+    for name, texts in seen.texts.items():
+        plain: dict[str, list[str]] = {}
+        for text in texts if len(texts) <= 100_000 else ():
+            plain.setdefault(" ".join(text.split()).casefold(), []).append(text)
+        pairs = [same for same in plain.values() if len(same) > 1]
+        if pairs:
+            found.append(f"{name!r} ({' and '.join(map(repr, sorted(pairs[0])[:2]))})")
+    if found:
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        words = "categories differ by case or blanks alone and count as different: {columns}; spell them in one way"
+        yield Finding("spellings", "warning", words, columns=", ".join(found[:SHOWN]) + more)
+
+
+def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[str]:
+    """Of very many columns so many numbers whose class means are furthest apart, and the categories."""
+    numbers = replace(schema, categorical={})
+    encoded = numbers.encode(X, sparse=sparse.issparse(X))
+    moments = ClassMoments(encoded.shape[1], classes=[False, True], scatter=False).update(encoded, positive)
+    distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
+    places = np.sort(np.argsort(-distance, kind="stable")[:most])
+    return [*(numbers.columns[place] for place in places), *schema.categorical]
+
+
+def _as_numbers(column: Any) -> Any:
+    """Whole numbers that were kept as text as numbers again, for their order."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column
+
+
+def _column(X: Any, schema: Any, name: str) -> np.ndarray:
+    """A column of an array, by its name."""
+    place = schema.columns.index(name)
+    return X[:, [place]].toarray().ravel() if sparse.issparse(X) else X[:, place]
+
+
+# ---- rows together
+
+
+def code_of(repeats: Repeats) -> str:
+    """The code of what is said about groups of rows."""
+    return "duplicates" if repeats.name == COPIES else "repeated-rows"
+
+
+def describe_repeats(found: Repeats) -> Iterator[Finding]:
+    """What to say about groups of rows, if they matter or are many."""
+    copies, share = found.name == COPIES, 100.0 * found.share
+    fix = Parameter("groups", found.name)
+    if found.matters:
+        words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
+        words += ": as independent rows a quick model has the AUC {apart}, {how} {together}"
+        words += ", which is what new ones will give" if found.changes_headline else "; intervals would be too narrow"
+        words += ". So folds keep them together, as with {fix}; {none} takes rows as independent"
+        fields: dict[str, Any] = {"share": share} if copies else {"name": found.name}
+        fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
+        fields |= {"how": "kept together" if copies else f"by {found.name}", "none": Parameter("groups", INDEPENDENT)}
+        yield Finding(code_of(found), "severe" if found.changes_headline else "warning", words, **fields)
+    elif copies and found.share >= 0.05:
+        words = "{share:.0f} % of the rows equal another one in all columns, or in all but one; that changes no number"
+        yield Finding("duplicates", "note", words, share=share)
+    elif not copies:
+        words = "rows with the same {name!r} are alike; that changes no number here, and {fix} would keep them together"
+        yield Finding("repeated-rows", "note", words, name=found.name, fix=fix)
+
+
+def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
+    """Whether the past predicts the future less well than mixed rows predict each other."""
+    usable = [name for name in seen.dates if (seen.codes[name] >= 0).all() and seen.codes[name].max() >= 50]
+    if not usable or min(seen.positive.sum(), (~seen.positive).sum()) < 100:
+        return
+    name = usable[0]
+    rows = np.sort(np.random.default_rng(seed).permutation(seen.positive.size)[:QUICK_ROWS])
+    X, y, time = rows_of(X, rows), seen.positive[rows], seen.codes[name][rows].astype(np.float64)
+    folds = forward_folds(time, y, 5)
+    if len(folds) < 2:
+        return
+    later = np.concatenate([test for _, test in folds])
+    scores = (quick_scores(X, y, how, seed).scores[later] for how in (5, folds))
+    mixed, forward = (roc_auc_ci(y[later], quick) for quick in scores)
+    if mixed.auc - forward.auc >= max(0.03, 2.0 * forward.standard_error):
+        words = (
+            "the past predicts the future less well: a quick model has the AUC {mixed} with rows of all times mixed, "
+            "and {forward} for rows that are later than its own by {name!r}. Add {time} for what the future will give"
+        )
+        aucs = {"mixed": auc_text(mixed.auc, 2), "forward": auc_text(forward.auc, 2)}
+        yield Finding("drift", "warning", words, **aucs, name=name, time=Parameter("time", name))

@@ -1,0 +1,264 @@
+"""Rows that are not independent: columns whose values name patients, incidents or days, and rows that are copies.
+
+A column names groups of rows if rows of one value agree in other columns too, far beyond chance: for two rows of one
+group D = (a - c) / (1 - c), a the share of such pairs that agree in a column, c that of all pairs. The mean of D over
+columns is 1 for copies and 0 for independent rows. Rows that agree in all columns but one are near copies.
+
+Whether that matters is told by a quick model, straight lines or curves on at most 5,000 rows: its AUC with folds that
+split the groups and with folds that keep them, and whether its errors of rows of one group go together.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vrspam import AUCClassifierCV
+from vrspam._utils.blas import blas_threads
+from vrspam.features import AdditiveFeatures, LinearFeatures
+from vrspam.metrics import delong_test
+from vrspam.model_selection.calibration import calibrate
+from vrspam.model_selection.folds import group_folds
+from vrspam.report.words import describe_candidate
+from vrspam.tables.columns import ID_NAME
+from vrspam.tables.frames import numeric_flags, rows_of
+from vrspam.tool.plan import COPIES
+
+QUICK_ROWS = 5_000
+QUICK_COLUMNS, QUICK_CATEGORIES = 200, 50
+LEAST_GROUPS, MOST_EACH = 20, 100  # groups, and rows of a group in the mean: an age or a state names no group
+SHARED = 0.25  # mean of D from which a column names groups
+
+
+class TableClassifier(AUCClassifierCV):
+    """The estimator for columns that the tool has read already: what is text is a category."""
+
+    _reads_columns = False
+
+    @staticmethod
+    def _in_words(what: str) -> str:
+        name, colon, score = what.partition(":")
+        return f"{describe_candidate(name)}{colon}{score}"
+
+
+class Repeats(NamedTuple):
+    """Groups of rows, by a column or of copies: the share of rows that are not alone, and AUCs of the quick model.
+
+    `apart` is the AUC with folds that split groups, `together` with folds that keep them, `z` their difference in
+    standard errors. `bound` is the correlation of the errors of two rows of one group, `bound_z` in standard errors.
+    """
+
+    name: str
+    share: float
+    shared: float
+    codes: np.ndarray
+    apart: float
+    together: float
+    z: float = 0.0
+    bound: float = 0.0
+    bound_z: float = 0.0
+
+    @property
+    def changes_headline(self) -> bool:
+        """Whether new groups are ranked clearly worse than held-out rows of known ones."""
+        return self.apart - self.together >= 0.02 and self.z > 2.0
+
+    @property
+    def matters(self) -> bool:
+        """Whether folds have to keep the groups together: flexible models learn what rows of one group share.
+
+        Equal rows of few values share the errors of a model too, a little; copies share all of their errors.
+        """
+        least = 0.5 if self.name == COPIES else 0.0
+        return self.changes_headline or (self.bound > least and self.bound_z > 3.0)
+
+
+def find_repeats(
+    X: Any,
+    positive: np.ndarray,
+    columns: Mapping[str, np.ndarray],
+    names: Mapping[str, np.ndarray],
+    seed: int,
+    copies_alone: bool = False,
+) -> Repeats | None:
+    """The column that names groups of rows most clearly; copies of rows where none does, or where it does not matter.
+
+    `columns` are codes, -1 for missing; `names` the same of columns that are no features.
+    """
+    found = None if copies_alone else name_groups(columns, names, seed)
+    if found is not None and found[1] > 0.95:  # rows that agree in everything are copies, whichever column names them
+        found = None
+    judged = None if found is None else _judged(*found, X, positive, seed)
+    if judged is None or not judged.matters:
+        copies = find_copies(columns, seed)
+        other = None if copies is None else _judged(*copies, X, positive, seed)
+        judged = other if judged is None or (other is not None and other.matters) else judged
+    return judged
+
+
+def name_groups(
+    columns: Mapping[str, np.ndarray], names: Mapping[str, np.ndarray] = {}, seed: int = 0
+) -> tuple[str, float, np.ndarray] | None:
+    """The column whose values name groups of rows, the mean of D over the others, and the group of each row.
+
+    What is shared must not follow from one column, as a region from its town, unless the column is called an "id". Of
+    columns that name nearly the same groups, the one with the most values is taken.
+
+    >>> rng = np.random.default_rng(0)
+    >>> patient = np.repeat(np.arange(50), 4)
+    >>> table = {"patient": patient, "visit": rng.integers(0, 9, 200)}
+    >>> table |= {name: rng.integers(0, 2, 50)[patient] for name in ("sex", "old")}
+    >>> name_groups(table)[:1], name_groups({name: rng.permutation(codes) for name, codes in table.items()})
+    (('patient',), None)
+    """
+    found: list[tuple[str, float, np.ndarray]] = []
+    rng = np.random.default_rng(seed)
+    values = {name: int(codes.max(initial=-1)) + 1 for name, codes in {**columns, **names}.items()}
+    for name, codes in {**columns, **names}.items():
+        present = codes >= 0
+        if values[name] < LEAST_GROUPS or not present.sum() / MOST_EACH <= values[name] <= 0.95 * present.sum():
+            continue
+        shares = _shares(codes, {other: column for other, column in columns.items() if other != name}, rng)
+        shared = {other: columns[other] for other, share in shares.items() if share > 0.9}
+        if len(shares) > 1 and (mean := float(np.mean([*shares.values()]))) > SHARED:
+            coarse = [other for other in shared if 2 * values[other] <= values[name]]
+            nested = [x for c in coarse for x, d in _shares(columns[c], shared, rng).items() if x != c and d > 0.9]
+            if len(shared) - len({*nested}) > 1 or (shared and ID_NAME.search(name.lower())):
+                found.append((name, mean, np.where(present, codes, np.cumsum(~present) + values[name] - 1)))
+    best = max((mean for _, mean, _ in found), default=0.0)
+    return max((one for one in found if one[1] > best - 0.05), key=lambda one: int(one[2].max()), default=None)
+
+
+def _shares(codes: np.ndarray, columns: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, float]:
+    """D of each column that is not nearly constant, for pairs of rows of the same code."""
+    first, second = _pairs(codes, rng)
+    found = {}
+    for name, column in columns.items():
+        chance = float(np.sum((np.bincount(column + 1) / column.size) ** 2))
+        if chance <= 0.95 and first.size:
+            found[name] = (float(np.mean(column[first] == column[second])) - chance) / (1.0 - chance)
+    return found
+
+
+def _pairs(codes: np.ndarray, rng: np.random.Generator, most: int = 100_000) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the same code, drawn at random: a row and another one of its group, of so many at most."""
+    drawn = rng.permutation(codes.size)
+    order = drawn[np.argsort(codes[drawn], kind="stable")]  # in random order inside a group, whatever that of the file
+    ordered = codes[order]
+    places = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0))
+    places = places if places.size <= most else np.sort(rng.choice(places, most, replace=False))
+    return order[places], order[places + 1]
+
+
+def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, float, np.ndarray] | None:
+    """Groups of rows that agree in all columns but one at most; None without any.
+
+    Where few values of few columns make rows alike, chains of rows that differ in one column each would join most of
+    the table: there only equal rows are one group.
+
+    >>> rng = np.random.default_rng(0)
+    >>> numbers = rng.integers(0, 1000, (3, 60))
+    >>> table = {name: np.append(column, column[:6]) for name, column in zip("abc", numbers)}
+    >>> copies = find_copies(table)[2]
+    >>> int((copies[:6] == copies[60:]).sum()), np.unique(copies).size
+    (6, 60)
+    """
+    rng = np.random.default_rng(seed)
+    hashes = [rng.integers(0, 2**63, int(codes.max()) + 2, dtype=np.uint64)[codes + 1] for codes in columns.values()]
+    whole = np.add.reduce(hashes)  # modulo 2⁶⁴
+    groups = exact = np.unique(whole, return_inverse=True)[1]
+    if 5 <= len(hashes) <= 100 and whole.size <= 100_000:
+        for part in hashes:
+            groups = _joined(groups, np.unique(whole - part, return_inverse=True)[1])
+        sizes = np.bincount(groups)
+        if sizes.max() > max(20, 0.02 * groups.size):
+            groups = exact
+    sizes = np.bincount(groups)
+    share = float(sizes[sizes > 1].sum() / groups.size)
+    return (COPIES, 1.0, groups) if share >= 0.01 else None
+
+
+def _joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Groups of rows that are in one group of `a` or of `b`, also over several steps."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = int(a.max()) + 1
+    edges = coo_array((np.ones(a.size, dtype=np.int8), (a, size + b)), shape=(size + int(b.max()) + 1,) * 2)
+    return np.unique(connected_components(edges, directed=False)[1][a], return_inverse=True)[1]
+
+
+def _judged(name: str, shared: float, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:
+    """What the quick model says about groups of rows."""
+    sizes = np.bincount(codes)
+    share = float(sizes[sizes > 1].sum() / codes.size)
+    unknown = Repeats(name, share, shared, codes, np.nan, np.nan)
+    rows = draw_groups(codes, QUICK_ROWS, seed)
+    some, y = rows_of(X, rows) if rows.size < codes.size else X, positive[rows]
+    smaller = int(min(y.sum(), (~y).sum()))
+    if smaller < 20:
+        return unknown
+    left = [column for column in some.column_names if column != name and not column.startswith(f"{name} (")]
+    if not left or (folds := _kept_together(y, codes[rows], seed)) is None:
+        return unknown
+    together = quick_scores(some.select(left), y, folds, seed)
+    bound, bound_z = _bound(together, y, codes[rows], seed)
+    judged = unknown._replace(together=together.auc, bound=bound, bound_z=bound_z)
+    if name == COPIES and share < 0.05 and not judged.matters:  # too few to change the AUC
+        return judged
+    apart = quick_scores(some, y, 5, seed)
+    return judged._replace(apart=apart.auc, z=delong_test(y, apart.scores, together.scores).z)
+
+
+def _kept_together(positive: np.ndarray, groups: np.ndarray, seed: int) -> Any:
+    """Five folds of whole groups, or fewer; None where they cannot be made."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return group_folds(positive, groups, 5, seed)
+        except ValueError:
+            return None
+
+
+class QuickScores(NamedTuple):
+    """The AUC of a quick model, the mean of its folds, and the score of each row by a model that has not seen it."""
+
+    auc: float
+    scores: np.ndarray
+
+
+def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> QuickScores:
+    """Straight lines or curves, whichever the folds find better; rows that no fold holds out score 0."""
+    texts = sum(not numeric for numeric in numeric_flags(X))
+    most = max(5, min(QUICK_CATEGORIES, 2_000 // max(texts, 1)))
+    maps = {"linear": LinearFeatures(max_categories=most), "additive": AdditiveFeatures(max_categories=most)}
+    search = TableClassifier(features=maps, cv=folds, selection="best", calibration=None, n_jobs=1, random_state=seed)
+    with warnings.catch_warnings(), blas_threads(1 if positive.size <= 5_000 else None):
+        warnings.simplefilter("ignore")
+        fitted = search.fit(X, positive)
+    held_out, scores = fitted.out_of_fold_, np.zeros(positive.size)
+    scores[held_out.places] = held_out.scores
+    return QuickScores(float(fitted.best_score_), scores)
+
+
+def _bound(quick: QuickScores, positive: np.ndarray, groups: np.ndarray, seed: int) -> tuple[float, float]:
+    """The correlation of the errors of two rows of one group, and the same in standard errors."""
+    first, second = _pairs(groups, np.random.default_rng(seed))
+    if first.size < 20:
+        return 0.0, 0.0
+    errors = positive - calibrate(quick.scores, positive, "sigmoid")(quick.scores)
+    products = errors[first] * errors[second]
+    squares = np.sum(errors[first] ** 2 + errors[second] ** 2) / 2.0
+    return float(products.sum() / squares), float(products.sum() / np.sqrt(np.sum(products**2)))
+
+
+def draw_groups(codes: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """Places of all rows of some groups drawn at random, about so many; all rows where there are no more."""
+    if codes.size <= most:
+        return np.arange(codes.size)
+    order = np.random.default_rng(seed).permutation(int(codes.max()) + 1)
+    sizes = np.bincount(codes)[order]
+    return np.flatnonzero(np.isin(codes, order[np.cumsum(sizes) <= most]))

@@ -1,0 +1,63 @@
+"""What a training says about the model and its penalty, as notes for the model file."""
+
+from __future__ import annotations
+
+from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
+
+
+def note_of(noticed: Warning | str) -> str:
+    """A note for the model file; advice of the estimators becomes advice about `train`.
+
+    >>> note_of(GridNotCertified(2, 60))
+    '2 of 60 candidates for the penalty did not reach the tolerance; the certificate says ...'
+    >>> note_of(GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125))
+    'The best l1 is 0.5, the largest that was tried, and beats its neighbour by 0.25, ...: try larger numbers with l1='
+    """
+    missed_it = "did not reach the tolerance"
+    certificate = f"{missed_it}; the certificate says how far from the optimum the model can be"
+    at_the_edge = (
+        "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, "
+        "more than one standard error ({error:.2g}): "
+    )
+    match noticed:
+        case str():
+            return noticed
+        case GridNotCertified(missed=missed, total=total, convex=convex):
+            return f"{missed} of {total} candidates for the penalty {certificate if convex else missed_it}"
+        case NotConverged(measure=measure):
+            return f"the model {certificate if measure == 'gap_' else missed_it}"
+        case GridEdge(parameter=parameter, beyond=beyond):
+            fields = {**vars(noticed), "unit": noticed.unit, "beyond": beyond}
+            if parameter == "l1":
+                return Message(at_the_edge + "try {beyond} numbers with {option}", **fields, option=Parameter("l1"))
+            advice = "a {beyond} value might rank better, but `train` does not try one"
+            return Message(at_the_edge + advice, **fields)
+        case AllCoefficientsZero(l1=l1) if l1 > 0.0:
+            return Message(
+                "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
+                "ranks the validation rows better than chance; try smaller numbers with {option}",
+                l1=l1,
+                option=Parameter("l1"),
+            )
+        case NothingAtTheTop(max_fpr=max_fpr):
+            return Message(
+                "With {part} all coefficients are 0: no score of these columns puts the positives clearly above the "
+                "negatives at the top; use a larger share, more columns, or {squared}, which trains on the whole curve "
+                "and chooses by the part",
+                part=Parameter("max_fpr", max_fpr),
+                squared=Parameter("loss", "squared"),
+            )
+    return getattr(noticed, "message", str(noticed))
+
+
+def note_straight(most_columns: int) -> Message:
+    """The note that a table of more than `most_columns` columns got straight lines alone."""
+    words = "Only a simple model was fitted, because {reason}; probably clearly worse."
+    return Message(words, reason=f"curves are made of at most {most_columns:,} columns")
+
+
+def note_few_maps(n_features: int) -> Message:
+    """The note that on a table of so many features not all models were compared."""
+    words = "Straight lines and trees were compared, because there are {count:,} features. {all} compares all, slowly."
+    return Message(words, count=n_features, all=Parameter("features", "auto"))

