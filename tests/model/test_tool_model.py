@@ -480,7 +480,15 @@ def test_identifiers_that_look_like_formulas(model, folder, end):
         found = read(folder / f"scores.{end}")
         changed = escape and end != "parquet"
         mark = "'" if changed else ""
-        assert list(found.columns) == ["patient", "number", f"{mark}=column", "score", "probability", "decision", "extrapolated"]
+        assert list(found.columns) == [
+            "patient",
+            "number",
+            f"{mark}=column",
+            "score",
+            "probability",
+            "decision",
+            "extrapolated",
+        ]
         shown = [mark + t if t and t[0] in "=+-@" else t for t in texts]
         assert found["patient"].fillna("").tolist() == [text or "" for text in shown]
         assert found["number"].astype(float).tolist() == [-5, 1, 2, 3, 4, 5, 6]
