@@ -427,3 +427,18 @@ def test_a_table_too_wide_for_any_map_gets_straight_lines_and_a_note(tmp_path, m
     notes = [str(note) for note in found.training["warnings"]]
     simple = "Only a simple model was fitted, because curves are made of at most 3 columns; probably clearly worse."
     assert notes.count(simple) == 1
+
+
+def test_one_column_of_many_values_costs_no_curves(tmp_path):
+    """Such a table once got straight lines alone; which plate is sick is learnt by its share, shrunken."""
+    rng = np.random.default_rng(0)
+    plates = rng.integers(0, 1_200, 6_000)
+    x = rng.standard_normal(6_000)
+    risk = rng.standard_normal(1_200)[plates] + np.abs(x)
+    frame = pd.DataFrame({"plate": [f"P{k}" for k in plates], "x": x, "sick": risk + rng.standard_normal(6_000) > 1})
+    frame.to_csv(tmp_path / "plates.csv", index=False)
+    found = train(tmp_path / "plates.csv", target="sick", max_categories=1_500)
+    notes = [str(note) for note in found.training["warnings"]]
+    assert sum("Straight lines and trees were compared, because there are 1," in note for note in notes) == 1
+    lines = train(tmp_path / "plates.csv", target="sick", max_categories=1_500, features="linear")
+    assert found.training["corrected_auc"] > lines.training["corrected_auc"] + 0.02
