@@ -185,8 +185,12 @@ class Record(NamedTuple):
         points = scores[0].shape[0]
         rows = draw_sample(parts, sizes.sum() - sizes, np.concatenate(labels), None, None, points, 0)
         auc = np.stack([roc_auc_columns(label, part.T) for label, part in zip(labels, scores, strict=True)], axis=1)
-        axes = {"l2": np.arange(17.0), "l1": np.zeros(1)}
-        maps = [(part.reshape(17, 1, -1), axes) for part in np.split(auc, points // 17)]
+        many, alone = divmod(points, 17)  # maps that learn from labels come last, and have one point each
+        ends = [*(17 * (1 + np.arange(many))), *(17 * many + 1 + np.arange(alone))][:-1]
+        maps = [
+            (part.reshape(len(part), 1, -1), {"l2": np.arange(float(len(part))), "l1": np.zeros(1)})
+            for part in np.split(auc, ends)
+        ]
         error = auc.mean() - 0.5 if noise else auc[REFERENCE].mean() - facts["ref"]
         return cls(
             rows,

@@ -1619,3 +1619,166 @@ def count_shared_leaves(leaves, others):
             for j in range(other.size):
                 row[j] += other[j] == leaf
     return counts
+
+
+# Trees that learn from labels (`vrspam.features.boosted`), in the same form as random ones. Of rows, by their codes
+# (columns × rows), a histogram of gradients, curvatures and numbers is made for each node and column: place 0 of a
+# column's histogram is that of absent values, place c + 1 that of code c.
+
+
+@compiled
+def _fill_histogram(codes, starts, tried, rows, g, h, sums):
+    """The gradients, curvatures and numbers of some rows, by code, for the columns that are tried."""
+    for j in tried:
+        first, line = starts[j] + 1, codes[j]
+        sums[starts[j] : starts[j + 1]] = 0.0
+        for place in range(rows.size):
+            here = first + line[rows[place]]
+            sums[here, 0] += g[place]
+            sums[here, 1] += h[place]
+            sums[here, 2] += 1.0
+
+
+@compiled
+def _best_split(sums, starts, tried, totals, least, ridge):
+    """The column, threshold and side of absent values with the largest gain; a gain of 0 if no split is allowed.
+
+    Each side keeps `least` rows. Where the node has no absent values, they go with the larger side.
+    """
+    gain, column, threshold, absent_left = 0.0, 0, NO_SPLIT, True
+    g, h, n = totals
+    without = g * g / (h + ridge)
+    for j in tried:
+        first, last = starts[j] + 1, starts[j + 1]
+        absent = sums[first - 1]
+        for side in range(2 if absent[2] > 0.0 else 1):
+            left_g, left_h, left_n = (0.0, 0.0, 0.0) if side == 0 else (absent[0], absent[1], absent[2])
+            # with absent values on the right, all others may be on the left
+            for place in range(first, last if side == 0 and absent[2] > 0.0 else last - 1):
+                left_g += sums[place, 0]
+                left_h += sums[place, 1]
+                left_n += sums[place, 2]
+                if left_n < least:
+                    continue
+                if n - left_n < least:
+                    break
+                right_h = h - left_h
+                if left_h < 1e-3 or right_h < 1e-3:
+                    continue
+                new = left_g**2 / (left_h + ridge) + (g - left_g) ** 2 / (right_h + ridge) - without
+                if new > gain:
+                    gain, column, threshold = new, j, place - first
+                    absent_left = side == 1 if absent[2] > 0.0 else 2.0 * left_n > n
+    return gain, column, threshold, absent_left
+
+
+@compiled
+def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots):
+    """Grow trees on labels: each leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
+
+    With a positive `rate` the trees are boosted, from the log-odds `base`, by the logistic loss, and leaves hold steps
+    of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1) minus `base`. `rows` (1 or trees
+    × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1 or nodes × m) are the columns
+    that a tree, or each node, may split. Histograms of `slots` nodes are held at once: with more than `leaves`, that of
+    the larger of two children is that of its parent minus the other. Returns the columns, thresholds and sides of
+    absent values of all nodes, and the values of all leaves.
+    """
+    n_trees, n_nodes = tried.shape[0], 2**depth - 1
+    columns = np.zeros((n_trees, n_nodes), dtype=np.int32)
+    thresholds = np.full((n_trees, n_nodes), NO_SPLIT, dtype=np.int32)
+    sides = np.ones((n_trees, n_nodes), dtype=np.bool_)
+    values = np.zeros((n_trees, n_nodes + 1))
+    subtracts = slots >= leaves + 1 and tried.shape[1] == 1
+    sums = np.zeros((slots, starts[-1], 3))
+    slot = np.empty(2 * n_nodes + 1, dtype=np.int64)
+    begin, end = np.empty(2 * n_nodes + 1, dtype=np.int64), np.empty(2 * n_nodes + 1, dtype=np.int64)
+    gains, totals = np.empty(2 * n_nodes + 1), np.empty((2 * n_nodes + 1, 3))
+    split = np.empty((2 * n_nodes + 1, 3), dtype=np.int64)
+    raw = np.full(codes.shape[1], base)
+    m = rows.shape[1]
+    inside, other = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
+    g, h, other_g, other_h = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    active = np.empty(leaves + 1, dtype=np.int64)
+    for t in range(n_trees):
+        total_g, total_h = 0.0, 0.0
+        for place in range(m):
+            row = rows[t % rows.shape[0], place]
+            inside[place] = row
+            if rate > 0.0:
+                p = 1.0 / (1.0 + np.exp(-raw[row]))
+                g[place], h[place] = weights[row] * (p - target[row]), weights[row] * p * (1.0 - p)
+            else:
+                g[place], h[place] = weights[row] * (base - target[row]), weights[row]
+            total_g += g[place]
+            total_h += h[place]
+        begin[0], end[0], slot[0], free = 0, m, 0, 1
+        totals[0, 0], totals[0, 1], totals[0, 2] = total_g, total_h, m
+        _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
+        found = _best_split(sums[0], starts, tried[t, 0], (total_g, total_h, float(m)), least, ridge)
+        gains[0], split[0, 0], split[0, 1], split[0, 2] = found
+        active[0], count = 0, 1
+        while count < leaves:
+            best = 0
+            for k in range(1, count):
+                if gains[active[k]] > gains[active[best]]:
+                    best = k
+            node = active[best]
+            if gains[node] <= 0.0:
+                break
+            j, threshold, to_left = split[node]
+            columns[t, node], thresholds[t, node], sides[t, node] = j, threshold, to_left == 1
+            first, last = begin[node], end[node]
+            middle, kept = first, 0
+            left_g, left_h = 0.0, 0.0
+            for place in range(first, last):
+                row = inside[place]
+                code = codes[j, row]
+                if to_left == 1 if code < 0 else code <= threshold:
+                    left_g += g[place]
+                    left_h += h[place]
+                    inside[middle], g[middle], h[middle] = row, g[place], h[place]
+                    middle += 1
+                else:
+                    other[kept], other_g[kept], other_h[kept] = row, g[place], h[place]
+                    kept += 1
+            inside[middle:last], g[middle:last], h[middle:last] = other[:kept], other_g[:kept], other_h[:kept]
+            left, right = 2 * node + 1, 2 * node + 2
+            begin[left], end[left], begin[right], end[right] = first, middle, middle, last
+            totals[left, 0], totals[left, 1], totals[left, 2] = left_g, left_h, middle - first
+            totals[right] = totals[node] - totals[left]
+            active[best], active[count] = left, right
+            count += 1
+            gains[left] = gains[right] = 0.0
+            if right >= n_nodes or count == leaves:  # as deep, or as many, as may be
+                continue
+            smaller, larger = (left, right) if 2 * (middle - first) <= last - first else (right, left)
+            slot[smaller] = slot[larger] = 0
+            if subtracts:
+                slot[smaller], slot[larger] = free, slot[node]
+                free += 1
+            for child in (smaller, larger):
+                of_child, some = sums[slot[child]], tried[t, child % tried.shape[1]]
+                a, b = begin[child], end[child]
+                too_few = b - a < 2 * least
+                if subtracts and child == larger:
+                    for k in some:
+                        for place in range(starts[k], starts[k + 1]):
+                            of_child[place] -= sums[slot[smaller], place]
+                elif subtracts or not too_few:
+                    _fill_histogram(codes, starts, some, inside[a:b], g[a:b], h[a:b], of_child)
+                if too_few:
+                    continue
+                sizes = (totals[child, 0], totals[child, 1], totals[child, 2])
+                found = _best_split(of_child, starts, some, sizes, least, ridge)
+                gains[child], split[child, 0], split[child, 1], split[child, 2] = found
+        for k in range(count):
+            leaf = active[k]
+            value = -totals[leaf, 0] / (totals[leaf, 1] + ridge) if totals[leaf, 1] + ridge > 0.0 else 0.0
+            value = value * rate if rate > 0.0 else value
+            if rate > 0.0:
+                for place in range(begin[leaf], end[leaf]):
+                    raw[inside[place]] += value
+            while leaf < n_nodes:  # a node that is not split sends all rows to the left
+                leaf = 2 * leaf + 1
+            values[t, leaf - n_nodes] = value
+    return columns, thresholds, sides, values

@@ -17,6 +17,7 @@ import vrspam
 from vrspam.estimators.online import Stream
 from vrspam.features import MAPS
 from vrspam.features.encoders import Encoder
+from vrspam.features.parts import TreePart
 from vrspam.inspection import Axis, PairEffect, Shape, Shapes
 from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.metrics.thresholds import ChosenThreshold
@@ -35,11 +36,13 @@ _TYPES: list[type] = [
     *KINDS,
     *MAPS.values(),
     *get_args(Encoder),
+    TreePart,
     *(Axis, PairEffect, Shape, Shapes),  # readings of a score
     *(HashFolds, HeldOut, Isotonic, Sigmoid, ChosenThreshold),
     *(OPAUC, SOLAM, SPAM, Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]
 _PRIVATE = [
+    "builtins.NoneType",  # trees that learnt from labels have no landmarks
     "vrspam.moments._rounding.Errors",
     "vrspam.moments._statistics.ClassStatistics",
 ]

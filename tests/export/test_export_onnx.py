@@ -32,7 +32,10 @@ ort = pytest.importorskip("onnxruntime")
 from vrspam.export import NotExportable, Scorer, register_skl2onnx, to_onnx  # noqa: E402
 
 SINGLE, DOUBLE = 1e-5, 1e-12  # of the spread of the scores
-MAPS = ("standardized", "additive", "kernel 1", "kernel alone 0.3", "trees 4", ["additive", "kernel 3", "trees 2"])
+MAPS = (
+    *("standardized", "additive", "kernel 1", "kernel alone 0.3", "trees 4", "forest", "boosted"),
+    ["additive", "kernel 3", "trees 2"],
+)
 NAT = np.iinfo(np.int64).min
 
 

@@ -18,7 +18,14 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, Polynomial
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, map_from_dict
+from vrspam.features import (
+    AdditiveFeatures,
+    BoostedFeatures,
+    KernelFeatures,
+    LinearFeatures,
+    TreeFeatures,
+    map_from_dict,
+)
 from vrspam.features.mapped import CANDIDATES
 from vrspam.plotting import plot_shapes
 from vrspam.tables.frames import WHOLE_ROWS
@@ -198,7 +205,7 @@ def test_auto_finds_curves_and_interactions():
     X = rng.standard_normal((800, 4))
     y = X[:, 0] * X[:, 1] > 0
     model = AUCClassifierCV(features="auto", selection="best", random_state=0).fit(X, y)
-    assert isinstance(model.features_, KernelFeatures | TreeFeatures)
+    assert isinstance(model.features_, KernelFeatures | TreeFeatures | BoostedFeatures)
     assert model.best_score_ > 0.9
 
 

@@ -151,6 +151,7 @@ def test_the_list_of_candidates():
     assert list(named_maps("auto", 0)) == [
         "standardized", "additive", "kernel 3", "kernel 1", "kernel 0.3",
         "kernel alone 3", "kernel alone 1", "kernel alone 0.3", "trees 2", "trees 4", "trees 7",
+        "forest", "boosted",
     ]  # fmt: skip
     assert list(named_maps("trees", 0)) == ["trees 2", "trees 4", "trees 7"]
     maps = named_maps(["kernel alone 0.3", "trees 7"], 5)

@@ -458,7 +458,7 @@ def test_predict_keeps_order_and_identifiers(model, folder, end):
     older = end != "parquet" and parse_version(pd.__version__) < parse_version("3")
     read = pd.read_parquet if end == "parquet" else pd.read_csv
     found = read(folder / f"scores.{end}", **({"float_precision": "round_trip"} if older else {}))
-    assert list(found.columns) == ["patient", "score", "probability"]
+    assert list(found.columns) == ["patient", "score", "probability", "decision", "extrapolated"]
     assert found["patient"].tolist() == new["patient"].tolist()
     np.testing.assert_array_equal(found["score"], scores_of(model, path))
     np.testing.assert_array_equal(found["probability"], model.calibration(scores_of(model, path)))
@@ -480,7 +480,15 @@ def test_identifiers_that_look_like_formulas(model, folder, end):
         found = read(folder / f"scores.{end}")
         changed = escape and end != "parquet"
         mark = "'" if changed else ""
-        assert list(found.columns) == ["patient", "number", f"{mark}=column", "score", "probability"]
+        assert list(found.columns) == [
+            "patient",
+            "number",
+            f"{mark}=column",
+            "score",
+            "probability",
+            "decision",
+            "extrapolated",
+        ]
         shown = [mark + t if t and t[0] in "=+-@" else t for t in texts]
         assert found["patient"].fillna("").tolist() == [text or "" for text in shown]
         assert found["number"].astype(float).tolist() == [-5, 1, 2, 3, 4, 5, 6]

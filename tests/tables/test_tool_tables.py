@@ -57,7 +57,7 @@ def test_a_row_that_cannot_be_scored_stays_in_its_place(folder, tmp_path, end):
     predict(model, folder / "clean.csv", tmp_path / f"all.{end}")
     read = pd.read_csv if end == "csv" else pd.read_parquet
     whole = read(tmp_path / f"all.{end}")
-    assert list(whole) == ["code", "score", "probability"]
+    assert list(whole) == ["code", "score", "probability", "decision", "extrapolated"]
     lines[10] += ",one,more"
     lines[50] = "inf" + lines[50][lines[50].index(",") :]
     lines[200] = "12"
@@ -65,7 +65,7 @@ def test_a_row_that_cannot_be_scored_stays_in_its_place(folder, tmp_path, end):
     with pytest.warns(UserWarning, match="3 rows cannot be scored: the score is empty there, and the column 'reason'"):
         assert predict(model, tmp_path / "broken.csv", tmp_path / f"s.{end}") == 200
     found = read(tmp_path / f"s.{end}")
-    assert list(found) == ["code", "score", "probability", "reason"]
+    assert list(found) == ["code", "score", "probability", "decision", "extrapolated", "reason"]
     bad = [9, 49, 199]
     assert found["score"].isna().to_numpy().nonzero()[0].tolist() == bad
     assert found["reason"].notna().to_numpy().nonzero()[0].tolist() == bad
@@ -78,7 +78,7 @@ def test_a_row_that_cannot_be_scored_stays_in_its_place(folder, tmp_path, end):
     assert found["reason"][49] == "line 51: column 'age' is infinite"
     with pytest.warns(UserWarning, match="left out 3 broken"):
         assert predict(model, tmp_path / "broken.csv", tmp_path / f"d.{end}", drop_errors=True) == 197
-    assert list(read(tmp_path / f"d.{end}")) == ["code", "score", "probability"]
+    assert list(read(tmp_path / f"d.{end}")) == ["code", "score", "probability", "decision", "extrapolated"]
 
 
 def test_broken_rows_keep_their_places_across_blocks(folder, tmp_path):
@@ -427,3 +427,18 @@ def test_a_table_too_wide_for_any_map_gets_straight_lines_and_a_note(tmp_path, m
     notes = [str(note) for note in found.training["warnings"]]
     simple = "Only a simple model was fitted, because curves are made of at most 3 columns; probably clearly worse."
     assert notes.count(simple) == 1
+
+
+def test_one_column_of_many_values_costs_no_curves(tmp_path):
+    """Such a table once got straight lines alone; which plate is sick is learnt by its share, shrunken."""
+    rng = np.random.default_rng(0)
+    plates = rng.integers(0, 1_200, 6_000)
+    x = rng.standard_normal(6_000)
+    risk = rng.standard_normal(1_200)[plates] + np.abs(x)
+    frame = pd.DataFrame({"plate": [f"P{k}" for k in plates], "x": x, "sick": risk + rng.standard_normal(6_000) > 1})
+    frame.to_csv(tmp_path / "plates.csv", index=False)
+    found = train(tmp_path / "plates.csv", target="sick", max_categories=1_500)
+    notes = [str(note) for note in found.training["warnings"]]
+    assert sum("Straight lines and trees were compared, because there are 1," in note for note in notes) == 1
+    lines = train(tmp_path / "plates.csv", target="sick", max_categories=1_500, features="linear")
+    assert found.training["corrected_auc"] > lines.training["corrected_auc"] + 0.02

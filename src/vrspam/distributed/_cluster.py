@@ -94,7 +94,11 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
     random_state = 0 if estimator.random_state is None else estimator.random_state
     seed = check_random_state(random_state).randint(2**31)
     maps = named_maps(estimator.features, seed)
+    if estimator.features == "auto":  # trees that learn from labels need all rows in one place
+        maps = {name: features for name, features in maps.items() if not features.supervised}
     for name, features in maps.items():
+        if getattr(features, "supervised", False):
+            raise ValueError(f"{name} learns from the labels of all rows in one place: on a cluster use other maps.")
         if not isinstance(features, FeatureMap):
             raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
     search = replace(estimator._search(maps), seed=seed)

@@ -116,12 +116,16 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         false alarms. None: the probability ½.
     features : str, transformer, list of these, or dict, default="linear"
         "linear": the columns as they are; of a frame with text, dates or gaps "standardized". Otherwise the score is
-        linear in features of them, made block by block by a transformer that never sees labels (`vrspam.features`); the
-        map and the penalties are chosen together.
+        linear in features of them, made block by block by a transformer (`vrspam.features`); the map and the penalties
+        are chosen together.
         "standardized", or "standardised": each column with mean 0 and deviation 1, categories one-hot. "additive": a
         smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
-        "auto": all of these, eleven maps (but as "linear" on more than 5,000 columns, and without maps of more than
+        "forest", "boosted": the score of trees that learn from labels, again on the training rows of each fold, so that
+        no held-out row is scored by trees that saw its label; the other maps never see labels. What is handed out is
+        the mean of the scores of all folds or, where the folds do not share out all rows evenly, as with times, that of
+        trees of all rows. Such a score has one coefficient, and its grid is one point.
+        "auto": all of these, thirteen maps (but as "linear" on more than 5,000 columns, and without maps of more than
         5,000 features). One of them alone is named as in `selection_`, for example "kernel 1", "kernel alone 0.3" or
         "trees 4". With a map X may be a frame with categories, dates and missing values (docs/tables.md). In a list
         write "standardized" for "linear". A dict gives each transformer the name that it has in `selection_`.

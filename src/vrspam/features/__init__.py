@@ -1,4 +1,4 @@
-"""Feature maps: unsupervised scikit-learn transformers on which a linear scorer becomes a curved one.
+"""Feature maps: scikit-learn transformers on which a linear scorer becomes a curved one.
 
 | map | score becomes |
 |---|---|
@@ -6,6 +6,7 @@
 | `AdditiveFeatures` | a sum of smooth curves, one for each column |
 | `KernelFeatures` | a sum of curves and of bumps around landmarks: interactions of every order |
 | `TreeFeatures` | a sum of boxes, the leaves of random trees, around landmarks: sharp interactions |
+| `BoostedFeatures`, `ForestFeatures` | the score of trees that learn from labels |
 | `StackedFeatures` | the sum of scores of several maps: a blend |
 
 All of them take arrays, sparse matrices and data frames, encode categories one-hot and missing values by an
@@ -19,13 +20,16 @@ from typing import Any
 
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
+from vrspam.features.boosted import BoostedFeatures, ForestFeatures
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
 
 __all__ = [
     "AdditiveFeatures",
+    "BoostedFeatures",
     "FeatureMap",
+    "ForestFeatures",
     "KernelFeatures",
     "LinearFeatures",
     "StackedFeatures",
@@ -34,7 +38,11 @@ __all__ = [
 ]
 
 MAPS: dict[str, type[FeatureMap]] = {
-    kind.__name__: kind for kind in (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures, StackedFeatures)
+    kind.__name__: kind
+    for kind in (
+        *(LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures),
+        *(BoostedFeatures, ForestFeatures, StackedFeatures),
+    )
 }
 
 

@@ -41,6 +41,7 @@ from vrspam.features.parts import (
     Table,
     TreePart,
     encode,
+    joined,
     read_columns,
 )
 from vrspam.moments import CodedRows, Indicated, LastProduct
@@ -61,6 +62,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     True
     """
 
+    supervised = False  # whether the map learns from labels too
+    gains_by_rows = False  # whether it gains more than others by more rows, so that a few of them tell less of it
     kind: str  # what the map is called among the facts about a model
     encoders_: list[Encoder]
     max_categories: int
@@ -105,7 +108,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         for block in self.blocks():
             widths = [one.width for one in block.encoders]
             if not isinstance(block, ColumnBlock):
-                widths = [block.coef.shape[1]]
+                widths = [block.coef.shape[-1]]
             for j, width in enumerate(widths):
                 start, stop = stop, stop + width
                 yield block, j, slice(start, stop)
@@ -145,7 +148,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
                 new: Any = Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own)
                 effects[j] = new if effects[j] is None else effects[j] + new
-        return Parts(tuple(effects), tuple(kernels), tuple(trees))
+        return Parts(tuple(effects), tuple(kernels), tuple(joined(trees)))
 
     @property
     def keeps_columns_apart(self) -> bool:

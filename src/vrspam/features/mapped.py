@@ -15,6 +15,7 @@ from sklearn.base import clone
 from vrspam._utils.messages import Parameter, WordedError, usual_spelling
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
+from vrspam.features.boosted import BoostedFeatures, ForestFeatures
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
@@ -35,6 +36,8 @@ CANDIDATES: dict[str, FeatureMap] = {
         for width in (3.0, 1.0, 0.3)
     },
     **{f"trees {depth}": TreeFeatures(max_depth=depth, n_landmarks="auto") for depth in (2, 4, 7)},
+    "forest": ForestFeatures(),
+    "boosted": BoostedFeatures(),
 }
 # What each value of `features` stands for, beside the names of single maps.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -43,7 +46,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "trees": ("trees 2", "trees 4", "trees 7"),
     "auto": tuple(CANDIDATES),
 }
-NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees", "auto")
+NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees", "forest", "boosted", "auto")
 SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
 SPELLED_NAMES = {*NAMES, *SINGLE_NAMES, "standardised"}  # what is accepted
 MAX_FEATURES = 5_000
@@ -147,7 +150,7 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
 
     >>> list(named_maps("auto", seed=0))
-    ['standardized', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3', ..., 'trees 2', 'trees 4', 'trees 7']
+    ['standardized', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3', ..., 'trees 7', 'forest', 'boosted']
     >>> list(named_maps(["trees", "kernel alone 1"], seed=0))
     ['trees 2', 'trees 4', 'trees 7', 'kernel alone 1']
     """

@@ -327,20 +327,31 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TreePart(Stored):
-    """The sum over trees of what the landmarks in the leaf of a row add, which is `coef` of each."""
+    """The sum over trees of what the landmarks in the leaf of a row add, which is `coef` of each.
+
+    Trees without landmarks, which learnt from labels, have the values of their leaves instead.
+    """
 
     encoders: Sequence[Encoder]
     trees: Mapping[str, np.ndarray]  # as in `TreeFeatures`, in the order of `TREE_ARRAYS`
     # (m, trees): the leaf of each landmark in each tree, where that does not follow from `codes`
     leaves: np.ndarray | None
-    coef: np.ndarray  # (m,): for a share of all trees that is 1
+    # (m,): for a share of all trees that is 1; without landmarks (trees, leaves): what each leaf adds
+    coef: np.ndarray
     codes: np.ndarray | None = None  # (m, columns): the landmarks as trees take them
+
+    @property
+    def has_landmarks(self) -> bool:
+        """Whether leaves add what the landmarks in them do."""
+        return self.leaves is not None or self.codes is not None
 
     @cached_property
     def sums(self) -> np.ndarray:
         """What each leaf adds: trees × leaves."""
         from vrspam import kernels
 
+        if not self.has_landmarks:
+            return self.coef
         n_trees, n_nodes = self.trees["columns"].shape
         leaves = kernels.tree_leaves(self.codes, *self.trees.values()) if self.leaves is None else self.leaves
         coef = np.ascontiguousarray(self.coef.reshape(len(self.coef), -1) / n_trees, dtype=np.float64)
@@ -352,9 +363,11 @@ class TreePart(Stored):
         from vrspam import kernels
 
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
-        if widths.max() > 62:  # their sides would not fit into 64 bits beside that of absent values
-            return None
         columns, thresholds, multipliers, absent_left = self.trees.values()
+        if (
+            widths[columns[multipliers != 0]].max(initial=0) > 62
+        ):  # sides would not fit into 64 bits beside absent values
+            return None
         return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
 
     def add_to(self, out: np.ndarray, X: Any) -> None:
@@ -387,6 +400,23 @@ class ColumnBlock(NamedTuple):
 
 
 Block = ColumnBlock | KernelPart | TreePart
+
+
+def joined(parts: Sequence[TreePart]) -> list[TreePart]:
+    """The parts, with those of trees without landmarks as one where columns are encoded alike; zeros are left out."""
+    found: list[TreePart] = []
+    for part in parts:
+        if not part.has_landmarks and not part.coef.any():
+            continue
+        for place, known in enumerate(found):
+            alike = part.coef.shape[1:] == known.coef.shape[1:] and same_encoders(part.encoders, known.encoders)
+            if alike and not (part.has_landmarks or known.has_landmarks):
+                trees = {name: np.concatenate([known.trees[name], part.trees[name]]) for name in TREE_ARRAYS}
+                found[place] = TreePart(known.encoders, trees, None, np.concatenate([known.coef, part.coef]))
+                break
+        else:
+            found.append(part)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -513,11 +543,16 @@ def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axe
     if {part.shape for part in trees.values()} != {(n_trees, nodes)}:
         raise ValueError("the parts of the trees have different sizes")
     trees["absent_left"] = trees["absent_left"].astype(bool)
+    coef = floats(plain["coef"])
+    if labelled := not {"codes", "leaves"} & set(plain):
+        if coef.shape != (n_trees, nodes + 1, *coef.shape[2:]) or coef.ndim != n_axes + 1:
+            raise ValueError(f"values of shape {coef.shape} do not fit the leaves of the trees")
+        plain = {**plain, "leaves": np.zeros((1, n_trees), dtype=np.int32)}
     name = "codes" if "codes" in plain else "leaves"
-    landmarks, coef = _whole_numbers(plain[name], name), floats(plain["coef"])
+    landmarks = _whole_numbers(plain[name], name)
     if landmarks.shape[1] != (n_trees if name == "leaves" else len(encoders)):
         raise ValueError(f"landmarks of shape {landmarks.shape} do not fit the trees")
-    if coef.ndim != n_axes or len(coef) != len(landmarks):
+    if not labelled and (coef.ndim != n_axes or len(coef) != len(landmarks)):
         raise ValueError(f"coefficients of shape {coef.shape} do not fit {len(landmarks)} landmarks")
     # compiled code would look up others outside of their array
     stops = {"column": len(encoders), "multiplier": kernels.CATEGORY_PRIME, "leaf": nodes + 1}
@@ -526,7 +561,7 @@ def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axe
         if numbers.min() < 0 or numbers.max() >= stop:
             raise ValueError(f"a {what} of the trees is not among the {stop} there are")
     if name == "leaves":
-        return TreePart(encoders, trees, leaves.astype(np.int16), coef)
+        return TreePart(encoders, trees, None if labelled else leaves.astype(np.int16), coef)
     most = [one.nodes.size if isinstance(one, Curves) else one.width - 1 for one in encoders]
     if landmarks.min() < -1 or (landmarks > most).any():
         raise ValueError("a landmark of trees is not among the values of its column")

@@ -253,7 +253,8 @@ def parts_to_dict(parts: Parts) -> dict[str, Any]:
         {
             "encoders": number(part.encoders),
             "trees": _with_few_splits(part),
-            **({"leaves": part.leaves} if part.codes is None else {"codes": part.codes}),
+            **({"codes": part.codes} if part.codes is not None else {}),
+            **({"leaves": part.leaves} if part.codes is None and part.has_landmarks else {}),
             "coef": part.coef,
         }
         for part in parts.trees

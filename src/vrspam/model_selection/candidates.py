@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
@@ -42,6 +43,7 @@ from vrspam.model_selection.held_out import (
     stable_share,
     stable_share_of_moments,
 )
+from vrspam.model_selection.labelled import cross_validate_labelled
 from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, select, simplest
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.solvers import ExactFit, SolverName
@@ -330,10 +332,14 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
     kept, intercepts = [], []
     for candidate in found.candidates:
         rows, axes = folds.rows, candidate.scores.grid
-        if candidate.features is not None:
-            rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
-        source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
-        scores = cross_validate(source, replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample))
+        again = replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample)
+        if getattr(candidate.features, "supervised", False):
+            scores = cross_validate_labelled(copy(candidate.features), paired, again).scores
+        else:
+            if candidate.features is not None:
+                rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
+            source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
+            scores = cross_validate(source, again)
         assert scores.kept is not None
         kept.append(scores.kept)
         intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
@@ -356,9 +362,15 @@ class MapsInMemory(NamedTuple):
     folds: FoldedRows
     search: GridSearch
 
-    def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory]:
-        """Cross-validate the grid of a fitted map; with the source of its folds."""
+    def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory | None]:
+        """Cross-validate the grid of a fitted map; with the source of its folds, where trees are not grown for each."""
         folds, search = self
+        if getattr(features, "supervised", False):
+            labelled = cross_validate_labelled(features, folds, search)
+            size = features.n_features_out_, folds.rows.y.size
+            found = Candidate.of(name, features, *size, labelled.scores, search.rule)
+            found.held_out, found.by_all, found.fit = labelled.held_out, labelled.by_all, labelled.fit
+            return found, None
         X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
         source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
         sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
@@ -374,6 +386,8 @@ class MapsInMemory(NamedTuple):
 
     def fit(self, candidate: Candidate, source: sources.RowsInMemory | None = None) -> ExactFit:
         """The point of a candidate fitted on all rows."""
+        if candidate.fit is not None:  # of trees that learnt from labels
+            return candidate.fit
         if source is None:
             X = MappedArray(self.folds.rows.X, candidate.features)
             rows, solver, total = *sources.rows_for_solver(self.folds.rows._replace(X=X)), None
@@ -487,7 +501,8 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
     """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
 
     On very many rows one of the winners goes on `alone`, since a blend of two gains least there: of kernels that differ
-    in their width the narrowest, of others the one that is ahead on a larger part. There is no race by a measure that
+    in their width the narrowest, of others the one that is ahead on a larger part. A map that gains more than others by
+    more rows goes on beside the best of these unless one of them is clearly ahead. There is no race by a measure that
     depends on the share of positives, which the part has more of, nor for the simplest map, which is not the best.
     """
     n, other_question = folds.rows.y.size, search.scoring is not ROC_AUC or search.rule == "one-standard-error"
@@ -500,6 +515,7 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
     weights = weights_of(candidates, "blend")
     order = np.argsort(-weights, kind="stable")[: RULES.finalists]
     kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
+    kept = _one_of_each(candidates) or kept
     very_many = n >= RULES.again_from_rows
     if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
         ours: dict[str, Any] = {name: maps[name] for name in kept if isinstance(maps[name], FeatureMap)}
@@ -514,6 +530,20 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `compare` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
+
+
+def _one_of_each(candidates: Sequence[Candidate]) -> set[str]:
+    """The best map that gains more than others by more rows and the best of these, where a part cannot tell them apart.
+
+    Empty where one is clearly ahead, or all are of one kind.
+    """
+    best: dict[bool, tuple[float, str]] = {}
+    for candidate in candidates:
+        gains, mean = getattr(candidate.features, "gains_by_rows", False), float(candidate.choice.mean.max())
+        best[gains] = max(best.get(gains, (0.0, "")), (mean, candidate.name))
+    if len(best) < 2 or not -RULES.behind <= best[True][0] - best[False][0] <= RULES.ahead:
+        return set()
+    return {name for _, name in best.values()}
 
 
 class Heat(NamedTuple):
@@ -597,8 +627,12 @@ class RaceRules(NamedTuple):
     heat: Heat = Heat(4_000, 150, 3)
     finalists: int = 2
     still: float = 0.3  # of the weight of the best in a blend of the part: maps above it go on
+    # in AUC: how far a map that gains more than others by more rows may be behind the best of these on the part, and
+    # ahead of it, whose landmarks are few there, for both to go on
+    behind: float = 0.005
+    ahead: float = 0.03
     again_from_rows: int = 50_000
-    again: Heat = Heat(10_000, 300, 5)
+    again: Heat = Heat(10_000, 500, 3)
 
 
 RULES = RaceRules()

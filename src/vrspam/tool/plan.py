@@ -99,7 +99,7 @@ def _codes(value: Any) -> str | None:
 
 
 def _features(value: Any) -> str | None:
-    usual = ("linear", "additive", "kernel", "trees", "auto")
+    usual = ("linear", "additive", "kernel", "trees", "forest", "boosted", "auto")
     if value is None or (isinstance(value, str) and value in usual):
         return None
     if isinstance(value, str):
@@ -199,10 +199,10 @@ class TrainPlan:
         None,
         MODEL,
         "linear: straight lines; additive: a curve for each column; kernel: curves and interactions; trees: random "
-        "trees; auto: a blend of all. By default auto, but linear with {streaming} or {l1}, and for more than "
-        "1,000 features.",
+        "trees; forest, boosted: trees that learn from labels; auto: a blend of all. By default auto, but linear with "
+        "{streaming} or {l1}, and straight lines, forest and boosted alone for more than 1,000 features.",
         check=_features,
-        kind='{"linear", "additive", "kernel", "trees", "auto"} or a map of `vrspam.features`',
+        kind='{"linear", "additive", "kernel", "trees", "forest", "boosted", "auto"} or a map of `vrspam.features`',
     )
     l1: str | Sequence[float] = option(
         (0.0,),

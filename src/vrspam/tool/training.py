@@ -38,7 +38,7 @@ from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_li
 from vrspam.tool.plan import TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier
 from vrspam.tool.table import OpenedTable, RowSample
-from vrspam.tool.training_notes import note_of, note_straight
+from vrspam.tool.training_notes import note_few_maps, note_of, note_straight
 
 LEAST = 4  # rows of each class: two folds of two
 
@@ -95,7 +95,7 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     before the model is trained and kept, as are those that name the rows; None keeps nothing.
     """
     plan.say("reading")
-    most = 1_000  # encoded features: maps of wider tables take long and seldom help
+    most = 1_000  # encoded features: on wider tables most maps take long
     kept = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -108,16 +108,22 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
             others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
         wanted, asked = plan.features, plan.streaming or plan.l1 == "auto" or any(plan.l1)
+        wide = wanted is None and not asked and opened.schema.n_features > most
         if wanted is None:
-            plan = replace(plan, features="linear" if asked or opened.schema.n_features > most else "auto")
+            tabular = opened.chunks.source.reader.tabular
+            plan = replace(plan, features="linear" if asked or (wide and not tabular) else "auto")
         too_wide = len(opened.schema.columns) > MAX_FEATURES  # for any map
         named = isinstance(plan.features, str)
         straight = named and (plan.features == "linear" or (too_wide and plan.features == "auto"))
-        fit = (fit_blocks if plan.streaming else fit_linear if straight else fit_maps)(opened, plan)
+        if straight or plan.streaming:
+            fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
+        else:
+            fit = fit_maps(opened, plan, FEW_MAPS if wide else None)
     notes: list[str] = [*in_order([*found.findings, *fit.findings, *opened.notes], plan.ignore)]
-    by_default = wanted is None and plan.features == "linear" and not asked and opened.chunks.source.reader.tabular
-    if by_default or (too_wide and isinstance(wanted, str) and wanted == "auto"):
-        notes.append(note_straight(opened.schema, most, MAX_FEATURES))
+    if too_wide and named and plan.features == "auto":
+        notes.append(note_straight(MAX_FEATURES))
+    elif wide and not straight:
+        notes.append(note_few_maps(opened.schema.n_features))
     for warning in caught:
         said = isinstance(warning.message, RowsUnlabelled)
         said |= isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
@@ -173,8 +179,11 @@ def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, weights=weights, **more)
 
 
-def fit_maps(opened: OpenedTable, plan: TrainPlan) -> Fit:
-    """Feature maps of the columns as they are; all rows are in memory."""
+FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
+
+
+def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = None) -> Fit:
+    """Feature maps of the columns as they are, `few` of those of a name or all; all rows are in memory."""
     rows, positive = opened.load_rows()
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
@@ -188,6 +197,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan) -> Fit:
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
+        maps = {name: new for name, new in maps.items() if few is None or name in few}
         features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
     elif isinstance(features, FeatureMap):
         features = {" ".join(repr(features).split()): features}

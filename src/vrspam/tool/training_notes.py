@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
-from vrspam.data import Schema
 
 
 def note_of(noticed: Warning | str) -> str:
@@ -52,18 +51,13 @@ def note_of(noticed: Warning | str) -> str:
     return getattr(noticed, "message", str(noticed))
 
 
-def note_straight(schema: Schema, most: int, most_columns: int) -> Message:
-    """The note that a table of more than `most` features, or `most_columns` columns, got straight lines alone."""
+def note_straight(most_columns: int) -> Message:
+    """The note that a table of more than `most_columns` columns got straight lines alone."""
     words = "Only a simple model was fitted, because {reason}; probably clearly worse."
-    sizes = {name: len(values) for name, values in schema.categorical.items()}
-    largest = max(sizes, key=lambda name: sizes[name], default="")
-    values = f"{largest!r} has {'more than ' if largest in schema.grouped else ''}{sizes.get(largest, 0):,} values"
-    fewer = 200  # categories of each column
-    if len(schema.columns) > most_columns:
-        return Message(words, reason=f"curves are made of at most {most_columns:,} columns")
-    if schema.n_features - sum(max(0, size - fewer) for size in sizes.values()) <= most:
-        return Message(f"{words} Add {{fix}}.", reason=values, fix=Parameter("max_categories", fewer))
-    if sizes and schema.n_features - sizes[largest] <= most:
-        return Message(f"{words} Add {{fix}}.", reason=values, fix=Parameter("drop", [largest]))
-    reason = f"there are {schema.n_features:,} features"
-    return Message(f"{words} Add {{fix}}, which takes long.", reason=reason, fix=Parameter("features", "auto"))
+    return Message(words, reason=f"curves are made of at most {most_columns:,} columns")
+
+
+def note_few_maps(n_features: int) -> Message:
+    """The note that on a table of so many features not all models were compared."""
+    words = "Straight lines and trees were compared, because there are {count:,} features. {all} compares all, slowly."
+    return Message(words, count=n_features, all=Parameter("features", "auto"))

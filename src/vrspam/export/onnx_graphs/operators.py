@@ -103,6 +103,20 @@ class Ensemble(NamedTuple):
     absent_left: np.ndarray  # (trees, nodes): whether a missing value goes to the left
     weights: np.ndarray  # (trees, leaves, m): what each leaf adds to the outputs `targets`
     targets: np.ndarray  # (trees, m)
+    is_split: np.ndarray  # (trees, nodes): a node that is not sends all rows to the left, and is written as a leaf
+
+    def written(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which nodes and leaves rows come to, which of them are written as leaves, and the leaf that each leads to."""
+        inner, n_leaves = self.columns.shape[1], self.weights.shape[1]
+        reached = np.ones((len(self.columns), inner + n_leaves), dtype=bool)
+        ends = np.arange(inner + n_leaves) - inner
+        for node in range(inner):
+            reached[:, 2 * node + 1 : 2 * node + 3] = (reached[:, node] & self.is_split[:, node])[:, np.newaxis]
+        for node in range(inner - 1, -1, -1):
+            ends[node] = ends[2 * node + 1]
+        is_leaf = np.ones_like(reached)
+        is_leaf[:, :inner] = ~self.is_split
+        return reached, is_leaf, ends
 
 
 def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) -> str:
@@ -114,25 +128,26 @@ def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) ->
     for ensemble in ensembles:
         trees, inner, (_, n_leaves, m) = len(ensemble.columns), ensemble.columns.shape[1], ensemble.weights.shape
         node, tree = np.arange(inner + n_leaves), first + np.arange(trees)
-        is_leaf = node >= inner
+        reached, is_leaf, ends = ensemble.written()
         at_leaf = np.zeros((trees, n_leaves), dtype=np.int64)
-        per_leaf = (trees, n_leaves, m)
+        every = np.broadcast_to(tree[:, np.newaxis], reached.shape)
         for kept, values in (
-            ("nodes_treeids", np.repeat(tree, node.size)),
-            ("nodes_nodeids", np.tile(node, trees)),
+            ("nodes_treeids", every),
+            ("nodes_nodeids", np.tile(node, (trees, 1))),
             ("nodes_featureids", np.hstack([ensemble.columns, at_leaf])),
-            ("nodes_truenodeids", np.tile(np.where(is_leaf, 0, 2 * node + 1), trees)),
-            ("nodes_falsenodeids", np.tile(np.where(is_leaf, 0, 2 * node + 2), trees)),
+            ("nodes_truenodeids", np.where(is_leaf, 0, 2 * node + 1)),
+            ("nodes_falsenodeids", np.where(is_leaf, 0, 2 * node + 2)),
             ("nodes_missing_value_tracks_true", np.hstack([ensemble.absent_left, at_leaf])),
             ("nodes_values_as_tensor", np.hstack([ensemble.thresholds, at_leaf])),
         ):
-            nodes.setdefault(kept, []).append(values.ravel())
-        modes += ([mode] * inner + ["LEAF"] * n_leaves) * trees
+            nodes.setdefault(kept, []).append(values[reached])
+        modes += np.where(is_leaf, "LEAF", mode)[reached].tolist()
+        some = np.argwhere(reached & is_leaf)
         for kept, values in (
-            ("target_treeids", np.broadcast_to(tree[:, np.newaxis, np.newaxis], per_leaf)),
-            ("target_nodeids", np.broadcast_to(node[np.newaxis, inner:, np.newaxis], per_leaf)),
-            ("target_ids", np.broadcast_to(ensemble.targets[:, np.newaxis], per_leaf)),
-            ("target_weights_as_tensor", ensemble.weights),
+            ("target_treeids", np.repeat(first + some[:, 0], m)),
+            ("target_nodeids", np.repeat(some[:, 1], m)),
+            ("target_ids", ensemble.targets[some[:, 0]]),
+            ("target_weights_as_tensor", ensemble.weights[some[:, 0], ends[some[:, 1]]]),
         ):
             leaves.setdefault(kept, []).append(values.ravel())
         first += trees
@@ -175,6 +190,7 @@ def find_places(graph: Graph, X: str, nodes: Sequence[np.ndarray], starts: Seque
                 absent_left=np.ones((1, inner), dtype=bool),
                 weights=places[np.newaxis, :, np.newaxis],
                 targets=np.full((1, 1), number),
+                is_split=np.ones((1, inner), dtype=bool),
             )
         )
     found = run_trees(graph, X, "BRANCH_LEQ" if below else "BRANCH_LT", ensembles)
@@ -438,6 +454,8 @@ def _category_groups(part: TreePart) -> dict[int, np.ndarray]:
 
 def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -> tuple[str, Ensemble]:
     """The trees as they are: over columns of numbers and, for each way to split a category, a column of its side."""
+    from vrspam.kernels import NO_SPLIT  # compiled code is loaded only when it is needed
+
     graph, blocks, width = rows.graph, [], 0
     columns, limits, factors = (part.trees[name].astype(np.int64) for name in ("columns", "thresholds", "multipliers"))
     features, thresholds = np.zeros_like(columns), np.full(columns.shape, 0.5)
@@ -462,7 +480,10 @@ def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -
         width += len(sides)
     weights = exact_summands(part.sums)
     targets = np.tile(np.arange(weights.shape[2]), (len(columns), 1))
-    return graph.side_by_side(blocks), Ensemble(features, thresholds, part.trees["absent_left"], weights, targets)
+    is_split = limits < NO_SPLIT
+    return graph.side_by_side(blocks), Ensemble(
+        features, thresholds, part.trees["absent_left"], weights, targets, is_split
+    )
 
 
 def _leaves_by_level(rows: Rows, part: TreePart) -> str:

@@ -1,0 +1,431 @@
+"""`BoostedFeatures` and `ForestFeatures`: scores of trees that learn from labels.
+
+Such a map has one feature for each set of rows that its trees learnt from: the score of these trees. In
+cross-validation the sets are the training rows of the folds, and the scorer of a fold takes the feature of this fold
+alone: no row is scored by trees that saw its label (`vrspam.model_selection.labelled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from vrspam._utils.parameters import Interval, StrOptions
+from vrspam._utils.validation import check_columns, check_weights
+from vrspam._utils.warnings import warn
+from vrspam.features.base import FeatureMap
+from vrspam.features.encoders import Curves, Distribution, Indicators
+from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of, trees_from_dict
+from vrspam.tables import frames
+
+SHRINKAGE = 10.0  # rows of mean label that are added to those of each category
+PARTS = 5  # of the rows, for statistics of categories that no row's own label enters
+MOST_HISTOGRAMS = 1 << 28  # bytes of the histograms of the nodes of a tree
+FEW_COLUMNS = 200  # up to so many, every tree may split all of them
+
+Grower = Callable[[tuple[int, np.ndarray]], TreePart]  # from the number of a set of rows, and the rows, to its trees
+
+
+class LabelledTrees(FeatureMap):
+    """What both maps share. Categories are ordered by the share of positive rows, shrunken towards that of all rows.
+
+    For the rows that trees learn from, these shares come from other parts of the rows: no row's own label enters. A
+    category that is rare, or was not seen, goes with the missing values or, where there were none, where a category of
+    mean share would.
+    """
+
+    supervised = True
+    groves_: list[TreePart]
+    n_trees: Any
+    max_depth: int
+    min_rows: int
+    _encoded_by = ()
+    _parameter_constraints: dict = {
+        **FeatureMap._parameter_constraints,
+        "n_trees": [Interval(Integral, 1, 10_000, closed="both")],
+        "max_depth": [Interval(Integral, 1, MOST_DEPTH, closed="both")],
+        "min_rows": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _grow_trees(self, codes, starts, positive, weights, rng: np.random.RandomState) -> tuple[np.ndarray, ...]:
+        """Columns, thresholds, sides of absent values and values of leaves, for rows with these codes."""
+        raise NotImplementedError
+
+    def _curves(self, seen: Distribution, missing: bool) -> Curves:
+        return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
+
+    def fit(self, X, y=None, sample_weight=None) -> Self:
+        """Learn the map from the rows of X and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            As in the other maps.
+        y : array-like of shape (n_samples,)
+            Two or more different labels: the last of them in their order is positive, the others are negative.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of rows; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        check_columns(X)
+        self.learn(X, sample_weight)
+        self.learn_labels(X, y, sample_weight)
+        for grouped in self.grouped_categories_:
+            warn(grouped)
+        return self
+
+    def learn_labels(self, X, y, sample_weight=None) -> None:
+        """Grow the trees of all rows, after `learn`."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} learns from labels: it requires y to be passed, but the target y is None."
+            )
+        check_classification_targets(y)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        classes = np.unique(labels)
+        if classes.size < 2:
+            raise ValueError(f"{type(self).__name__} needs labels of two classes, and y has one class alone.")
+        weights = None if sample_weight is None else check_weights(sample_weight, labels.size)
+        self.groves_ = [self.grower(X, labels == classes[-1], weights)((0, np.arange(labels.size)))]
+
+    def grower(self, X, positive: np.ndarray, weights: np.ndarray | None, groups: np.ndarray | None = None) -> Grower:
+        """What grows the trees of some of these rows; it may be called from several threads.
+
+        Statistics of categories for the rows of a group come from other groups.
+        """
+        X = self._check(X, reset=False)
+        n, d = X.shape[0], len(self.encoders_)
+        widest = max(one.nodes.size if isinstance(one, Curves) else one.width for one in self.encoders_)
+        codes = np.empty((d, n), dtype=np.int16 if widest < 2**15 - 2 else np.int32)
+        for rows in frames.blocks(n, d):
+            codes[:, rows] = places_of(self.encoders_, frames.rows_of(X, rows))[0].T
+        for j, encoder in enumerate(self.encoders_):
+            if isinstance(encoder, Indicators):  # rare categories and missing values count as absent
+                codes[j, codes[j] >= len(encoder.categories) - bool(encoder.grouped)] = -1
+        rng = check_random_state(self.random_state)
+        unit = np.arange(n) if groups is None else groups
+        parts = rng.permutation(int(unit.max()) + 1)[unit] % PARTS
+        return partial(self._grow, codes, positive, weights, parts, int(rng.randint(2**31 - 1)))
+
+    def _grow(
+        self,
+        codes: np.ndarray,
+        positive: np.ndarray,
+        weights: np.ndarray | None,
+        parts: np.ndarray,
+        seed: int,
+        given: tuple[int, np.ndarray],
+    ) -> TreePart:
+        number, rows = given
+        if weights is not None:
+            rows = rows[weights[rows] > 0.0]
+        own, target = np.ascontiguousarray(codes[:, rows]), positive[rows].astype(np.float64)
+        mass = np.ones(rows.size) if weights is None else weights[rows] / weights[rows].mean()
+        encoders, sizes, middles = list(self.encoders_), [], {}
+        for j, encoder in enumerate(self.encoders_):
+            if isinstance(encoder, Indicators):
+                width = len(encoder.categories) - bool(encoder.grouped)
+                order, own[j], middle = order_categories(own[j], target, mass, width, parts[rows])
+                encoders[j] = Indicators(tuple(encoder.categories[code] for code in order), missing=False)
+                sizes.append(width)
+                if own[j].min(initial=0) >= 0:
+                    middles[j] = middle
+            else:
+                sizes.append(encoder.nodes.size + 1)
+        starts = np.concatenate([[0], np.cumsum(np.array(sizes) + 1)])
+        rng = np.random.RandomState((seed + number) % 2**32)
+        columns, thresholds, sides, values = self._grow_trees(own, starts, target, mass, rng)
+        for j, middle in middles.items():
+            here = columns == j
+            sides[here] = middle <= thresholds[here]
+        arrays = (columns, thresholds, np.zeros_like(columns), sides)
+        return TreePart(encoders, dict(zip(TREE_ARRAYS, arrays, strict=True)), None, values[:, :, np.newaxis])
+
+    def blocks(self) -> list[Block]:
+        """What the features of the fitted map are: the scores of the trees of each set of rows."""
+        return list(self.groves_)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of features: one for each set of rows that trees learnt from."""
+        return len(getattr(self, "groves_", ()))
+
+    def scores_by(self, number: int, X) -> np.ndarray:
+        """The scores of rows by the trees of one set of rows, in double."""
+        X, grove = self._check(X, reset=False), self.groves_[number]
+        return Parts((None,) * self.n_features_in_, (), (replace(grove, coef=grove.coef[:, :, 0]),)).scores(X)[:, 0]
+
+    def _write_block(self, X, out: np.ndarray) -> None:
+        out[:] = 0.0
+        for number, grove in enumerate(self.groves_):
+            replace(grove, coef=grove.coef[:, :, 0]).add_to(out[:, number : number + 1], X)
+
+    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        features = np.empty((X.shape[0], len(self.groves_)), dtype=self.dtype_of(X))
+        self._write_block(X, features)
+        return features @ coefs.astype(features.dtype, copy=False)
+
+    def _feature_names(self, columns: Sequence[Any]) -> list[str]:
+        return [f"{self.kind}{number}" for number in range(len(self.groves_))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
+        groves = []
+        for grove in self.groves_:
+            orders = {
+                str(j): list(one.categories) for j, one in enumerate(grove.encoders) if isinstance(one, Indicators)
+            }
+            groves.append({"orders": orders, "trees": dict(grove.trees), "coef": grove.coef})
+        return {**super().to_dict(), "groves": groves}
+
+    def _restore(self, plain: Mapping[str, Any]) -> None:
+        self.groves_ = []
+        for stored in plain["groves"]:
+            encoders = list(self.encoders_)
+            for place, names in stored["orders"].items():
+                known = encoders[int(place)]
+                if not isinstance(known, Indicators) or not set(names) <= set(known.categories):
+                    raise ValueError("the categories of trees are not those of their column")
+                encoders[int(place)] = Indicators(tuple(names), missing=False)
+            part = trees_from_dict({"trees": stored["trees"], "coef": stored["coef"]}, encoders, 2)
+            self.groves_.append(part)
+
+
+def order_categories(
+    codes: np.ndarray, target: np.ndarray, weights: np.ndarray, width: int, parts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Categories in the order of their shrunken shares of positive rows, and the place of each row in this order.
+
+    The place of a row comes from rows of other `parts`; -1 stays -1. Last is the place of the share of all rows.
+    """
+    known = codes >= 0
+    cells = parts[known] * width + codes[known].astype(np.int64)
+    shape = (int(parts.max(initial=0)) + 1, width)
+    mass = np.bincount(cells, weights[known], shape[0] * width).reshape(shape)
+    hits = np.bincount(cells, (weights * target)[known], shape[0] * width).reshape(shape)
+    mean = float(weights @ target / weights.sum())
+    share = (hits.sum(axis=0) + SHRINKAGE * mean) / (mass.sum(axis=0) + SHRINKAGE)
+    order = np.argsort(share, kind="stable")
+    between = (share[order][1:] + share[order][:-1]) / 2.0
+    others = (hits.sum(axis=0) - hits + SHRINKAGE * mean) / (mass.sum(axis=0) - mass + SHRINKAGE)
+    places = np.full(codes.size, -1, dtype=codes.dtype)
+    places[known] = np.searchsorted(between, others.ravel()[cells])
+    return order, places, int(np.searchsorted(between, mean))
+
+
+class BoostedFeatures(LabelledTrees):
+    """The score of boosted trees, which learn from labels.
+
+    Trees are added one after the other, each of them to the gradient of the logistic loss of those before it, as in
+    scikit-learn's `HistGradientBoostingClassifier`, whose trees these are on columns of numbers that have at most 255
+    different values. Numbers are split at their quantiles, missing values go to the side where they gain more, and
+    categories are ordered by their share of positive rows, shrunken, and for the rows that trees learn from without
+    their own label.
+
+    In `AUCClassifierCV` the trees are learnt again on the training rows of each fold, and held-out rows are scored by
+    these. The model is the mean of the scores of all folds or, where the folds do not share out all rows evenly (as
+    folds that look forward in time), the score of trees of all rows.
+
+    Parameters
+    ----------
+    n_trees : int or "auto", default="auto"
+        "auto" is 150, and from 10,000 rows on 100.
+    learning_rate : float or "auto", default="auto"
+        What the steps of each tree are multiplied by. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root
+        of their number up to 0.1.
+    max_leaves : int or "auto", default="auto"
+        Leaves of a tree: the one that gains most is split next. "auto" is 8 up to 1,500 rows, and grows with the root
+        of their number up to 31.
+    max_depth : int, default=10
+        Splits from the root to a leaf.
+    min_rows : int, default=10
+        Rows in a leaf.
+    max_categories : int, default=1000
+        Of a column of more categories the most frequent are kept and the others count as missing.
+    max_rows : int, default=50_000
+        Quantiles come from at most this many rows; the trees learn from all.
+    random_state : int, RandomState or None, default=None
+        Draws rows for quantiles, parts of the rows for statistics of categories, and on more than 200 columns those
+        that a tree may split.
+
+    Attributes
+    ----------
+    groves_ : list of TreePart
+        The trees of each set of rows that they learnt from, with the values of their leaves.
+    encoders_ : list
+        How each column becomes numbers of quantiles, or categories.
+    column_slices_ : list of slice
+        Where those of each column are.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_features_in_, n_features_out_ : int
+        Columns, and features: one for each set of rows.
+    n_rows_held_ : int
+        Rows of the training table that the map holds: none.
+
+    References
+    ----------
+    J. H. Friedman. Greedy function approximation: a gradient boosting machine. Annals of Statistics 29, 2001.
+    G. Ke et al. LightGBM: a highly efficient gradient boosting decision tree. NIPS 2017.
+    D. Micci-Barreca. A preprocessing scheme for high-cardinality categorical attributes. SIGKDD Explorations 3, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import AUCClassifierCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (4000, 6))
+    >>> y = X[:, :3].sum(axis=1) % 2  # the parity of three bits
+    >>> model = AUCClassifierCV(features="boosted", random_state=0).fit(X, y)
+    >>> print(f"{model.best_score_:.2f}")
+    1.00
+    """
+
+    gains_by_rows = True
+    _parameter_constraints: dict = {
+        **LabelledTrees._parameter_constraints,
+        "n_trees": [*LabelledTrees._parameter_constraints["n_trees"], StrOptions({"auto"})],
+        "learning_rate": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+        "max_leaves": [Interval(Integral, 2, 4096, closed="both"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_trees="auto",
+        learning_rate="auto",
+        max_leaves="auto",
+        max_depth=10,
+        min_rows=10,
+        max_categories=1000,
+        max_rows=50_000,
+        random_state=None,
+    ):
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.max_leaves = max_leaves
+        self.max_depth = max_depth
+        self.min_rows = min_rows
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def _grow_trees(self, codes, starts, positive, weights, rng: np.random.RandomState) -> tuple[np.ndarray, ...]:
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
+        (d, n), (n_trees, rate, leaves) = codes.shape, (self.n_trees, self.learning_rate, self.max_leaves)
+        n_trees = (150 if n < 10_000 else 100) if isinstance(n_trees, str) else n_trees
+        rate = float(np.clip(0.05 * (n / 1_500) ** 0.25, 0.05, 0.1)) if isinstance(rate, str) else float(rate)
+        leaves = int(np.clip(8.0 * (n / 1_500) ** 0.5, 8, 31)) if isinstance(leaves, str) else leaves
+        leaves = min(leaves, 2**self.max_depth)
+        tried = np.broadcast_to(np.arange(d), (n_trees, 1, d))
+        if d > FEW_COLUMNS:
+            some = max(FEW_COLUMNS, d // 4)
+            tried = np.stack([np.sort(rng.permutation(d)[:some])[np.newaxis] for _ in range(n_trees)])
+        slots = leaves + 1 if 24 * int(starts[-1]) * (leaves + 1) <= MOST_HISTOGRAMS else 1
+        share = float(np.clip(weights @ positive / weights.sum(), 1e-12, 1.0 - 1e-12))
+        return kernels.grow_labelled_trees(
+            codes, starts, np.arange(positive.size)[np.newaxis], positive, weights, np.ascontiguousarray(tried), leaves,
+            self.max_depth, self.min_rows, 0.0, rate, np.log(share / (1.0 - share)), slots,
+        )  # fmt: skip
+
+
+class ForestFeatures(LabelledTrees):
+    """The score of a random forest, which learns from labels: the mean over trees of the share of positive rows.
+
+    Each tree is grown on as many rows as there are, drawn with replacement; each node tries about √columns of the
+    columns; both classes weigh the same. Numbers are split at their quantiles, missing values go to the side where they
+    gain more, and categories are ordered as in `BoostedFeatures`, which also says what becomes of the trees of folds.
+
+    Parameters
+    ----------
+    n_trees : int, default=50
+        For each set of rows: with five folds the model has 250.
+    max_depth : int, default=8
+        Splits from the root to a leaf.
+    min_rows : int, default=3
+        Rows in a leaf.
+    max_categories : int, default=1000
+        Of a column of more categories the most frequent are kept and the others count as missing.
+    max_rows : int, default=50_000
+        Quantiles come from at most this many rows; the trees learn from all.
+    random_state : int, RandomState or None, default=None
+        Draws rows for quantiles, parts of the rows for statistics of categories, the rows of each tree, and the columns
+        that each node tries.
+
+    Attributes
+    ----------
+    groves_ : list of TreePart
+        The trees of each set of rows that they learnt from, with the values of their leaves.
+    encoders_ : list
+        How each column becomes numbers of quantiles, or categories.
+    column_slices_ : list of slice
+        Where those of each column are.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_features_in_, n_features_out_ : int
+        Columns, and features: one for each set of rows.
+    n_rows_held_ : int
+        Rows of the training table that the map holds: none.
+
+    References
+    ----------
+    L. Breiman. Random forests. Machine Learning 45, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.features import ForestFeatures
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 3))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> ForestFeatures(random_state=0).fit(X, y).transform(X).shape
+    (500, 1)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_trees=50,
+        max_depth=8,
+        min_rows=3,
+        max_categories=1000,
+        max_rows=50_000,
+        random_state=None,
+    ):
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.min_rows = min_rows
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def _grow_trees(self, codes, starts, positive, weights, rng: np.random.RandomState) -> tuple[np.ndarray, ...]:
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
+        d, nodes = len(codes), 2**self.max_depth - 1
+        tried = rng.randint(d, size=(self.n_trees, nodes, int(np.ceil(np.sqrt(d)))))
+        rows = rng.randint(positive.size, size=(self.n_trees, positive.size))
+        totals = np.array([weights @ (1.0 - positive), weights @ positive])
+        balanced = weights * (weights.sum() / (2.0 * np.maximum(totals, 1e-300)))[positive.astype(np.intp)]
+        *trees, values = kernels.grow_labelled_trees(
+            codes, starts, rows, positive, balanced, tried, nodes + 1, self.max_depth, self.min_rows, 1.0, 0.0, 0.5, 1
+        )
+        return *trees, np.round(values, 4) / self.n_trees  # so few digits make a smaller file

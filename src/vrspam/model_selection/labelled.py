@@ -1,0 +1,126 @@
+"""Cross-validation of a map that learns from labels: the trees of each fold score the rows that it holds out.
+
+Such a map has one feature for each fold (`vrspam.features.boosted`), and the scorer of a fold takes this one alone: its
+coefficients of the others are 0. The factor of the scores is fitted on held-out scores of all folds. It changes no
+ranking, is never negative, and is the same for all folds, so that no label of a held-out row decides its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from vrspam._utils.validation import Rows
+from vrspam.features.boosted import LabelledTrees
+from vrspam.metrics import roc_auc_columns
+from vrspam.model_selection.cross_validate import GridScores, GridSearch
+from vrspam.model_selection.folds import FoldedRows
+from vrspam.model_selection.held_out import group_numbers
+from vrspam.model_selection.selection import ROC_AUC
+from vrspam.model_selection.sources import FoldProblem, over_folds
+from vrspam.moments import ClassMoments
+from vrspam.solvers import ExactFit
+from vrspam.solvers.base import Solution
+from vrspam.solvers.exact import ExactSolver
+from vrspam.solvers.path import check_grid_axis
+from vrspam.tables.frames import rows_of
+
+
+class Labelled(NamedTuple):
+    """What cross-validation of such a map gave."""
+
+    scores: GridScores  # of a grid of one point
+    held_out: np.ndarray  # scores of the held-out rows, fold by fold and without intercepts
+    by_all: np.ndarray | None  # scores of the rows of the sample by the models of all folds
+    fit: ExactFit  # of what is handed out
+
+
+def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: GridSearch) -> Labelled:
+    """Grow the trees of each fold, and measure the ranking of the rows that it holds out; the map keeps the trees.
+
+    What is handed out is the mean of the scores of all folds, where each row trains the same number of them; where that
+    is not so, as in folds that look forward in time, it is the score of trees of all rows.
+    """
+    (X, y, weights), n, trainings = folds.rows, folds.rows.y.size, [split.train for split in folds.splits]
+    uses = np.bincount(np.concatenate([split.validation for split in folds.splits]), minlength=n)
+    even = uses.min() == uses.max() and all(split.train.size + split.validation.size == n for split in folds.splits)
+    groups = None if folds.groups is None else group_numbers(folds.groups, n)
+    grow = features.grower(X, folds.positive, weights, groups)
+    needed = 4 * n * X.shape[1] + (1 << 24)  # codes, gradients and histograms
+    sets = list(enumerate(trainings if even else [*trainings, np.arange(n)]))
+    features.groves_ = over_folds(grow, sets, FoldProblem(True, False, needed), search.n_jobs)
+    parts = [split.validation for split in folds.splits]
+    raw = [features.scores_by(number, rows_of(X, part)) for number, part in enumerate(parts)]
+    index = np.concatenate(parts)
+    rows = Rows(np.concatenate(raw)[:, np.newaxis], y[index], None if weights is None else weights[index])
+    fit, factor = _factor(rows, folds.classes, search, any(np.ptp(scores) > 0.0 for scores in raw))
+    scores = _measured(features, folds, search, fit, factor, raw)
+    by_all = None
+    if search.sample is not None:
+        by_all = factor * features.features_of(rows_of(X, search.sample.rows))[:, : len(parts)].astype(np.float64)
+    w = np.zeros(len(sets))
+    w[:] = factor / len(sets)
+    if not even:
+        w[:] = 0.0
+        w[-1] = factor
+    handed_out = ExactFit(
+        replace(fit.solution, w=w), ClassMoments.side_by_side([fit.moments] * len(sets)), fit.l2, fit.solver
+    )
+    return Labelled(scores, factor * rows.X[:, 0], by_all, handed_out)
+
+
+def _factor(rows: Rows, classes: np.ndarray, search: GridSearch, varies: bool) -> tuple[ExactFit, float]:
+    """The coefficient of held-out scores, certified; without a certificate where they rank no better than chance."""
+    # no point of a grid changes the ranking: of several the largest l2, and the smallest l1, as elsewhere of ties
+    l2 = "auto" if isinstance(search.l2s, str) else float(check_grid_axis("l2s", search.l2s).max())
+    l1 = 0.0 if isinstance(search.l1s, str) else float(check_grid_axis("l1s", search.l1s).min())
+    if varies:
+        solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, search.loss)
+        fit = solver.from_rows(rows, classes, "moments")
+        if (factor := float(fit.solution.w[0])) > 0.0:
+            return fit, factor
+        factor, value, gap = 1.0 / float(rows.X.std()), float("nan"), float("nan")
+        return fit._replace(solution=Solution(np.array([factor]), value, gap, n_iter=0, converged=True)), factor
+    moments = ClassMoments(1, classes=classes).add_checked(*rows)  # no tree could be split: every score is the same
+    nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
+    return ExactFit(nothing, moments, 0.0 if isinstance(l2, str) else l2, "moments"), 0.0
+
+
+def _measured(
+    features: LabelledTrees,
+    folds: FoldedRows,
+    search: GridSearch,
+    fit: ExactFit,
+    factor: float,
+    raw: list[np.ndarray],
+) -> GridScores:
+    """The grid of one point, with the AUC of each fold and the scores of the sample."""
+    k, positive, weights, sample = folds.n_folds, folds.positive, folds.rows.weights, search.sample
+    shape = (1, 1, k)
+    auc, coefs = np.empty(shape), np.zeros((k, 1, 1, features.n_features_out_))
+    score = auc if search.scoring is ROC_AUC else np.empty(shape)
+    intercept = -factor * float(fit.moments.means.mean())
+    kept = None if sample is None else np.zeros((sample.rows.size, 1))
+    for fold, (split, own) in enumerate(zip(folds.splits, raw, strict=True)):
+        coefs[fold, 0, 0, fold] = factor
+        part, mass = split.validation, None if weights is None else weights[split.validation]
+        values = factor * own[:, np.newaxis]
+        auc[0, 0, fold] = roc_auc_columns(positive[part], values, mass)[0]
+        if search.scoring is not ROC_AUC:
+            score[0, 0, fold] = search.scoring.columns(positive[part], values + intercept, mass)[0]
+        if sample is not None and kept is not None:
+            kept[sample.parts[fold]] = values[sample.places[sample.parts[fold]]]
+    return GridScores(
+        {"l2": np.array([fit.l2]), "l1": np.zeros(1)},
+        auc=auc,
+        score=score,
+        gaps=np.full(shape, fit.solution.gap),
+        converged=np.full(shape, fit.solution.converged),
+        intercepts=np.full(shape, intercept),
+        coefs=coefs,
+        scoring=search.scoring,
+        sample=sample,
+        kept=kept,
+    )

@@ -1,0 +1,262 @@
+"""Trees that learn from labels: against scikit-learn's trees, by brute force, and honest on rows that are held out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import pairwise_auc
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from vrspam import AUCClassifierCV, kernels
+from vrspam.features import AdditiveFeatures, BoostedFeatures, ForestFeatures, StackedFeatures, map_from_dict
+from vrspam.features.boosted import SHRINKAGE, order_categories
+from vrspam.features.mapped import named_maps
+from vrspam.model.file import parts_from_dict, parts_to_dict
+from vrspam.tool import evaluate, load_model, save_model, train
+from vrspam.trusted import SKOPS_TYPES
+
+MAPS = [BoostedFeatures(n_trees=10, random_state=0), ForestFeatures(n_trees=10, random_state=0)]
+IDS = ["boosted", "forest"]
+
+
+def drawn_rows(estimator):
+    """Parts of the rows, and the rows of trees, are drawn at random: repeated rows and weights give different ones."""
+    kinds = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": "rows are drawn, and counted" for kind in kinds}
+
+
+@parametrize_with_checks(MAPS, expected_failed_checks=drawn_rows)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((1500, 5)), 1)  # fewer than 255 different values
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 0] * X[:, 1]) + np.isnan(X[:, 2]) + rng.standard_normal(1500) > 0.3
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def table(rows):
+    X, y = rows
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["town"] = pd.Series(rng.choice(["Rome", "Oslo", "Bonn"], 1500)).where(rng.random(1500) > 0.1)
+    frame["plate"] = [f"P{number}" for number in rng.integers(0, 300, 1500)]
+    return frame, y
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("leaves", "depth", "least"), [(31, 10, 20), (8, 3, 5), (64, 6, 40)])
+def test_boosted_trees_are_those_of_scikit_learn(rows, leaves, depth, least, weighted):
+    """Its gradients are float32, so scores agree to that; splits at values that a node does not have are ties."""
+    X, y = rows
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, y.size) if weighted else None
+    ours = BoostedFeatures(n_trees=30, learning_rate=0.1, max_leaves=leaves, max_depth=depth, min_rows=least)
+    theirs = HistGradientBoostingClassifier(
+        max_iter=30, max_leaf_nodes=leaves, max_depth=depth, min_samples_leaf=least, early_stopping=False
+    )
+    found = ours.fit(X, y, weights).transform(X)[:, 0]
+    expected = theirs.fit(X, y, weights).decision_function(X)
+    np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=2e-6)
+
+
+@pytest.mark.parametrize(("depth", "least"), [(3, 1), (6, 4)])
+def test_trees_on_their_own_are_those_of_scikit_learn(depth, least):
+    rng = np.random.default_rng(3)
+    codes = rng.permuted(np.tile(np.arange(200), (4, 2)), axis=1).astype(np.int16)
+    target, weights = (rng.random(400) < 0.4).astype(float), rng.uniform(0.5, 2.0, 400)
+    starts = np.arange(5) * 201
+    tried = np.tile(np.arange(4), (1, 2**depth - 1, 1))  # all columns at each node: nothing is drawn
+    some = rng.integers(0, 400, (1, 400))
+    *trees, values = kernels.grow_labelled_trees(
+        codes, starts, some, target, weights, tried, 2**depth, depth, least, 0.0, 0.0, 0.5, 1
+    )
+    columns, thresholds, sides = trees
+    leaves = kernels.tree_leaves(codes.T.astype(np.int32), columns, thresholds, np.zeros_like(columns), sides)
+    tree = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=least)
+    tree.fit(codes.T[some[0]], target[some[0]], weights[some[0]])
+    expected = tree.predict(codes.T[some[0]])  # for values that the drawn rows do not have, its thresholds are others
+    np.testing.assert_allclose(values[0, leaves[some[0], 0]] + 0.5, expected, atol=1e-12)
+
+
+def test_histograms_by_subtraction_give_the_same_trees(rows):
+    X, y = rows
+    codes = np.stack([np.searchsorted(np.unique(x), x) for x in np.nan_to_num(X).T])
+    starts = np.concatenate([[0], np.cumsum(codes.max(axis=1) + 2)])
+    tried = np.tile(np.arange(5), (20, 1, 1))
+    both = [
+        kernels.grow_labelled_trees(
+            codes.astype(np.int16), starts, np.arange(y.size)[None], y.astype(float), np.ones(y.size), tried, 16, 6, 20,
+            0.0, 0.1, 0.0, slots,
+        )
+        for slots in (1, 17)
+    ]  # fmt: skip
+    np.testing.assert_allclose(both[0][3], both[1][3], atol=1e-9)
+    assert all(np.array_equal(a, b) for a, b in zip(both[0][:3], both[1][:3], strict=True))
+
+
+def test_no_row_enters_its_own_statistic():
+    """Shares of positive rows of other parts, row by row, and the order of the shares of all rows."""
+    rng = np.random.default_rng(4)
+    codes, parts = rng.integers(-1, 6, 300).astype(np.int16), rng.integers(0, 5, 300)
+    target, weights = (rng.random(300) < 0.3).astype(float), rng.uniform(0.5, 2.0, 300)
+    order, places, middle = order_categories(codes, target, weights, 6, parts)
+    mean = weights @ target / weights.sum()
+
+    def share(rows):
+        return (weights[rows] @ target[rows] + SHRINKAGE * mean) / (weights[rows].sum() + SHRINKAGE)
+
+    of_all = np.array([share(codes == code) for code in range(6)])
+    assert order.tolist() == np.argsort(of_all).tolist()
+    between = (np.sort(of_all)[1:] + np.sort(of_all)[:-1]) / 2
+    for i in range(300):
+        expected = np.sum(between < share((codes == codes[i]) & (parts != parts[i]))) if codes[i] >= 0 else -1
+        assert places[i] == expected
+    assert middle == np.sum(between < mean)
+
+
+@pytest.mark.parametrize("features", MAPS, ids=IDS)
+def test_stored_maps_score_alike(features, table):
+    X, y = table
+    fitted = features.fit(X, y)
+    plain = json.loads(json.dumps(fitted.to_dict(), default=lambda array: array.tolist()))
+    again = map_from_dict(plain)
+    new = pd.concat([X, pd.DataFrame({"town": ["Bern"], "plate": ["none"]})])
+    np.testing.assert_array_equal(again.transform(new), fitted.transform(new))
+    assert fitted.n_rows_held_ == 0
+    plain["groves"][0]["orders"]["5"][0] = "Atlantis"
+    with pytest.raises(ValueError, match="not those of their column"):
+        map_from_dict(plain)
+
+
+def test_a_category_of_mean_share_stands_for_unknown_ones():
+    """In a column without gaps a new category goes where one with the share of all rows would."""
+    rng = np.random.default_rng(5)
+    town = np.repeat(["low", "middle", "high"], 300)
+    y = rng.random(900) < np.repeat([0.1, 0.5, 0.9], 300)
+    features = BoostedFeatures(random_state=0).fit(pd.DataFrame({"town": town}), y)
+    low, middle, high, new = features.transform(pd.DataFrame({"town": ["low", "middle", "high", "new"]}))[:, 0]
+    assert low < middle < high
+    assert new == middle
+
+
+def test_labels_are_needed(table):
+    X, y = table
+    for features in (*MAPS, StackedFeatures([AdditiveFeatures(), MAPS[0]])):
+        with pytest.raises(ValueError, match="requires y to be passed"):
+            features.fit(X)
+    stack = StackedFeatures([AdditiveFeatures(), MAPS[0]]).fit(X, y)
+    np.testing.assert_array_equal(stack.transform(X)[:, -1], MAPS[0].fit(X, y).transform(X)[:, 0])
+    with pytest.raises(ValueError, match="one class"):
+        MAPS[0].fit(X, np.zeros(len(X)))
+    three = MAPS[0].fit(X, np.where(y, "sick", np.arange(len(X)) % 2)).transform(X)  # the last of them is positive
+    np.testing.assert_array_equal(three, MAPS[0].fit(X, y).transform(X))
+
+
+def test_names():
+    assert list(named_maps("boosted", 0)) == ["boosted"]
+    assert list(named_maps("auto", 0))[-2:] == ["forest", "boosted"]
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("kind", ["folds", "groups", "times"])
+def test_held_out_rows_are_scored_by_trees_that_did_not_see_them(name, kind, table):
+    """Trees of each fold, grown again here on its training rows alone, give the held-out scores."""
+    X, y = table
+    X, y = X[:600], y[:600]
+    groups = np.arange(600) // 5 if kind == "groups" else None
+    cv = {"folds": 3, "groups": GroupKFold(3), "times": TimeSeriesSplit(3)}[kind]
+    model = AUCClassifierCV(features=name, cv=cv, random_state=0).fit(X, y, groups=groups)
+    held_out = model.out_of_fold_
+    changed = y.copy()
+    for fold in range(3):
+        own = held_out.places[held_out.fold == fold]
+        changed[own] = ~y[own]  # other labels of these rows
+        splits = [(np.setdiff1d(np.arange(600 if kind != "times" else own[0]), own), own)]
+        again = AUCClassifierCV(features=name, cv=splits * 3, random_state=0).fit(X, changed, groups=groups)
+        scores = again.out_of_fold_.scores[again.out_of_fold_.fold == fold]
+        expected = held_out.scores[held_out.fold == fold]
+        # another factor, of other labels, but never another order
+        np.testing.assert_array_equal(np.argsort(scores, kind="stable"), np.argsort(expected, kind="stable"))
+        changed[own] = y[own]
+    used = (model.coef_[0] != 0).tolist()
+    assert used == ([False] * 3 + [True] if kind == "times" else [True] * 3)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_permuted_labels_are_not_ranked(name):
+    """Categories that nearly name the row would leak its label, were it part of its own statistic."""
+    rng, found = np.random.default_rng(6), []
+    for _ in range(12):
+        frame = pd.DataFrame({"plate": [f"P{k}" for k in rng.integers(0, 150, 300)], "x": rng.standard_normal(300)})
+        y = rng.permutation(np.arange(300) < 90)
+        model = AUCClassifierCV(features=name, random_state=0).fit(frame, y)
+        found.append(model.best_score_)
+    assert abs(np.mean(found) - 0.5) < 3 * np.std(found) / np.sqrt(12) + 0.01
+
+
+def test_parity_of_five_bits():
+    """No sum of curves and no smooth kernel tells it; trees do."""
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 2, (9_000, 8)).astype(float)
+    y = X[:, :5].sum(axis=1) % 2 == 1
+    model = AUCClassifierCV(features="boosted", random_state=0).fit(X[:6_000], y[:6_000])
+    assert model.best_score_ > 0.99
+    assert pairwise_auc(y[6_000:], model.decision_function(X[6_000:])) > 0.99
+
+
+def test_the_model_is_the_mean_of_the_folds(table):
+    X, y = table
+    model = AUCClassifierCV(features="boosted", cv=4, random_state=0).fit(X, y)
+    features = model.features_.transform(model._table_schema.read(X)[0])
+    assert features.shape == (1500, 4)
+    scores = model.decision_function(X)
+    factor = model.coef_[0].sum()
+    np.testing.assert_allclose(scores - scores.mean(), factor * (features.mean(axis=1) - features.mean()), atol=1e-12)
+    assert 0.0 <= model.gap_ < 1e-8  # of the factor, on held-out scores
+    held_out = model.out_of_fold_
+    mid = [held_out.scores[held_out.positive == side].mean() for side in (False, True)]
+    assert abs(sum(mid)) < 1e-12  # 0 is half-way between the means of the classes
+
+
+def test_parts_are_small_and_stored_exactly(table):
+    X, y = table
+    model = AUCClassifierCV(features=["additive", "forest", "boosted"], random_state=0).fit(X, y)
+    parts = model.features_.parts(model.coef_[0])
+    again = parts_from_dict(parts_to_dict(parts))
+    read = model._table_schema.read(X)[0]
+    np.testing.assert_array_equal(again.scores(read), parts.scores(read))
+    numbers = AUCClassifierCV(features="boosted", random_state=0).fit(X[list("abcde")], y)
+    assert len(numbers.features_.parts(numbers.coef_[0]).trees) == 1  # of all folds, whose columns are encoded alike
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_skops_holds_them(name, table):
+    skops = pytest.importorskip("skops.io")
+    X, y = table
+    model = AUCClassifierCV(features=name, random_state=0).fit(X, y)
+    again = skops.loads(skops.dumps(model), trusted=SKOPS_TYPES)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_a_model_of_ten_thousand_rows_can_be_mailed(tmp_path):
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(rng.standard_normal((10_000, 12)), columns=list("abcdefghijkl")).round(3)
+    frame["town"] = rng.choice([f"T{number}" for number in range(40)], 10_000)
+    frame["sick"] = frame["a"] * frame["b"] + (frame["town"] < "T3") + rng.standard_normal(10_000) > 1.0
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for name in IDS:
+        save_model(train(tmp_path / "rows.csv", "sick", features=name), tmp_path / "model.json")
+        assert (tmp_path / "model.json").stat().st_size < 2_000_000
+        again = load_model(tmp_path / "model.json")
+        assert evaluate(again, tmp_path / "rows.csv").auc.auc > 0.75
