@@ -139,7 +139,8 @@ def test_a_file_of_numbers_says_what_training_did_not_have(tmp_path):
     np.save(tmp_path / "b.npy", rows)
     with pytest.warns(UnseenValues, match="Compared with training") as said:
         predict(model, tmp_path / "b.npy", tmp_path / "s.csv")
-    (words,) = [str(warning.message) for warning in said]
+    words, marked = [str(warning.message) for warning in said]
+    assert "rows are far outside what training had" in marked
     assert "column '2' is far outside the range of training, " in words
     assert "in 10.0 % of the rows: check its unit" in words
     assert "column '3' has no value in any row, and had values in training" in words
@@ -315,7 +316,7 @@ def test_evaluate_counts_rows_by_their_weights(visits, tmp_path, capsys):
     repeated = table.loc[table.index.repeat(table["weight"])]
     repeated.to_csv(tmp_path / "repeated.csv", index=False)
     found = []
-    for data, more in ((path, ["--weights", "weight"]), (tmp_path / "repeated.csv", [])):
+    for data, more in ((path, []), (tmp_path / "repeated.csv", ["--weights", "none"])):
         assert main(["evaluate", str(tmp_path / "m.json"), str(data), "--json", *more]) == 0
         found.append(json.loads(capsys.readouterr().out))
     weighted, counted = found
