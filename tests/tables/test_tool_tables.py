@@ -316,7 +316,7 @@ def test_evaluate_counts_rows_by_their_weights(visits, tmp_path, capsys):
     repeated = table.loc[table.index.repeat(table["weight"])]
     repeated.to_csv(tmp_path / "repeated.csv", index=False)
     found = []
-    for data, more in ((path, ["--weights", "weight"]), (tmp_path / "repeated.csv", [])):
+    for data, more in ((path, []), (tmp_path / "repeated.csv", ["--weights", "none"])):
         assert main(["evaluate", str(tmp_path / "m.json"), str(data), "--json", *more]) == 0
         found.append(json.loads(capsys.readouterr().out))
     weighted, counted = found

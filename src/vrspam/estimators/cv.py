@@ -587,5 +587,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
-        if self.features_ is None and not isinstance(self.l2s, str):  # of a grid that is not the user's only the choice
+        own = not isinstance(self.l2s, str) or self.l1s_.any()
+        if self.features_ is None and own:  # of a map, or of the default grid, only the chosen point must converge
             warn_if_not_converged(self.converged_path_, PenaltyFamily(self.penalty, self.gamma))
