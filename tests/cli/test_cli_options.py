@@ -205,5 +205,5 @@ def test_identifiers_named_like_the_result_are_copied_under_another_name(tmp_pat
     assert "'score' of" in (said := capsys.readouterr().err)
     assert "is copied as 'score (of the file)'" in said
     found = pd.read_csv(out)
-    assert list(found) == ["score (of the file)", "score", "probability"]
+    assert list(found) == ["score (of the file)", "score", "probability", "decision", "extrapolated"]
     assert found["score (of the file)"].tolist() == frame["score"].tolist()

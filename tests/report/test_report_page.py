@@ -26,8 +26,9 @@ from sklearn.metrics import (
 )
 from tool_data import write
 
+from vrspam._utils.texts import percent
 from vrspam.cli import main
-from vrspam.metrics.thresholds import wilson
+from vrspam.metrics.thresholds import effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.page import FINE, Stops, confusion
 from vrspam.report.sections import evaluation_page, report_page
@@ -555,6 +556,50 @@ def test_the_slider_shows_what_scikit_learn_computes(folder, opened):
     thresholds = Stops.of(positive, scores).thresholds
     costs = [(~positive & (scores >= t)).sum() + 20 * (positive & (scores < t)).sum() for t in thresholds]
     assert number(shown(browser)["cost"]) == pytest.approx(1000 * min(costs) / positive.size, abs=0.051)
+
+
+def test_boxes_move_the_threshold(folder, opened):
+    """A share to find, a number of alerts, a score and both costs are typed; intervals are Wilson's."""
+    browser = opened()
+    plan = TrainPlan(features="additive", n_splits=3)
+    evaluation = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=plan, rows=0).evaluation
+    stops = Stops.of(evaluation.positive, evaluation.scores)
+    called, total = stops.hits + stops.alarms, stops.positives + stops.negatives
+    middle = float(stops.thresholds[stops.thresholds.size // 3])
+    expected = {
+        "recall": ("80", int(np.flatnonzero(stops.hits >= 0.8 * stops.positives).max())),
+        "calls": ("100", int(np.argmax(np.where(called <= 0.1 * total, called, -1.0)))),
+        "typed": (f"{middle:.6f}", int(np.argmin(np.abs(stops.thresholds - float(f"{middle:.6f}"))))),
+    }
+    for box, (typed, place) in expected.items():
+        browser.find_element("id", box).send_keys(typed)
+        after = shown(browser)
+        assert number(after["tp"]) == stops.hits[place]
+        assert number(after["fp"]) == stops.alarms[place]
+        ends = wilson(np.array(stops.hits[place] / called[place]), np.array(called[place]))
+        assert after["ppv-interval"] == " to ".join(percent(float(end)).replace(" ", "\u00a0") for end in ends)
+        ends = wilson(np.array(stops.hits[place] / stops.positives), np.array(stops.positives))
+        assert after["sensitivity-interval"] == " to ".join(percent(float(end)).replace(" ", "\u00a0") for end in ends)
+    for box, typed in (("cost", "6"), ("alarm", "2")):
+        browser.find_element("id", box).clear()
+        browser.find_element("id", box).send_keys(typed)
+    browser.find_element("id", "cheapest").click()
+    costs = 2.0 * stops.alarms + 6.0 * (stops.positives - stops.hits)
+    assert number(shown(browser)["cost"]) == pytest.approx(1000.0 * costs.min() / total, abs=0.051)
+
+
+def test_intervals_of_weighted_and_grouped_rows_are_wider():
+    rng = np.random.default_rng(0)
+    right, ones = rng.random(400) < 0.7, np.ones(400)
+    assert effective_share(right, ones) == pytest.approx(1.0, rel=1e-9)
+    assert effective_share(np.repeat(right, 5), np.ones(2000), np.repeat(np.arange(400), 5)) == pytest.approx(0.2)
+    weights = np.where(rng.random(400) < 0.1, 10.0, 1.0)
+    found, drawn = effective_share(right, weights) * weights.sum(), []
+    for _ in range(2000):
+        some = rng.random(400) < 0.7
+        drawn.append(weights @ some / weights.sum())
+    assert found == pytest.approx(0.7 * 0.3 / np.var(drawn), rel=0.2)
+    assert effective_share(np.ones(10, dtype=bool), np.ones(10), np.arange(10) // 5) == pytest.approx(0.2)
 
 
 def test_a_curve_can_be_pointed_at(opened):

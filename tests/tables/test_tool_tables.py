@@ -57,7 +57,7 @@ def test_a_row_that_cannot_be_scored_stays_in_its_place(folder, tmp_path, end):
     predict(model, folder / "clean.csv", tmp_path / f"all.{end}")
     read = pd.read_csv if end == "csv" else pd.read_parquet
     whole = read(tmp_path / f"all.{end}")
-    assert list(whole) == ["code", "score", "probability"]
+    assert list(whole) == ["code", "score", "probability", "decision", "extrapolated"]
     lines[10] += ",one,more"
     lines[50] = "inf" + lines[50][lines[50].index(",") :]
     lines[200] = "12"
@@ -65,7 +65,7 @@ def test_a_row_that_cannot_be_scored_stays_in_its_place(folder, tmp_path, end):
     with pytest.warns(UserWarning, match="3 rows cannot be scored: the score is empty there, and the column 'reason'"):
         assert predict(model, tmp_path / "broken.csv", tmp_path / f"s.{end}") == 200
     found = read(tmp_path / f"s.{end}")
-    assert list(found) == ["code", "score", "probability", "reason"]
+    assert list(found) == ["code", "score", "probability", "decision", "extrapolated", "reason"]
     bad = [9, 49, 199]
     assert found["score"].isna().to_numpy().nonzero()[0].tolist() == bad
     assert found["reason"].notna().to_numpy().nonzero()[0].tolist() == bad
@@ -78,7 +78,7 @@ def test_a_row_that_cannot_be_scored_stays_in_its_place(folder, tmp_path, end):
     assert found["reason"][49] == "line 51: column 'age' is infinite"
     with pytest.warns(UserWarning, match="left out 3 broken"):
         assert predict(model, tmp_path / "broken.csv", tmp_path / f"d.{end}", drop_errors=True) == 197
-    assert list(read(tmp_path / f"d.{end}")) == ["code", "score", "probability"]
+    assert list(read(tmp_path / f"d.{end}")) == ["code", "score", "probability", "decision", "extrapolated"]
 
 
 def test_broken_rows_keep_their_places_across_blocks(folder, tmp_path):
@@ -139,7 +139,8 @@ def test_a_file_of_numbers_says_what_training_did_not_have(tmp_path):
     np.save(tmp_path / "b.npy", rows)
     with pytest.warns(UnseenValues, match="Compared with training") as said:
         predict(model, tmp_path / "b.npy", tmp_path / "s.csv")
-    (words,) = [str(warning.message) for warning in said]
+    words, marked = [str(warning.message) for warning in said]
+    assert marked.startswith("6 rows are far outside what training had, and marked in the column 'extrapolated'")
     assert "column '2' is far outside the range of training, " in words
     assert "in 10.0 % of the rows: check its unit" in words
     assert "column '3' has no value in any row, and had values in training" in words

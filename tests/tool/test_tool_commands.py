@@ -556,7 +556,7 @@ def test_columns_with_commas_in_their_names(folder, capsys):
     out = str(folder / "chosen.csv")
     named = ["--id", 'town,"cholesterol, mg/dl"']
     assert main(["predict", str(folder / "m.json"), str(folder / "new.parquet"), "--out", out, *named]) == 0
-    assert list(pd.read_csv(out)) == ["town", "cholesterol, mg/dl", "score", "probability"]
+    assert list(pd.read_csv(out)) == ["town", "cholesterol, mg/dl", "score", "probability", "decision", "extrapolated"]
     assert main(["predict", str(folder / "m.json"), str(folder / "new.parquet"), "--out", out, "--id", " "]) == 2
     assert "at least one column" in capsys.readouterr().err
 

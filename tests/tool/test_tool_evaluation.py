@@ -207,7 +207,9 @@ def test_a_file_without_rows_gives_one_with_the_same_columns(table, tmp_path, ca
         rows.to_parquet(tmp_path / "rows.parquet")
         assert predict(model, tmp_path / "rows.parquet", tmp_path / "out.csv", ids=[]) == len(rows)
         columns.append(pd.read_csv(tmp_path / "out.csv").columns.tolist())
-    assert columns[0] == columns[1] == ["score"] + (["probability"] if calibration else [])
+    assert (
+        columns[0] == columns[1] == ["score"] + (["probability"] if calibration else []) + ["decision", "extrapolated"]
+    )
 
 
 def test_where_scores_may_be_written(table, tmp_path):

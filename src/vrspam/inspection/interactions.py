@@ -279,6 +279,34 @@ def strongest_pairs(
     return found
 
 
+class FoldScores(NamedTuple):
+    """The scores of all rows by the model of each fold, (rows, folds), and which rows it had not seen."""
+
+    additive: np.ndarray  # their sums of curves
+    rest: np.ndarray  # what these leave
+    unseen: np.ndarray
+
+    def support(self, a: ColumnBins, b: ColumnBins, rows: ReadRows) -> float:
+        """By how many standard errors rows that a fold had not seen support its function of two columns.
+
+        Rows of about the same sum of curves are compared: are those with a larger value of the function the positive
+        ones? So what a sum of curves can say on any scale, such as one that saturates, supports no pair.
+        """
+        rows_alike = 10  # more would differ in their sums of curves
+        cells, moves = _Cells(a, b, rows.weights), []
+        for additive, rest, unseen in zip(self.additive.T, self.rest.T, self.unseen.T, strict=True):
+            places = np.flatnonzero(unseen)
+            values = cells.pure(rest).ravel()[cells.codes]
+            for some in np.array_split(places[np.argsort(additive[places])], max(1, places.size // rows_alike)):
+                weights = rows.weights[some, np.newaxis]
+                both = np.stack([values[some], rows.positive[some]], axis=1)
+                centred = both - (weights * both).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
+                moves.append(weights[:, 0] * centred.prod(axis=1))
+        found = np.concatenate(moves)
+        error = float(np.linalg.norm(found))
+        return float(found.sum()) / error if error > 0.0 else 0.0
+
+
 def pair_effect(a: ColumnBins, b: ColumnBins, names: tuple[str, str], rest: np.ndarray, rows: ReadRows, share: float):
     """The heat map of two columns."""
     cells = _Cells(a, b, rows.weights)

@@ -23,6 +23,7 @@ from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.features.parts import Curve, Effect
 from vrspam.inspection.interactions import (
     MOST_ROWS,
+    FoldScores,
     ReadRows,
     bin_categories,
     bin_numbers,
@@ -41,6 +42,7 @@ MOST_COLUMNS = 1_000  # of columns as they are
 SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the curves themselves rest on all rows
 ROWS_PER_FUNCTION = 20  # that a projection rests on
 LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs do not change what it says
+LEAST_SUPPORT = 3.0  # standard errors by which rows that the folds had not seen must support a pair
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
 
 
@@ -208,7 +210,8 @@ def _read_projection(
     # The score of each fold is projected over the rows that it does not leave out, so that the bands say how much a
     # curve varies with the rows of the fit and with those it is read from. The factor of all rows solves for those of a
     # fold too, in a few steps of iterative refinement that start at all rows.
-    inside = ~np.stack([left[rows.places] for left in left_out], axis=1) * rows.weights[:, np.newaxis]
+    unseen = np.stack([left[rows.places] for left in left_out], axis=1)
+    inside = ~unseen * rows.weights[:, np.newaxis]
     kept = inside.sum(axis=0)
     kept = np.where(kept > 0.0, kept, 1.0)
     for _ in range(3):
@@ -224,7 +227,13 @@ def _read_projection(
         shapes.append(make_shape(name, [encoder], effect, means, share, size, float(difference)))
     slices, covariance = projection.slices, projection.covariance
     shapes = _compare(shapes, basis.encoders_, slices, found[:, 0], covariance, rows.effective, rows, scores[:, 0])
-    return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], rows, shapes, scores[:, 0], rest, seed)
+    additive = projection.fitted(found[:, 1:])
+    folds = FoldScores(additive, scores[:, 1:] - additive, unseen)
+
+    def score(X: Any) -> np.ndarray:
+        return MappedArray(X, features) @ coefs[:, 0]
+
+    return _with_interactions(score, rows, shapes, scores[:, 0], rest, folds, seed)
 
 
 def _with_interactions(
@@ -233,6 +242,7 @@ def _with_interactions(
     shapes: list[Shape],
     scores: np.ndarray,
     rest: np.ndarray,
+    folds: FoldScores,
     seed: int | None,
 ) -> Shapes:
     total, left = float(rows.weights @ scores**2), float(rows.weights @ rest**2)
@@ -256,8 +266,9 @@ def _with_interactions(
     for a, b, variance in strongest_pairs(bins, rest, rows.weights):
         if variance < LEAST_SHARE * total:
             break
-        both = (shapes[screened[a]].name, shapes[screened[b]].name)
-        pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
+        if folds.support(bins[a], bins[b], rows) > LEAST_SUPPORT:
+            both = (shapes[screened[a]].name, shapes[screened[b]].name)
+            pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
     share = min(left / total, 1.0)
     return Shapes(tuple(shapes), float(np.sqrt(left)), share, tuple(pairs), effects=effects)
 

@@ -270,17 +270,8 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
 _FACTS = {
     "count": ("rows", "positives", "columns", "features", "rows_held", "nonzero", "folds"),
     "number": (
-        *(
-            "l2",
-            "l1",
-            "max_fpr",
-            "objective",
-            "gap",
-            "independent_auc",
-            "relative_gap",
-            "stationarity",
-            "relative_stationarity",
-        ),
+        *("l2", "l1", "max_fpr", "objective", "gap", "relative_gap", "stationarity", "relative_stationarity"),
+        "independent_auc",
         *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
     "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
