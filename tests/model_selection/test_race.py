@@ -370,3 +370,17 @@ def test_maps_of_a_race_run_at_the_same_time(monkeypatch):
         found = heat.run(maps, folds, SEARCH, np.random.default_rng(0), print)
     assert found == []
     assert jobs == [1, 1]
+
+
+def test_boosted_trees_go_on_beside_the_best_of_the_others(monkeypatch):
+    """A few rows say little of what more rows give them: they go on unless one of both is clearly ahead."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3_000, 4))
+    y = X[:, 0] + np.abs(X[:, 1]) + rng.standard_normal(3_000) > 1.0
+    few = {"from_rows": 2_000, "heat": room.Heat(1_000, 100, 3)}
+    for ahead, behind, both in ((0.5, 0.5, True), (-1.0, 0.5, False)):
+        monkeypatch.setattr(room, "RULES", room.RULES._replace(ahead=ahead, behind=behind, **few))
+        model = AUCClassifierCV(features=["standardized", "additive", "kernel", "boosted"], random_state=0).fit(X, y)
+        rows = dict(zip(model.selection_["features"], model.selection_["rows"], strict=True))
+        assert (rows["boosted"] == 3_000) == both
+        assert max(rows["additive"], rows["kernel 3"], rows["kernel 1"], rows["kernel 0.3"]) == 3_000

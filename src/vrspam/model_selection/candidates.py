@@ -526,7 +526,9 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
         candidates = RULES.again.run(finalists, folds, search, rng, lambda what: None)
         if len(candidates) == len(kept):
             weights = weights_of(candidates, "blend")
-            enough = weights == weights.max() if alone else weights > 0.0
+            gains = [RULES.gain * getattr(one.features, "gains_by_rows", False) for one in candidates]
+            leads = np.array([one.choice.mean.max() for one in candidates]) + gains
+            enough = np.arange(leads.size) == leads.argmax() if alone else weights > 0.0
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `compare` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
@@ -629,8 +631,9 @@ class RaceRules(NamedTuple):
     still: float = 0.3  # of the weight of the best in a blend of the part: maps above it go on
     # in AUC: how far a map that gains more than others by more rows may be behind the best of these on the part, and
     # ahead of it, whose landmarks are few there, for both to go on
-    behind: float = 0.005
+    behind: float = 0.02
     ahead: float = 0.03
+    gain: float = 0.005  # in AUC, that such a map is allowed for the rows to come where one map goes on alone
     again_from_rows: int = 50_000
     again: Heat = Heat(10_000, 500, 3)
 
