@@ -31,14 +31,14 @@ class Setting:
 
     "normal": the scores of the positives have the standard deviation `spread`, those of the negatives 1. "ratings":
     the same in five classes. "exponential": the scores of the positives have the larger mean; "mirrored": minus such
-    scores, so that those of the negatives vary more.
+    scores, so that those of the negatives vary more. "two kinds": a positive lies above all negatives or below all.
     """
 
     auc: float
     positives: int
     negatives: int
     spread: float = 1.0
-    shape: Literal["normal", "ratings", "exponential", "mirrored"] = "normal"
+    shape: Literal["normal", "ratings", "exponential", "mirrored", "two kinds"] = "normal"
 
     @property
     def name(self) -> str:
@@ -65,6 +65,8 @@ class Setting:
         )  # of two exponential variables, the one with this mean exceeds that of mean 1
         if self.shape == "exponential":
             return larger * rng.standard_exponential(self.positives), rng.standard_exponential(self.negatives)
+        if self.shape == "two kinds":
+            return np.where(rng.random(self.positives) < self.auc, 2.0, -2.0), rng.random(self.negatives)
         if self.shape == "mirrored":
             return -rng.standard_exponential(self.positives), -larger * rng.standard_exponential(self.negatives)
         up = self.shift + self.spread * rng.standard_normal(self.positives)
@@ -249,6 +251,7 @@ def tables() -> dict[str, list[Setting]]:
         "choice": [Setting(auc, m, n) for auc in AUCS for m, n in few],
         "other": equal + spread,
         "many": many,
+        "two kinds": [Setting(auc, m, 1000, 1.0, "two kinds") for auc in AUCS for m in (8, 20, 50, 200)],
         "confirmation": new + [Setting(auc, 10 * n, n, 2.0) for auc in AUCS for n in sizes],
     }
 

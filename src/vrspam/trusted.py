@@ -42,7 +42,6 @@ _TYPES: list[type] = [
     *(OPAUC, SOLAM, SPAM, Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]
 _PRIVATE = [
-    "builtins.NoneType",  # trees that learnt from labels have no landmarks
     "vrspam.moments._rounding.Errors",
     "vrspam.moments._statistics.ClassStatistics",
 ]

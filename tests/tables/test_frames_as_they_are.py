@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from datetime import datetime, timedelta
@@ -289,6 +290,11 @@ A = np.random.default_rng(0).standard_normal(60) + np.arange(60) % 2
 )
 def test_a_column_that_cannot_be_used_is_named(estimator, column, words):
     frame = pd.DataFrame({"a": A, "b": column})
+    if isinstance(estimator, AUCClassifierCV) and re.search("NaN|holds text|holds dates", words):
+        model = clone(estimator).fit(frame, np.arange(60) % 2)
+        assert isinstance(model.features_, LinearFeatures)
+        assert np.isfinite(model.decision_function(frame if "NaN" in words else frame[["b", "a"]])).all()
+        return
     with pytest.raises(ValueError, match=words) as refused:
         clone(estimator).fit(frame, np.arange(60) % 2)
     assert "\n" not in str(refused.value)

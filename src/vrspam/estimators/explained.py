@@ -100,8 +100,9 @@ class ExplainedScores:
         if is_frame(X):
             check_frame(X)
             reading = getattr(self, "_table_schema", None)
-            if reading is not None and (reading.categorical or reading.readings or reading.identifiers):
-                X = in_order(X, getattr(self, "feature_names_in_", ()))
+            messy = reading is not None and (reading.categorical or reading.readings or reading.identifiers)
+            if messy and hasattr(self, "feature_names_in_"):
+                X = in_order(X, self.feature_names_in_)
             validate_data(self, X, reset=False, skip_check_array=True)
             if reading is not None:
                 X = reading.read_frame(X)

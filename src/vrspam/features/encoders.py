@@ -178,6 +178,10 @@ class Indicators:
     scale: tuple[float, ...] = ()  # the value of each feature in rows of its category; empty for 1
     grouped: int = 0  # how many rare categories the last one stands for; 0 where it is a category like the others
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored: the fields, not what is computed from them, in which skops would not take None."""
+        return {name: value for name, value in self.__dict__.items() if name != "codes"}
+
     @property
     def width(self) -> int:
         """Number of features."""

@@ -22,7 +22,8 @@ from vrspam.tool.plan import at_least, check_option
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
 KINDS = (".csv", ".csv.gz", ".parquet")
-FORMULA = r"^[=+\-@\t\r]"  # what spreadsheets take for the beginning of a formula, or skip before one
+# What spreadsheets take for the beginning of a formula, or skip before one; some read full-width forms as the others.
+FORMULA = "^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
 
 
 class Prediction(NamedTuple):

@@ -72,7 +72,7 @@ class Repeats(NamedTuple):
 
         Equal rows of few values share the errors of a model too, a little; copies share all of their errors.
         """
-        least = 0.5 if self.name == COPIES else 0.0
+        least = 0.5 if self.name == COPIES else 0.1
         return self.changes_headline or (self.bound > least and self.bound_z > 3.0)
 
 
