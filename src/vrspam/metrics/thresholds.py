@@ -407,12 +407,28 @@ def _promised_precision(positive: NDArray, scores: NDArray, share: float, confid
 
 
 class NetBenefit(NamedTuple):
-    """A decision curve: what a row brings on average, in hits, if rows of at least a probability are treated."""
+    """A decision curve: what a row brings on average, in hits, if rows of at least a probability are treated.
 
-    thresholds: np.ndarray  # probabilities from which on a row is treated
+    Attributes
+    ----------
+    thresholds : ndarray
+        Probabilities from which on a row is treated.
+    model, standard_error : ndarray
+        The net benefit of the model, and its standard error.
+    treat_all : ndarray
+        The net benefit if all rows are treated; with none it is 0.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import net_benefit
+    >>> net_benefit([0, 1], [0.2, 0.8]).thresholds.size
+    99
+    """
+
+    thresholds: np.ndarray
     model: np.ndarray
-    standard_error: np.ndarray  # of `model`
-    treat_all: np.ndarray  # with all rows treated; with none it is 0
+    standard_error: np.ndarray
+    treat_all: np.ndarray
 
 
 def net_benefit(
