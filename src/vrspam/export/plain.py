@@ -318,7 +318,7 @@ def _sql_effect(effect: Effect | None, name: str) -> str:
     if effect is None:
         return "0E0"
     if isinstance(effect, Curve):
-        if effect.nodes.size <= 4:  # the column may be one of BOOLEAN, which has no arithmetic: two values and two ends
+        if set(effect.nodes.tolist()) <= {-1.0, 0.0, 1.0, 2.0}:  # of BOOLEAN, maybe, which has no arithmetic
             name = f"CAST({name} AS DOUBLE PRECISION)"
         gone = f"COALESCE({name} - {name}, 1E0) <> 0E0"  # NULL, and NaN and infinity where they are something else
     if isinstance(effect, Curve) and effect.is_line:
