@@ -123,8 +123,8 @@ def fit_one(name: str, number: int, path: Path) -> None:
     scores = np.concatenate([each.scores.kept for each in found.candidates], axis=1).astype(np.float32)
     for k, where in enumerate(rows.parts):
         kept |= {f"y{k}": rows.positive[where], f"s{k}": scores[where].T}
-    part = path.with_suffix(".part.npz")
-    np.savez(part, best=model.best_score_, stable=stable, K=len(rows.sizes), **truth, **kept)
+    part, points = path.with_suffix(".part.npz"), [each.choice.mean.size for each in found.candidates]
+    np.savez(part, best=model.best_score_, stable=stable, K=len(rows.sizes), points=points, **truth, **kept)
     part.rename(path)
 
 
@@ -179,17 +179,15 @@ class Record(NamedTuple):
         with np.load(path) as stored:
             folds = range(int(stored["K"]))
             labels, scores = ([stored[f"{kind}{k}"] for k in folds] for kind in "ys")
+            points = stored["points"].tolist()  # of each map
             facts = {key: float(stored[key]) for key in ("best", "fold_truth", "truth", "ref", "best_truth", "stable")}
         sizes = np.array([label.size for label in labels])
         parts = [end - size + np.arange(size) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
-        points = scores[0].shape[0]
-        rows = draw_sample(parts, sizes.sum() - sizes, np.concatenate(labels), None, None, points, 0)
+        rows = draw_sample(parts, sizes.sum() - sizes, np.concatenate(labels), None, None, sum(points), 0)
         auc = np.stack([roc_auc_columns(label, part.T) for label, part in zip(labels, scores, strict=True)], axis=1)
-        many, alone = divmod(points, 17)  # maps that learn from labels come last, and have one point each
-        ends = [*(17 * (1 + np.arange(many))), *(17 * many + 1 + np.arange(alone))][:-1]
         maps = [
-            (part.reshape(len(part), 1, -1), {"l2": np.arange(float(len(part))), "l1": np.zeros(1)})
-            for part in np.split(auc, ends)
+            (part[:, np.newaxis], {"l2": np.arange(float(len(part))), "l1": np.zeros(1)})
+            for part in np.split(auc, np.cumsum(points)[:-1])
         ]
         error = auc.mean() - 0.5 if noise else auc[REFERENCE].mean() - facts["ref"]
         return cls(

@@ -33,13 +33,17 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile"]
 BENCHES = sorted(path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py"))
 ELSEWHERE = {"gpu", "spark"}  # need a GPU, or a Java runtime
-SMALL = {"benchmarks.interval_coverage", "benchmarks.partial_coverage", "benchmarks.corrected_scores"}  # as they are
+SMALL = {
+    f"benchmarks.{name}" for name in ("interval_coverage", "partial_coverage", "corrected_scores", "probabilities")
+}  # whose sizes stay
 HELPERS = {"benchmarks.common", "benchmarks.tables", "benchmarks.peers"}  # are imported by others
 COMMANDS = {
     **{f"benchmarks {name}": ["benchmarks", name] for name in BENCHES},
+    "bands": ["benchmarks.bands", "--sets", "3"],
     "blends": ["benchmarks.blends", "caravan", "german", "--records", "RECORDS"],
     "corrected scores": ["benchmarks.corrected_scores", "n4", "s1", "--sets", "4", "--tried", "--records", "RECORDS"],
     "grouped scores": ["benchmarks.grouped_scores", "--sets", "2", "--groups", "8", "--records", "RECORDS/groups"],
+    "interactions": ["benchmarks.interactions", "--sets", "1", "--rows", "200"],
     "intervals": ["benchmarks.interval_coverage", "choice", "--repeats", "3"],
     "losses": ["benchmarks.losses", "caravan"],
     "maps": ["benchmarks.maps", "german"],
@@ -53,10 +57,13 @@ COMMANDS = {
 
 
 class Smaller(ast.NodeTransformer):
-    """Makes a program small."""
+    """Makes a program small: the times that things are done and, unless they go together, the sizes."""
+
+    def __init__(self, sizes: bool):
+        self.sizes = sizes
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if type(node.value) is not int or node.value < 100:
+        if type(node.value) is not int or node.value < 100 or not self.sizes:
             return node
         return ast.copy_location(ast.Constant(200 if node.value >= 2_000 else 30), node)
 
@@ -74,10 +81,8 @@ class Smaller(ast.NodeTransformer):
 
 class SmallLoader(SourceFileLoader):
     def get_code(self, fullname: str):
-        tree = ast.parse(self.get_data(self.path))
-        if fullname not in SMALL:
-            tree = ast.fix_missing_locations(Smaller().visit(tree))
-        return compile(tree, self.path, "exec")
+        tree = Smaller(sizes=fullname not in SMALL).visit(ast.parse(self.get_data(self.path)))
+        return compile(ast.fix_missing_locations(tree), self.path, "exec")
 
 
 class SmallBenchmarks(MetaPathFinder):
@@ -118,7 +123,7 @@ def smallest(monkeypatch, tmp_path):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [SmallBenchmarks(), *sys.meta_path])
     monkeypatch.setenv("VRSPAM_BENCH_GB", "0")
-    monkeypatch.setitem(mapped.GROUPS, "auto", ("standardized", "additive"))
+    monkeypatch.setitem(mapped.GROUPS, "auto", ("standardized", "additive", "boosted"))
     monkeypatch.setattr(vrspam.data, "available", lambda: [{"name": "german", "where": "here"}])
     monkeypatch.setattr("subprocess.run", lambda *_, **__: SimpleNamespace(returncode=0, stdout="1.0", stderr=""))
     monkeypatch.setattr("shutil.which", lambda _: None)
