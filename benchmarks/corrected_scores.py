@@ -108,8 +108,9 @@ def fit_one(name: str, number: int, path: Path) -> None:
 
     def keep(*given: Any) -> Candidate:
         found = make(*given)
-        assert found.scores.coefs is not None
-        references.append(found.scores.coefs[:, REFERENCE, 0].copy())
+        coefs = found.scores.coefs
+        assert coefs is not None
+        references.append(coefs[:, min(REFERENCE, coefs.shape[1] - 1), 0].copy())  # a map that learns has one point
         return found
 
     with warnings.catch_warnings(), patch.object(Comparison, "corrected", listen), patch.object(Candidate, "of", keep):

@@ -346,7 +346,8 @@ def main() -> None:
                 f"\n{asked.big_rows:,} rows × 30 columns: pyarrow reads in {times['pyarrow']:.2f} s, reading and "
                 f"typing takes {times['reading']:.2f} s, {ratio:.2f} times as long."
             )
-        print_promises(fooling, Path(folder))
+        if not asked.tables:
+            print_promises(fooling, Path(folder))
     print(f"\n{len(found)} tables, {len(failed)} of them with a traceback{': ' + ', '.join(failed) if failed else ''}.")
 
 

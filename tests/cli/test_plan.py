@@ -72,7 +72,11 @@ REFUSED: list[tuple[dict[str, Any], list[str], str]] = [
     ({"penalty": "lasso"}, ["--penalty", "lasso"], "{} is not known; give elasticnet, mcp or scad"),
     ({"dates": "keep"}, ["--dates", "keep"], "{} is not known; give features or drop"),
     ({"calibration": "beta"}, ["--calibration", "beta"], "{} is not known; give sigmoid, isotonic or none"),
-    ({"features": "magic"}, ["--features", "magic"], "{} is not known; give linear, additive, kernel, trees, forest, boosted or auto"),
+    (
+        {"features": "magic"},
+        ["--features", "magic"],
+        "{} is not known; give linear, additive, kernel, trees, forest, boosted or auto",
+    ),
     ({"l1": "some"}, ["--l1", "some"], "{} is neither 'auto' nor numbers"),
     ({"delimiter": ";;"}, ["--delimiter", ";;"], "{} is neither one ASCII character nor tab"),
     ({"holdout": 1.5}, ["--holdout", "1.5"], "{} must be between 0 and 1"),

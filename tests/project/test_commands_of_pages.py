@@ -32,7 +32,7 @@ from vrspam.features import mapped
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile"]
 BENCHES = sorted(path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py"))
-ELSEWHERE = {"gpu", "spark"}  # need a GPU, or a Java runtime
+ELSEWHERE = {"gpu", "spark", "large_tables"}  # need a GPU, a Java runtime, or a folder of tables
 SMALL = {
     f"benchmarks.{name}" for name in ("interval_coverage", "partial_coverage", "corrected_scores", "probabilities")
 }  # whose sizes stay
@@ -52,6 +52,7 @@ COMMANDS = {
     "partial intervals": ["benchmarks.partial_coverage", "choice", "size", "--repeats", "3"],
     "probabilities": ["benchmarks.probabilities", "german"],
     "quality": ["benchmarks.quality", "german", "caravan", "--models", "auto", "logistic", "boosting", "--splits", "1"],
+    "tables that fool": ["benchmarks.raw_tables", "--fooling", "police"],
     "tables": ["benchmarks.raw_tables", "--tables", "caravan", "--big-rows", "300"],
 }
 
@@ -110,7 +111,10 @@ def small_table(package, item):
     )
     answer = frame["size"] + rng.normal(size=300) > 1.0
     frame.loc[::9, "size"] = np.nan
-    targets = {table.target for table in sys.modules["benchmarks.tables"].TABLES.values() if table.item == item}
+    tables = sys.modules["benchmarks.tables"]
+    known = [table for table in (*tables.TABLES.values(), *tables.FOOLING.values()) if table.item == item]
+    frame = frame.assign(**{table.groups: np.arange(300) // 4 for table in known if table.groups})
+    targets = {table.target for table in known}
     return frame.assign(**{target: np.where(answer, "Yes", "No") for target in targets})
 
 
