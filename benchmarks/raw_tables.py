@@ -116,8 +116,8 @@ def clustered_error(positive: np.ndarray, scores: np.ndarray, groups: np.ndarray
 def promise(name: str, folder: Path) -> dict[str, Any]:
     """What `vrspam train` promises for a table that fools people, and what rows that were kept away give.
 
-    Means over the folds of three, ten times over for few rows or groups, and one fold of a large table; the error of the
-    promise is that of one training, as they share rows.
+    Means over the folds of three, ten times over for few rows or groups, and one fold of a large table; the error of
+    the promise is that of one training, as they share rows.
     """
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import StratifiedGroupKFold

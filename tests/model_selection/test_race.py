@@ -377,9 +377,9 @@ def test_boosted_trees_go_on_beside_the_best_of_the_others(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3_000, 4))
     y = X[:, 0] + np.abs(X[:, 1]) + rng.standard_normal(3_000) > 1.0
-    few = {"from_rows": 2_000, "heat": room.Heat(1_000, 100, 3)}
+    few = room.RULES._replace(from_rows=2_000, heat=room.Heat(1_000, 100, 3))
     for ahead, behind, both in ((0.5, 0.5, True), (-1.0, 0.5, False)):
-        monkeypatch.setattr(room, "RULES", room.RULES._replace(ahead=ahead, behind=behind, **few))
+        monkeypatch.setattr(room, "RULES", few._replace(ahead=ahead, behind=behind))
         model = AUCClassifierCV(features=["standardized", "additive", "kernel", "boosted"], random_state=0).fit(X, y)
         rows = dict(zip(model.selection_["features"], model.selection_["rows"], strict=True))
         assert (rows["boosted"] == 3_000) == both
