@@ -169,7 +169,7 @@ def test_the_legend_explains_the_marks_that_occur_and_no_others():
         return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
     plain = curve("age", np.arange(20.0))._replace(mean_score=None)
-    assert words(plain) == ["the column's own part", "95 % band from the folds"]
+    assert words(plain) == ["the column's own part", "95 % band of the shape, from the folds"]
     assert "average score of rows with this value" in words(curve("age", np.arange(20.0)))
     few = curve("parts", np.arange(3.0))  # drawn as points
     assert words(curve("age", np.arange(20.0)), few).count("average score of rows with this value") == 1

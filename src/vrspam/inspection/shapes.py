@@ -29,7 +29,8 @@ class Shape(NamedTuple):
     contribution : ndarray
         What each of them adds to the score; its mean over the training rows is 0, both classes weighing the same.
     low, high : ndarray
-        Pointwise 95 % band from the folds; NaN where there was only one.
+        Pointwise 95 % band of the shape of the curve, from the folds, on the scale of this score; NaN where there was
+        only one fold. Another penalty would scale the whole score, which changes no ranking and is not in the band.
     missing : tuple of float or None
         (contribution, low, high) of a missing value, None when none was seen.
     importance : float

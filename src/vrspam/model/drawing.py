@@ -26,7 +26,7 @@ MOST_TICKS = 6
 DECADES = 2.0  # length of the linear middle of a logarithmic axis, on each side of 0
 ADDED = "added to the score"
 MEAN_SCORE = "average score of rows with this value"
-BAND = "95 % band from the folds"
+BAND = "95 % band of the shape, from the folds"
 
 
 class Ticks(NamedTuple):
