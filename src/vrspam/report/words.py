@@ -311,7 +311,9 @@ def describe_curves(model: Model) -> str:
     if model.features is None or model.shapes is None:
         return f"The features with the largest effects: {describe_size(model)}."
     shapes = model.shapes
-    what = "What each column adds to the score, the most important first, with a 95 % band of its shape, from the folds."
+    what = (
+        "What each column adds to the score, the most important first, with a 95 % band of its shape, from the folds."
+    )
     if shapes.interactions is not None and not shapes.whole:
         return (
             f"{what} An earlier version wrote this model: its curves leave out what the kernel adds in single "
