@@ -241,6 +241,7 @@ def test_the_copy_of_the_standard_input_is_removed_at_sigterm(tmp_path):
             time.sleep(0.1)
         assert [*tmp_path.glob("vrspam-*/*")]
         command.send_signal(signal.SIGTERM)
+        command.stdin.close()  # a read of the pipe that is under way ends
         assert command.wait(60) == 128 + signal.SIGTERM
     assert [*tmp_path.glob("vrspam-*")] == []
 
