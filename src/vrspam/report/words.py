@@ -133,7 +133,8 @@ def as_independent(model: Model) -> str | None:
     facts = model.training
     if "independent_auc" not in facts:
         return None
-    kept = f"rows with the same {facts['groups']}" if "groups" in facts else "copies of one row"
+    by = facts.get("groups", "duplicates")
+    kept = "copies of one row" if by == "duplicates" else f"rows with the same {by}"
     return f"about {auc_text(facts['independent_auc'])} (a quick model): {kept} flatter it"
 
 
