@@ -65,7 +65,7 @@ class Comparison:
                     self.unknown.setdefault(name, Counter()).update(new)
 
     def sentences(self, marked: str | None = None) -> list[str]:
-        """What is to be said, a sentence for each column; rows far outside may be `marked` in a column of the result."""
+        """What is to be said, a sentence for each column; `marked` is the column of the result for rows far outside."""
         doubt = f", and do not rely on these scores (the column {marked!r} marks them)" if marked else ""
         found = []
         for name, new in self.unknown.items():
