@@ -178,9 +178,7 @@ def run(arguments: list[str]) -> int:
         if debug:
             raise
         detail = f" ({' '.join(str(error).split())})" if str(error) else ""
-        warn(
-            f"vrspam: the memory is not enough{detail}: free some, leave out columns, or train with --streaming"
-        )
+        warn(f"vrspam: the memory is not enough{detail}: free some, leave out columns, or train with --streaming")
         return 1
     except Exception as error:
         if debug:
