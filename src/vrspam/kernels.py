@@ -1673,9 +1673,9 @@ def _best_split(sums, starts, tried, totals, least, ridge):
 
 
 @compiled
-def _fill_gradients(rows, raw, target, weights, rate, base, inside, g, h):
-    """Write the rows of a tree, their gradients and curvatures; return the sums of both and the number of rows."""
-    total_g, total_h = 0.0, 0.0
+def _fill_gradients(rows, raw, target, weights, rate, base, inside, g, h, totals):
+    """Write the rows of a tree, their gradients and curvatures, and the sums of both and the number of rows."""
+    totals[0], totals[1], totals[2] = 0.0, 0.0, rows.size
     for place in range(rows.size):
         row = rows[place]
         inside[place] = row
@@ -1684,9 +1684,8 @@ def _fill_gradients(rows, raw, target, weights, rate, base, inside, g, h):
             g[place], h[place] = weights[row] * (p - target[row]), weights[row] * p * (1.0 - p)
         else:
             g[place], h[place] = weights[row] * (base - target[row]), weights[row]
-        total_g += g[place]
-        total_h += h[place]
-    return total_g, total_h, float(rows.size)
+        totals[0] += g[place]
+        totals[1] += h[place]
 
 
 @compiled
@@ -1768,13 +1767,11 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
     g, h, spare_g, spare_h = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     active = np.empty(leaves + 1, dtype=np.int64)
     for t in range(n_trees):
-        found = _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, base, inside, g, h)
-        totals[0, 0], totals[0, 1], totals[0, 2] = found
+        _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, base, inside, g, h, totals[0])
         begin[0], end[0], free = 0, m, 1
         _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
-        gains[0], split[0, 0], split[0, 1], split[0, 2] = _best_split(
-            sums[0], starts, tried[t, 0], found, least, ridge
-        )  # fmt: skip
+        found = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge)
+        gains[0], split[0, 0], split[0, 1], split[0, 2] = found
         active[0], count = 0, 1
         while count < leaves:
             best = _most_gaining(gains, active, count)
@@ -1784,10 +1781,12 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
             (j, threshold, to_left), first, last = split[node], begin[node], end[node]
             columns[t, node], thresholds[t, node], sides[t, node] = j, threshold, to_left == 1
             own = slice(first, last)
-            found = _part_rows(codes[j], threshold, to_left == 1, inside[own], g[own], h[own], spare, spare_g, spare_h)
-            left, right, middle = 2 * node + 1, 2 * node + 2, first + int(found[2])
-            totals[left, 0], totals[left, 1], totals[left, 2] = found
+            left, right = 2 * node + 1, 2 * node + 2
+            totals[left, 0], totals[left, 1], totals[left, 2] = _part_rows(
+                codes[j], threshold, to_left == 1, inside[own], g[own], h[own], spare, spare_g, spare_h
+            )
             totals[right] = totals[node] - totals[left]
+            middle = first + int(totals[left, 2])
             begin[left], end[left], begin[right], end[right] = first, middle, middle, last
             active[best], active[count] = left, right
             count += 1
@@ -1806,9 +1805,7 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
                 elif subtracts or not too_few:
                     _fill_histogram(codes, starts, some, inside[own], g[own], h[own], of_child)
                 if not too_few:
-                    found = (totals[child, 0], totals[child, 1], totals[child, 2])
-                    gains[child], split[child, 0], split[child, 1], split[child, 2] = _best_split(
-                        of_child, starts, some, found, least, ridge
-                    )
+                    found = _best_split(of_child, starts, some, totals[child], least, ridge)
+                    gains[child], split[child, 0], split[child, 1], split[child, 2] = found
         _write_leaves(active[:count], totals, begin, end, inside, ridge, rate, raw, values[t])
     return columns, thresholds, sides, values
