@@ -158,7 +158,9 @@ def test_five_groups_have_no_interval_but_a_sentence(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)  # NaN is no JSON
     assert found["expected_auc_low"] is None
     assert 0.5 < found["expected_auc"] < 1.0
-    assert "95 % interval not known" in (tmp_path / "r.html").read_text("utf-8")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "interval</span> not known" in page
+    assert "(interval not known)" in page
     assert load_model(tmp_path / "m.json").training["cv_auc_low"] == 0.0  # of one group in each fold
 
 

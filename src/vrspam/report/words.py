@@ -407,7 +407,8 @@ def training_facts(model: Model) -> dict[str, str]:
     words["model"] = describe_model(model)
     words |= {name: facts[name] for name in ("groups", "weights") if name in facts}
     if (found := expected_auc(model)) is not None:
-        words["AUC to expect"] = f"{auc_text(found.auc, 4)} ({interval_text(found.low, found.high, 4)}); {found.remark}"
+        interval = "interval " * bool(np.isnan(found.low)) + interval_text(found.low, found.high, 4)
+        words["AUC to expect"] = f"{auc_text(found.auc, 4)} ({interval}); {found.remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
         interval = interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         part = f"up to {100 * facts['max_fpr']:g} % false positives"
