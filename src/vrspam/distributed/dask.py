@@ -131,7 +131,7 @@ class DaskScores(AUCClassifierBase):
         check_is_fitted(self, "coef_")
         return self._by_block(X, super().predict, self.classes_.dtype)
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """Return the area under the ROC curve; the scores and labels (16 bytes per row) are sent to the client.
 
         Parameters
