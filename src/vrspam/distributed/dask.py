@@ -192,7 +192,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
 
     Parameters
     ----------
-    l2, l1, penalty, gamma, tol, max_iter, random_state
+    l2, l1, penalty, gamma, strata_weight, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
     loss : "squared"
         Another loss needs the rows themselves in one place.
