@@ -172,6 +172,23 @@ class FewerFolds(WordedWarning):
 
 
 @dataclass(eq=False)
+class StrataWithoutPairs(WordedWarning):
+    """Strata without a pair of rows that counts, such as those of one class."""
+
+    strata: int
+    of: int
+    rows: int
+    template = "{strata} of {of} strata have no pair to rank, and their {rows} rows are left out."
+
+
+@dataclass(eq=False)
+class ScoredAcrossStrata(WordedWarning):
+    """A model of pairs inside strata is scored on all pairs."""
+
+    template = "This model was fitted on pairs inside strata, and score counts all pairs: give score the strata too."
+
+
+@dataclass(eq=False)
 class RawColumns(WordedWarning):
     """The columns have very different scales; the two names are those of the largest and smallest deviation."""
 
@@ -270,11 +287,10 @@ class ColumnsLeftOut(WordedWarning):
 
     @property
     def message(self) -> Message:
-        many = (
-            "Columns {names} look like identifiers and have no features: to use them, convert them to {kind} columns."
-        )
-        one = "Column {names} looks like an identifier and has no features: to use it, convert it to a {kind} column."
-        return Message(one if len(self.columns) == 1 else many, names=_named(self.columns), kind="categorical")
+        many = "Columns {names} look like identifiers and have no features. To use one: X[{first}].astype('category')"
+        one = "Column {names} looks like an identifier and has no features. To use it: X[{first}].astype('category')"
+        first = repr(self.columns[0])
+        return Message(one if len(self.columns) == 1 else many, names=_named(self.columns), first=first)
 
 
 @dataclass(eq=False)
