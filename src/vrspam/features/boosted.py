@@ -368,6 +368,8 @@ class BoostedFeatures(LabelledTrees):
         Where those of each column are.
     grouped_categories_ : list
         Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    numbers_as_names_ : list
+        Columns of numbers that trees of most sets of rows take as names, and how many different ones there are.
     n_features_in_, n_features_out_ : int
         Columns, and features: one for each set of rows.
     n_rows_held_ : int
@@ -473,6 +475,8 @@ class ForestFeatures(LabelledTrees):
         Where those of each column are.
     grouped_categories_ : list
         Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    numbers_as_names_ : list
+        Columns of numbers that trees of most sets of rows take as names, and how many different ones there are.
     n_features_in_, n_features_out_ : int
         Columns, and features: one for each set of rows.
     n_rows_held_ : int
