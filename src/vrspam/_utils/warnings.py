@@ -157,8 +157,8 @@ class FewGroups(WordedWarning):
 
     groups: int
     template = (
-        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: "
-        "corrected_interval_ is NaN. It needs at least 6 groups, and 3 folds that hold out both classes."
+        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: there is no "
+        "interval. It needs at least 6 groups, and 3 folds that hold out both classes."
     )
 
 
