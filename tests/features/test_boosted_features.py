@@ -143,7 +143,9 @@ def test_codes_of_names_are_shares_of_other_parts():
     weights, chance = rng.uniform(0.5, 2.0, 4000), np.append(rng.permutation(np.linspace(0.05, 0.95, 40)), 0.5)
     target = (rng.random(4000) < chance[places]).astype(float)
     bins = np.where(places < 0, -1, places // 20)
-    of_values, of_rows, of_mean = numbers_as_names(values, places, bins, 2, target, weights, parts)
+    named = numbers_as_names(values, places, bins, 2, target, weights, parts)
+    assert named is not None
+    of_values, of_rows, of_mean = named
     mean = weights @ target / weights.sum()
 
     def share(rows):
