@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic, overload, register_jitable
 
+from vrspam.objective.limits import Bounded
 from vrspam.objective.penalties import MCP, SCAD, ElasticNet
 
 # What is not public in Numba: without it each process compiles anew, and no cache line is asked for ahead of time.
@@ -148,6 +149,11 @@ def _mcp_prox(penalty, v, step, j):
 @register_prox(SCAD)
 def _scad_prox(penalty, v, step, j):
     return _concave_prox(penalty, v, step, j, 1.0)
+
+
+@register_prox(Bounded)
+def _bounded_prox(penalty, v, step, j):
+    return min(max(prox1(penalty.penalty, v, step, j), penalty.lower[j]), penalty.upper[j])
 
 
 class CSR(NamedTuple):
@@ -1640,14 +1646,16 @@ def _fill_histogram(codes, starts, tried, rows, g, h, sums):
 
 
 @compiled
-def _best_split(sums, starts, tried, totals, least, ridge):
+def _best_split(sums, starts, tried, totals, least, ridge, signs, low, high):
     """The column, threshold and side of absent values with the largest gain; a gain of 0 if no split is allowed.
 
-    Each side keeps `least` rows. Where the node has no absent values, they go with the larger side.
+    Each side keeps `least` rows. Where the node has no absent values, they go with the larger side. With `signs` values
+    lie between `low` and `high`, and that of the side of larger numbers is not smaller (1), or not larger (-1).
     """
     gain, column, threshold, absent_left = 0.0, 0, NO_SPLIT, True
     g, h, n = totals
-    without = g * g / (h + ridge)
+    bounded = signs.size > 0
+    without = -g * min(max(-g / (h + ridge), low), high) if bounded else g * g / (h + ridge)
     for j in tried:
         first, last = starts[j] + 1, starts[j + 1]
         absent = sums[first - 1]
@@ -1665,7 +1673,14 @@ def _best_split(sums, starts, tried, totals, least, ridge):
                 right_h = h - left_h
                 if left_h < 1e-3 or right_h < 1e-3:
                     continue
-                new = left_g**2 / (left_h + ridge) + (g - left_g) ** 2 / (right_h + ridge) - without
+                if bounded:
+                    left = min(max(-left_g / (left_h + ridge), low), high)
+                    right = min(max((left_g - g) / (right_h + ridge), low), high)
+                    if (right - left) * signs[j] < 0.0:
+                        continue
+                    new = -left_g * left - (g - left_g) * right - without
+                else:
+                    new = left_g**2 / (left_h + ridge) + (g - left_g) ** 2 / (right_h + ridge) - without
                 if new > gain:
                     gain, column, threshold = new, j, place - first
                     absent_left = side == 1 if absent[2] > 0.0 else 2.0 * left_n > n
@@ -1673,15 +1688,18 @@ def _best_split(sums, starts, tried, totals, least, ridge):
 
 
 @compiled
-def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots):
+def grow_labelled_trees(
+    codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots, signs
+):
     """Grow trees on labels: each leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
 
     With a positive `rate` the trees are boosted, from the log-odds `base`, by the logistic loss, and leaves hold steps
     of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1) minus `base`. `rows` (1 or trees
     × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1 or nodes × m) are the columns
     that a tree, or each node, may split. Histograms of `slots` nodes are held at once: with more than `leaves`, that of
-    the larger of two children is that of its parent minus the other. Returns the columns, thresholds and sides of
-    absent values of all nodes, and the values of all leaves.
+    the larger of two children is that of its parent minus the other. With `signs` (else empty) the score rises with a
+    column (1), or falls (-1): below a split of it, values stay on their side of the middle between those of its sides.
+    Returns the columns, thresholds and sides of absent values of all nodes, and the values of all leaves.
     """
     n_trees, n_nodes = tried.shape[0], 2**depth - 1
     columns = np.zeros((n_trees, n_nodes), dtype=np.int32)
@@ -1694,6 +1712,7 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
     begin, end = np.empty(2 * n_nodes + 1, dtype=np.int64), np.empty(2 * n_nodes + 1, dtype=np.int64)
     gains, totals = np.empty(2 * n_nodes + 1), np.empty((2 * n_nodes + 1, 3))
     split = np.empty((2 * n_nodes + 1, 3), dtype=np.int64)
+    low, high = np.full(2 * n_nodes + 1, -1e300), np.full(2 * n_nodes + 1, 1e300)
     raw = np.full(codes.shape[1], base)
     m = rows.shape[1]
     inside, other = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
@@ -1714,7 +1733,8 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
         begin[0], end[0], slot[0], free = 0, m, 0, 1
         totals[0, 0], totals[0, 1], totals[0, 2] = total_g, total_h, m
         _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
-        found = _best_split(sums[0], starts, tried[t, 0], (total_g, total_h, float(m)), least, ridge)
+        of_root = (total_g, total_h, float(m))
+        found = _best_split(sums[0], starts, tried[t, 0], of_root, least, ridge, signs, low[0], high[0])
         gains[0], split[0, 0], split[0, 1], split[0, 2] = found
         active[0], count = 0, 1
         while count < leaves:
@@ -1746,6 +1766,13 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
             begin[left], end[left], begin[right], end[right] = first, middle, middle, last
             totals[left, 0], totals[left, 1], totals[left, 2] = left_g, left_h, middle - first
             totals[right] = totals[node] - totals[left]
+            if signs.size > 0:
+                low[left], high[left], low[right], high[right] = low[node], high[node], low[node], high[node]
+            if signs.size > 0 and signs[j] != 0:
+                of_left = min(max(-left_g / (left_h + ridge), low[node]), high[node])
+                of_right = min(max(-totals[right, 0] / (totals[right, 1] + ridge), low[node]), high[node])
+                below, above = (left, right) if signs[j] > 0 else (right, left)
+                high[below] = low[above] = (of_left + of_right) / 2.0
             active[best], active[count] = left, right
             count += 1
             gains[left] = gains[right] = 0.0
@@ -1769,11 +1796,13 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
                 if too_few:
                     continue
                 sizes = (totals[child, 0], totals[child, 1], totals[child, 2])
-                found = _best_split(of_child, starts, some, sizes, least, ridge)
+                found = _best_split(of_child, starts, some, sizes, least, ridge, signs, low[child], high[child])
                 gains[child], split[child, 0], split[child, 1], split[child, 2] = found
         for k in range(count):
             leaf = active[k]
             value = -totals[leaf, 0] / (totals[leaf, 1] + ridge) if totals[leaf, 1] + ridge > 0.0 else 0.0
+            if signs.size > 0:
+                value = min(max(value, low[leaf]), high[leaf])
             value = value * rate if rate > 0.0 else value
             if rate > 0.0:
                 for place in range(begin[leaf], end[leaf]):

@@ -21,6 +21,7 @@ import numpy as np
 from vrspam._utils.messages import LossName, Parameter, WordedError
 from vrspam.moments import ClassMoments
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
+from vrspam.objective.limits import Bounded, Limits, Shaped
 from vrspam.objective.losses import (
     DeviceProducts,
     Operator,
@@ -46,7 +47,9 @@ from vrspam.objective.rounding import UNIT
 __all__ = [  # what losses, penalties and solvers from outside need
     "MCP",
     "SCAD",
+    "Bounded",
     "ElasticNet",
+    "Limits",
     "Objective",
     "Penalty",
     "PenaltyFamily",

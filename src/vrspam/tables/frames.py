@@ -27,12 +27,14 @@ WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in 
 class Categories(NamedTuple):
     """A column of categories: the place of each row's among `values`, -1 where it is missing.
 
-    `known` holds the codes that maps have given to the values, for all rows that are taken of the column.
+    `known` holds the codes that maps have given to the values, for all rows that are taken of the column. The values of
+    an `ordered` column are all that its type has, in their order.
     """
 
     codes: np.ndarray
     values: tuple[str, ...]
     known: dict[tuple[int, int], tuple[Mapping[str | None, int], np.ndarray]]
+    ordered: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +56,10 @@ class HeldColumns:
             if numeric:
                 columns.append(numbers(found, index))
             else:
-                values = sorted(value for value in categories(found, index) if value is not None)
+                order = levels(found, index)
+                values = order or tuple(sorted(value for value in categories(found, index) if value is not None))
                 places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
-                columns.append(Categories(category_codes(found, index, places), tuple(values), {}))
+                columns.append(Categories(category_codes(found, index, places), values, {}, bool(order)))
         return cls(found.names, columns, (X.shape[0], len(columns)))
 
 
@@ -235,6 +238,14 @@ def categories(X: Any, index: int) -> set[str | None]:
             )
         found.add(None if gone else str(value))
     return found
+
+
+def levels(X: Any, index: int) -> tuple[str, ...]:
+    """The values of an ordered category, in their order: an ordered type of pandas, an Enum of polars; else none."""
+    _, column = named_column(X, index)
+    if isinstance(column, Categories):
+        return column.values if column.ordered else ()
+    return tuple(map(str, column.dtype.categories)) if column is not None and column.dtype == nw.Enum else ()
 
 
 def value_counts(column: Any) -> dict[str, int]:
