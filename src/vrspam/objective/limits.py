@@ -108,9 +108,16 @@ class Bounded(BoundedNumbers, Separable):
         """As of the penalty."""
         return self.penalty.strong_convexity
 
+    @property
+    def l1(self) -> float:
+        """As of the penalty."""
+        return self.penalty.l1
+
     def value(self, w: np.ndarray) -> float:
-        """Ω(w), for w inside."""
-        return self.penalty.value(w)
+        """Ω(w), infinite outside, but for rounding."""
+        room = 1e-13 * (1.0 + np.abs(w))
+        outside = np.any(w < self.lower - room) or np.any(w > self.upper + room)
+        return float("inf") if outside else self.penalty.value(w)
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
         """The prox of the penalty, clipped."""
@@ -128,6 +135,8 @@ class Bounded(BoundedNumbers, Separable):
         """
         if not self.is_convex or self.strong_convexity == 0.0:
             return float("nan")
+        if np.isinf(self.value(w)):
+            return float("inf")
         l2, l1 = self.penalty
         best = -np.sign(grad) * np.maximum(np.abs(grad) - l1, 0.0) / l2
         u = np.clip(best, self.lower, self.upper)
@@ -140,7 +149,7 @@ class Bounded(BoundedNumbers, Separable):
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
         """The gap, or where there is none what a step along each coordinate gains."""
         gap = self.gap(w, grad)
-        return super().violation(w, grad, curvature) if np.isnan(gap) else gap
+        return gap if np.isfinite(gap) else super().violation(w, grad, curvature)
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
         """As of the penalty; without l2 the mean curvature."""

@@ -213,15 +213,17 @@ class MatrixNewton:
         scores = loss.scores(w)
         point = loss.at(scores)
         steps, passes = 0, 1.0
-        halvings = 40
+        halvings, shaped = 40, isinstance(penalty, Shaped)
+        least, since = np.inf, 0
         while True:
             grad = loss.gradient_of(point.slope)
             gap, left = objective.exact_certificate(w, grad)
             passes += 1.0
-            if left <= (0.1 * target if isinstance(penalty, Shaped) else target) or steps == max_iter:
+            least, since = (left, 0) if left < 0.5 * least else (least, since + 1)
+            if left <= (0.1 * target if shaped else target) or steps == max_iter or (shaped and since == 8):
                 break
             hessian, gradient = loss.hessian_matrix(point.pairs), grad + penalty.strong_convexity * w
-            if isinstance(penalty, Shaped):
+            if shaped:
                 direction = shaped_minimum(hessian, hessian @ w - grad, penalty, w) - w
             else:
                 factor = cholesky_of(hessian, max(penalty.ridge, 1e-14 * float(np.trace(hessian))))
