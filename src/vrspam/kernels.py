@@ -1646,15 +1646,15 @@ def _fill_histogram(codes, starts, tried, rows, g, h, sums):
 
 
 @compiled
-def _best_split(sums, starts, tried, totals, least, ridge, signs, low, high):
+def _best_split(sums, starts, tried, totals, least, ridge, signs, ends):
     """The column, threshold and side of absent values with the largest gain; a gain of 0 if no split is allowed.
 
     Each side keeps `least` rows. Where the node has no absent values, they go with the larger side. With `signs` values
-    lie between `low` and `high`, and that of the side of larger numbers is not smaller (1), or not larger (-1).
+    lie between `ends`, and that of the side of larger numbers is not smaller (1), or not larger (-1).
     """
     gain, column, threshold, absent_left = 0.0, 0, NO_SPLIT, True
     g, h, n = totals
-    bounded = signs.size > 0
+    bounded, (low, high) = signs.size > 0, ends
     without = -g * min(max(-g / (h + ridge), low), high) if bounded else g * g / (h + ridge)
     for j in tried:
         first, last = starts[j] + 1, starts[j + 1]
@@ -1688,6 +1688,89 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, low, high):
 
 
 @compiled
+def _fill_gradients(rows, raw, target, weights, rate, base, inside, g, h, totals):
+    """Write the rows of a tree, their gradients and curvatures, and the sums of both and the number of rows."""
+    totals[0], totals[1], totals[2] = 0.0, 0.0, rows.size
+    for place in range(rows.size):
+        row = rows[place]
+        inside[place] = row
+        if rate > 0.0:
+            p = 1.0 / (1.0 + np.exp(-raw[row]))
+            g[place], h[place] = weights[row] * (p - target[row]), weights[row] * p * (1.0 - p)
+        else:
+            g[place], h[place] = weights[row] * (base - target[row]), weights[row]
+        totals[0] += g[place]
+        totals[1] += h[place]
+
+
+@compiled
+def _part_rows(line, threshold, absent_left, inside, g, h, spare, spare_g, spare_h):
+    """Move the rows of a node that go to the left before the others; return their sums and their number."""
+    count, kept = 0, 0
+    left_g, left_h = 0.0, 0.0
+    for place in range(inside.size):
+        row = inside[place]
+        code = line[row]
+        if absent_left if code < 0 else code <= threshold:
+            left_g += g[place]
+            left_h += h[place]
+            inside[count], g[count], h[count] = row, g[place], h[place]
+            count += 1
+        else:
+            spare[kept], spare_g[kept], spare_h[kept] = row, g[place], h[place]
+            kept += 1
+    inside[count:], g[count:], h[count:] = spare[:kept], spare_g[:kept], spare_h[:kept]
+    return left_g, left_h, float(count)
+
+
+@compiled
+def _subtract_histogram(starts, tried, other, sums):
+    """Take the histograms of one child, for the columns that are tried, from those of its parent."""
+    for j in tried:
+        for place in range(starts[j], starts[j + 1]):
+            for part in range(3):
+                sums[place, part] -= other[place, part]
+
+
+@compiled
+def _most_gaining(gains, active, count):
+    """The place among the active nodes of the one whose split gains most."""
+    best = 0
+    for k in range(1, count):
+        if gains[active[k]] > gains[active[best]]:
+            best = k
+    return best
+
+
+@compiled
+def _set_ends(ends, totals, node, sign, ridge):
+    """Between which values those of the children of a node lie: with a sign each on its side of the middle of both."""
+    left, right = 2 * node + 1, 2 * node + 2
+    (low, high), middle = ends[node], 0.0
+    for child in (left, right):
+        ends[child, 0], ends[child, 1] = low, high
+        middle += 0.5 * min(max(-totals[child, 0] / (totals[child, 1] + ridge), low), high)
+    if sign != 0:
+        below, above = (left, right) if sign > 0 else (right, left)
+        ends[below, 1] = ends[above, 0] = middle
+
+
+@compiled
+def _write_leaves(active, totals, begin, end, inside, ridge, rate, raw, values, ends):
+    """Write the values of the leaves of a tree and, where it is boosted, add them to the scores of their rows."""
+    for leaf in active:
+        value = -totals[leaf, 0] / (totals[leaf, 1] + ridge) if totals[leaf, 1] + ridge > 0.0 else 0.0
+        value = min(max(value, ends[leaf, 0]), ends[leaf, 1])
+        if rate > 0.0:
+            value *= rate
+            for place in range(begin[leaf], end[leaf]):
+                raw[inside[place]] += value
+        while leaf < values.size - 1:  # a node that is not split sends all rows to the left
+            leaf = 2 * leaf + 1
+        values[leaf - values.size + 1] = value
+
+
+@compiled
 def grow_labelled_trees(
     codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots, signs
 ):
@@ -1701,113 +1784,64 @@ def grow_labelled_trees(
     column (1), or falls (-1): below a split of it, values stay on their side of the middle between those of its sides.
     Returns the columns, thresholds and sides of absent values of all nodes, and the values of all leaves.
     """
-    n_trees, n_nodes = tried.shape[0], 2**depth - 1
+    (n_trees, per_tree), n_nodes, m = tried.shape[:2], 2**depth - 1, rows.shape[1]
     columns = np.zeros((n_trees, n_nodes), dtype=np.int32)
     thresholds = np.full((n_trees, n_nodes), NO_SPLIT, dtype=np.int32)
     sides = np.ones((n_trees, n_nodes), dtype=np.bool_)
     values = np.zeros((n_trees, n_nodes + 1))
-    subtracts = slots >= leaves + 1 and tried.shape[1] == 1
+    subtracts = slots >= leaves + 1 and per_tree == 1
     sums = np.zeros((slots, starts[-1], 3))
-    slot = np.empty(2 * n_nodes + 1, dtype=np.int64)
-    begin, end = np.empty(2 * n_nodes + 1, dtype=np.int64), np.empty(2 * n_nodes + 1, dtype=np.int64)
     gains, totals = np.empty(2 * n_nodes + 1), np.empty((2 * n_nodes + 1, 3))
     split = np.empty((2 * n_nodes + 1, 3), dtype=np.int64)
-    low, high = np.full(2 * n_nodes + 1, -1e300), np.full(2 * n_nodes + 1, 1e300)
+    begin, end, slot = np.zeros((3, 2 * n_nodes + 1), dtype=np.int64)
+    ends = np.empty((2 * n_nodes + 1, 2))
+    ends[:, 0], ends[:, 1] = -1e300, 1e300
     raw = np.full(codes.shape[1], base)
-    m = rows.shape[1]
-    inside, other = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
-    g, h, other_g, other_h = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    inside, spare = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
+    g, h, spare_g, spare_h = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     active = np.empty(leaves + 1, dtype=np.int64)
     for t in range(n_trees):
-        total_g, total_h = 0.0, 0.0
-        for place in range(m):
-            row = rows[t % rows.shape[0], place]
-            inside[place] = row
-            if rate > 0.0:
-                p = 1.0 / (1.0 + np.exp(-raw[row]))
-                g[place], h[place] = weights[row] * (p - target[row]), weights[row] * p * (1.0 - p)
-            else:
-                g[place], h[place] = weights[row] * (base - target[row]), weights[row]
-            total_g += g[place]
-            total_h += h[place]
-        begin[0], end[0], slot[0], free = 0, m, 0, 1
-        totals[0, 0], totals[0, 1], totals[0, 2] = total_g, total_h, m
+        _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, base, inside, g, h, totals[0])
+        begin[0], end[0], free = 0, m, 1
         _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
-        of_root = (total_g, total_h, float(m))
-        found = _best_split(sums[0], starts, tried[t, 0], of_root, least, ridge, signs, low[0], high[0])
+        found = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge, signs, ends[0])
         gains[0], split[0, 0], split[0, 1], split[0, 2] = found
         active[0], count = 0, 1
         while count < leaves:
-            best = 0
-            for k in range(1, count):
-                if gains[active[k]] > gains[active[best]]:
-                    best = k
+            best = _most_gaining(gains, active, count)
             node = active[best]
             if gains[node] <= 0.0:
                 break
-            j, threshold, to_left = split[node]
+            (j, threshold, to_left), first, last = split[node], begin[node], end[node]
             columns[t, node], thresholds[t, node], sides[t, node] = j, threshold, to_left == 1
-            first, last = begin[node], end[node]
-            middle, kept = first, 0
-            left_g, left_h = 0.0, 0.0
-            for place in range(first, last):
-                row = inside[place]
-                code = codes[j, row]
-                if to_left == 1 if code < 0 else code <= threshold:
-                    left_g += g[place]
-                    left_h += h[place]
-                    inside[middle], g[middle], h[middle] = row, g[place], h[place]
-                    middle += 1
-                else:
-                    other[kept], other_g[kept], other_h[kept] = row, g[place], h[place]
-                    kept += 1
-            inside[middle:last], g[middle:last], h[middle:last] = other[:kept], other_g[:kept], other_h[:kept]
+            own = slice(first, last)
             left, right = 2 * node + 1, 2 * node + 2
-            begin[left], end[left], begin[right], end[right] = first, middle, middle, last
-            totals[left, 0], totals[left, 1], totals[left, 2] = left_g, left_h, middle - first
+            totals[left, 0], totals[left, 1], totals[left, 2] = _part_rows(
+                codes[j], threshold, to_left == 1, inside[own], g[own], h[own], spare, spare_g, spare_h
+            )
             totals[right] = totals[node] - totals[left]
             if signs.size > 0:
-                low[left], high[left], low[right], high[right] = low[node], high[node], low[node], high[node]
-            if signs.size > 0 and signs[j] != 0:
-                of_left = min(max(-left_g / (left_h + ridge), low[node]), high[node])
-                of_right = min(max(-totals[right, 0] / (totals[right, 1] + ridge), low[node]), high[node])
-                below, above = (left, right) if signs[j] > 0 else (right, left)
-                high[below] = low[above] = (of_left + of_right) / 2.0
+                _set_ends(ends, totals, node, signs[j], ridge)
+            middle = first + int(totals[left, 2])
+            begin[left], end[left], begin[right], end[right] = first, middle, middle, last
             active[best], active[count] = left, right
             count += 1
             gains[left] = gains[right] = 0.0
             if right >= n_nodes or count == leaves:  # as deep, or as many, as may be
                 continue
             smaller, larger = (left, right) if 2 * (middle - first) <= last - first else (right, left)
-            slot[smaller] = slot[larger] = 0
             if subtracts:
                 slot[smaller], slot[larger] = free, slot[node]
                 free += 1
             for child in (smaller, larger):
-                of_child, some = sums[slot[child]], tried[t, child % tried.shape[1]]
-                a, b = begin[child], end[child]
-                too_few = b - a < 2 * least
+                of_child, some, own = sums[slot[child]], tried[t, child % per_tree], slice(begin[child], end[child])
+                too_few = end[child] - begin[child] < 2 * least
                 if subtracts and child == larger:
-                    for k in some:
-                        for place in range(starts[k], starts[k + 1]):
-                            of_child[place] -= sums[slot[smaller], place]
+                    _subtract_histogram(starts, some, sums[slot[smaller]], of_child)
                 elif subtracts or not too_few:
-                    _fill_histogram(codes, starts, some, inside[a:b], g[a:b], h[a:b], of_child)
-                if too_few:
-                    continue
-                sizes = (totals[child, 0], totals[child, 1], totals[child, 2])
-                found = _best_split(of_child, starts, some, sizes, least, ridge, signs, low[child], high[child])
-                gains[child], split[child, 0], split[child, 1], split[child, 2] = found
-        for k in range(count):
-            leaf = active[k]
-            value = -totals[leaf, 0] / (totals[leaf, 1] + ridge) if totals[leaf, 1] + ridge > 0.0 else 0.0
-            if signs.size > 0:
-                value = min(max(value, low[leaf]), high[leaf])
-            value = value * rate if rate > 0.0 else value
-            if rate > 0.0:
-                for place in range(begin[leaf], end[leaf]):
-                    raw[inside[place]] += value
-            while leaf < n_nodes:  # a node that is not split sends all rows to the left
-                leaf = 2 * leaf + 1
-            values[t, leaf - n_nodes] = value
+                    _fill_histogram(codes, starts, some, inside[own], g[own], h[own], of_child)
+                if not too_few:
+                    found = _best_split(of_child, starts, some, totals[child], least, ridge, signs, ends[child])
+                    gains[child], split[child, 0], split[child, 1], split[child, 2] = found
+        _write_leaves(active[:count], totals, begin, end, inside, ridge, rate, raw, values[t], ends)
     return columns, thresholds, sides, values

@@ -74,6 +74,22 @@ def test_failure_is_one_sentence_and_exit_code_1(tmp_path, capsys):
         main(["report", str(tmp_path), "--debug"])
 
 
+def test_too_little_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
+    def full(*_, **__):
+        raise MemoryError("Unable to allocate 75. GiB for an array")
+
+    monkeypatch.setattr("vrspam.tool.evaluation.score_rows", full)
+    monkeypatch.setattr("vrspam.tool.load_model", lambda _: None)
+    arguments = ["evaluate", str(tmp_path / "model.json"), str(tmp_path / "rows.csv")]
+    (tmp_path / "model.json").touch()
+    (tmp_path / "rows.csv").touch()
+    assert main(arguments) == 1
+    words = "vrspam: the memory is not enough (Unable to allocate 75. GiB for an array): free some, leave out columns"
+    assert capsys.readouterr().err == f"{words}, or train with --streaming\n"
+    with pytest.raises(MemoryError):
+        main([*arguments, "--debug"])
+
+
 def test_other_protocol_in_the_same_directory_is_refused(tmp_path, capsys):
     fill(tmp_path)
     before = sorted(path.name for path in tmp_path.rglob("*"))

@@ -23,6 +23,7 @@ def run(module, program):
     [
         ("river", "river", "vrspam.online"),
         ("pyspark", "spark", "vrspam.distributed.spark"),
+        ("dask", "dask", "vrspam.distributed.dask"),
         ("matplotlib", "plots", "vrspam.plotting"),
         ("matplotlib", "plots", "vrspam.plotting.style"),
         ("onnx", "onnx", "vrspam.export.onnx_graphs"),

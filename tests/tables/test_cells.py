@@ -25,6 +25,7 @@ from vrspam.cli import main
 from vrspam.data.readers.csv_reader import without_spaces
 from vrspam.tables.schema import TableSchema
 from vrspam.tables.texts import Dates, Numbers, Times, find_kind, looks_like, typed_kind
+from vrspam.tool import check
 from vrspam.tool.table import open_labelled
 
 RNG = np.random.default_rng(0)
@@ -111,6 +112,14 @@ def test_long_zip_codes_are_names(library, tmp_path):
     amounts = [f"{value:.2f}" for value in AMOUNTS]  # among other numbers it is a mistake
     schema = TableSchema.learn([LIBRARIES[library]({"amount": [*amounts[:-1], "12345-6789"], "age": Y + 0.5})])
     assert schema.numeric == ("amount", "age")
+
+
+def test_codes_with_zeros_in_front_are_names_without_a_word():
+    frame = pd.DataFrame({"zip": [f"{2_101 + 37 * (k % 50):05d}" for k in range(400)], "age": RNG.normal(size=400)})
+    found = {one.code for one in check(frame.assign(sick=Y), "sick", ignore=["few-rows"])}
+    assert "unread-text" not in found
+    found = {one.code for one in check(frame.assign(sick=Y, zip=frame["zip"].str.replace("0", "<")), "sick")}
+    assert "unread-text" in found
 
 
 def test_dates_of_every_time_zone_are_read_in_a_frame_of_pandas():

@@ -123,7 +123,7 @@ def test_copies_are_found_and_equal_rows_of_few_values_are_not():
     assert codes(copied)["duplicates"] in ("severe", "warning")
     model = train(copied, "y", features="kernel")
     assert "independent_auc" in model.training
-    assert "groups" not in model.training  # which names a column
+    assert model.training["groups"] == "duplicates"  # so that `evaluate` keeps copies together
     apart = train(copied, "y", features="kernel", groups="none")
     assert apart.training["cv_auc"] > model.training["cv_auc"] + 0.05  # copies of training rows are known
     few = pd.DataFrame(rng.integers(0, 2, (800, 4)), columns=list("abcd"))

@@ -53,6 +53,32 @@ def test_evaluate_takes_the_groups_and_weights_of_training(model):
     assert found.standard_error > 1.8 * alone.standard_error
 
 
+def nearly_equal(seed: int, rows: int = 120) -> tuple[pd.DataFrame, np.ndarray]:
+    """Four copies of each row, of which one column was typed again; the labels of copies agree; and the original."""
+    rng = np.random.default_rng(seed)
+    original = np.repeat(np.arange(rows), 4)
+    sick = rng.random(rows) < 0.4
+    table = {name: (rng.standard_normal(rows) + 0.4 * sick).round(3)[original] for name in "abcdef"}
+    typed = rng.permutation(original.size)[: original.size // 2]
+    table["f"][typed] = rng.standard_normal(typed.size)
+    return pd.DataFrame(table).assign(sick=np.where(sick, "yes", "no")[original]), original
+
+
+@pytest.mark.parametrize("groups", [None, "duplicates"])
+def test_near_copies_of_rows_are_groups_of_an_evaluation_too(groups, tmp_path):
+    (old, _), (new, original) = nearly_equal(0), nearly_equal(1)
+    model = train(old, "sick", features="linear", groups="duplicates")
+    save_model(model, tmp_path / "model.json")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    positive, scores = score_file(model, new)
+    expected = roc_auc_ci(positive, scores, groups=original)
+    assert expected.standard_error > 1.5 * roc_auc_ci(positive, scores).standard_error
+    for data in (new, tmp_path / "new.csv"):
+        found = evaluate(load_model(tmp_path / "model.json"), data, groups=groups).auc
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert evaluate(model, new, groups="none").auc == roc_auc_ci(positive, scores)
+
+
 def test_a_stored_model_still_knows_its_groups(model, tmp_path):
     save_model(model, tmp_path / "model.json")
     again, new = load_model(tmp_path / "model.json"), visits(1)

@@ -251,11 +251,10 @@ class ColumnsLeftOut(WordedWarning):
 
     @property
     def message(self) -> Message:
-        many = (
-            "Columns {names} look like identifiers and have no features: to use them, convert them to {kind} columns."
-        )
-        one = "Column {names} looks like an identifier and has no features: to use it, convert it to a {kind} column."
-        return Message(one if len(self.columns) == 1 else many, names=_named(self.columns), kind="categorical")
+        many = "Columns {names} look like identifiers and have no features. To use one: X[{first}].astype('category')"
+        one = "Column {names} looks like an identifier and has no features. To use it: X[{first}].astype('category')"
+        first = repr(self.columns[0])
+        return Message(one if len(self.columns) == 1 else many, names=_named(self.columns), first=first)
 
 
 @dataclass(eq=False)

@@ -174,6 +174,12 @@ def run(arguments: list[str]) -> int:
     except Misuse as error:
         _explain_misuse(error)
         return 2
+    except MemoryError as error:
+        if debug:
+            raise
+        detail = f" ({' '.join(str(error).split())})" if str(error) else ""
+        warn(f"vrspam: the memory is not enough{detail}: free some, leave out columns, or train with --streaming")
+        return 1
     except Exception as error:
         if debug:
             raise

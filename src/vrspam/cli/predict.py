@@ -68,7 +68,7 @@ def predict(
     require("data", "pyarrow")
     from vrspam.report import words
     from vrspam.tool import load_model
-    from vrspam.tool.prediction import check_out, describe_extrapolated, predict_rows
+    from vrspam.tool.prediction import check_out, predict_rows
 
     reading = app.read_options(given)
     with app.misuse():
@@ -91,8 +91,6 @@ def predict(
         return
     for note in found.unseen:
         app.warn(f"warning: {note}")
-    if found.extrapolated:
-        app.warn(f"warning: {describe_extrapolated(found.extrapolated)}")
     if found.unscored:
         rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
         app.warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")

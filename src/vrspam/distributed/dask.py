@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from vrspam._utils.messages import require
+
+require("dask", "dask")  # its message says what to install; a failed import below would not
+
+# ruff: noqa: E402
 import dask
 import numpy as np
 import pandas as pd

@@ -31,7 +31,7 @@ def score(row: dict) -> float:
 HELPERS = '''
 
 def _is_missing(value):
-    return value is None or value != value or value == ""
+    return value in (None, "", float("inf"), -float("inf")) or value != value
 
 
 def _line(value, at, height, slope, missing):
@@ -123,8 +123,8 @@ def to_python(model: Any) -> str:
         f'"""Scores rows: higher means more likely {_docstring(scorer.classes[1])}.',
         "",
         "`score(row)` takes a dict from the names of columns to values and returns a number; `parts(row)` says what",
-        "each column adds to it. None, NaN and an empty text are missing values; a column that is not in the dict is",
-        "an error.",
+        "each column adds to it. None, NaN, infinity and an empty text are missing values; a column that is not in the",
+        "dict is an error.",
         "",
         WRITTEN_BY,
         '"""',

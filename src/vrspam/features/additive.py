@@ -238,8 +238,8 @@ class AdditiveFeatures(FeatureMap):
         """
         n_knots = min(self.n_knots, self._most_functions - 1)
         if seen.values.size <= 2 or n_knots < 3:
-            line = self._curves(seen, missing)
-            return replace(line, table=line.table[:, :1], labels=line.labels[:1])
+            free = self._curves(seen, missing)
+            return replace(free, table=free.table[:, :1], labels=free.labels[:1])
         nodes, line = self._nodes(seen)
         smooth = smooth_functions(seen.ranks, seen.shares, n_knots)
         smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay
@@ -249,10 +249,10 @@ class AdditiveFeatures(FeatureMap):
         else:
             several = integrated_splines(seen.ranks, n_knots).T
             rising = np.column_stack([line, *(np.interp(nodes, seen.values, function) for function in several)])
-        root, free = np.sqrt(seen.shares)[:, np.newaxis], np.column_stack([line[at], smooth])
-        rising, free = rising - seen.shares @ rising[at], free - seen.shares @ free
+        root, functions = np.sqrt(seen.shares)[:, np.newaxis], np.column_stack([line[at], smooth])
+        rising, functions = rising - seen.shares @ rising[at], functions - seen.shares @ functions
         rising = rising[:, independent(root * rising[at])]
-        basis = linalg.qr(linalg.lstsq(root * free, root * rising[at])[0], mode="economic")[1]
+        basis = linalg.qr(linalg.lstsq(root * functions, root * rising[at])[0], mode="economic")[1]
         rows = linalg.solve_triangular(basis, np.eye(len(basis)))
         table = rising @ rows
         return Curves(nodes, table, tuple(f"rising{r + 1}" for r in range(len(rows))), missing, rising=rows)

@@ -1,4 +1,5 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .concordance import concordance_index, concordance_index_ci, concordance_test
 from .intervals import (
     ENOUGH_FOR_DELONG,
     AUCInterval,
@@ -28,6 +29,9 @@ __all__ = [
     "NetBenefit",
     "PromisedThreshold",
     "average_precision_columns",
+    "concordance_index",
+    "concordance_index_ci",
+    "concordance_test",
     "delong_test",
     "exponential_variance",
     "hand_till_auc",

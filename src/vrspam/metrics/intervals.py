@@ -365,15 +365,20 @@ def _measured(
     return Measured(value, clusters.error, rows, clusters.freedom)
 
 
-def _group_numbers(groups: ArrayLike, n: int) -> NDArray:
-    """The number of the group of each row."""
-    values = np.asarray(groups)
+def numbers_of(labels: ArrayLike, n: int, name: str, one: str) -> NDArray[np.intp]:
+    """The number of the label of each row, in an argument of this name that gives each row `one` of them."""
+    values = np.asarray(labels)
     if values.shape != (n,):
-        raise ValueError(f"groups has shape {values.shape}; it needs one label for each of {n} rows.")
+        raise ValueError(f"{name} has shape {values.shape}; it needs one label for each of {n} rows.")
     missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
     if missing.any():
-        raise ValueError(f"groups is missing in {int(missing.sum())} rows; give each of them a group of its own.")
-    names = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)[1]
+        raise ValueError(f"{name} is missing in {int(missing.sum())} rows; give each of them a {one} of its own.")
+    return np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)[1]
+
+
+def _group_numbers(groups: ArrayLike, n: int) -> NDArray:
+    """The number of the group of each row."""
+    names = numbers_of(groups, n, "groups", "group")
     if names.max(initial=0) < 1:
         raise ValueError("groups has a single value, and an interval needs several groups; leave it out.")
     return names

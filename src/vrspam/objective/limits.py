@@ -299,6 +299,10 @@ class Shaped:
     def quadratic_piece(self, w: np.ndarray) -> None:
         """None: pieces end where curves are flat, not where coordinates change their sign."""
 
+    def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """No coordinate moves alone."""
+        return w, w
+
     def start(self) -> None:
         """None: solvers start from 0."""
 

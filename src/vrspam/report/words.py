@@ -133,7 +133,8 @@ def as_independent(model: Model) -> str | None:
     facts = model.training
     if "independent_auc" not in facts:
         return None
-    kept = f"rows with the same {facts['groups']}" if "groups" in facts else "copies of one row"
+    by = facts.get("groups", "duplicates")
+    kept = "copies of one row" if by == "duplicates" else f"rows with the same {by}"
     return f"about {auc_text(facts['independent_auc'])} (a quick model): {kept} flatter it"
 
 
@@ -242,14 +243,16 @@ _KINDS = {
     "kernel": "smooth curves and interactions",
     "tree": "interactions of random trees",
     "trees": "interactions of random trees",
+    "forest": "forest of trees that learn from labels",
+    "boosted": "boosted trees",
 }
 
 
 def describe_candidate(name: str) -> str:
     """What a model that was compared is, from its name in `selection`; other names stay.
 
-    >>> describe_candidate("additive"), describe_candidate("kernel alone 0.3")
-    ('smooth curves', 'interactions alone (kernel bandwidth 0.3)')
+    >>> describe_candidate("boosted"), describe_candidate("kernel alone 0.3")
+    ('boosted trees', 'interactions alone (kernel bandwidth 0.3)')
     """
     kind, _, size = name.rpartition(" ")
     if name in _KINDS:

@@ -64,8 +64,9 @@ class Comparison:
                 if new := {text: count for text, count in counts.items() if text not in known}:
                     self.unknown.setdefault(name, Counter()).update(new)
 
-    def sentences(self) -> list[str]:
-        """What is to be said, a sentence for each column; nothing where all is as in training."""
+    def sentences(self, marked: str | None = None) -> list[str]:
+        """What is to be said, a sentence for each column; `marked` is the column of the result for rows far outside."""
+        doubt = f", and do not rely on these scores (the column {marked!r} marks them)" if marked else ""
         found = []
         for name, new in self.unknown.items():
             plain = {text.strip().casefold() for text in self.categories[name]}
@@ -78,7 +79,7 @@ class Comparison:
                 low, high = self.ranges[name]
                 found.append(
                     f"column {name!r} is far outside the range of training, {low:g} to {high:g}, in "
-                    f"{_share(count, self.rows)}: check its unit"
+                    f"{_share(count, self.rows)}: check its unit{doubt}"
                 )
         for name, texts in self.strays.items():
             count, examples = sum(texts.values()), show_texts([text for text, _ in texts.most_common(4)])

@@ -517,7 +517,9 @@ def kind_from_dict(plain: Mapping[str, Any]) -> KindOfText:
 
 
 def looks_like(texts: Sequence[str]) -> str | None:
-    """What most of the different texts of a column look like ("numbers", "dates"); None for words."""
+    """What most of the different texts of a column look like ("numbers", "dates"); None for words and codes (02139)."""
+    if any(_CODE.fullmatch(text) or LONG_ZIP.fullmatch(text) for text in texts):
+        return None
     for kind in KINDS:
         alike = [text for text in texts if kind.nearly is not None and kind.nearly.fullmatch(text.strip())]
         if len(texts) > 1 and len(alike) > len(texts) / 2:

@@ -190,7 +190,7 @@ def columns_beside(
             words = "{path} has no column {known!r}, which training had as {option}: {effect}. Name one, or add {none}"
             fields = {"path": path, "known": known, "effect": effect, "none": Parameter(option, INDEPENDENT)}
             missed.append(Message(words, option=option, **fields))
-        elif name not in (None, INDEPENDENT):
+        elif name not in (None, INDEPENDENT) and (name != COPIES or option != "groups"):
             if name not in names:
                 raise DataError(no_column(path, str(name), names))
             found[option] = str(name)
@@ -222,10 +222,16 @@ def score_rows(
     chunks = model.open(path, labels=True, keep=choose, skip_errors=skip_errors, progress=progress, **reading)
     source = chunks.source
     for option, column in given.items():
-        if column not in (None, INDEPENDENT):
+        if column not in (None, INDEPENDENT, COPIES):
             source.check_named(option)
-    known, seen = model.fingerprint, set[str]()
-    chunks.watch = None if known is None else lambda rows: seen.update(known.find(rows))
+    known, seen, shown = model.fingerprint, set[str](), list[Any]()
+    by_copies = (model.training.get("groups") if groups is None else groups) == COPIES
+
+    def look(rows: Any) -> None:
+        seen.update(() if known is None else known.find(rows))
+        shown.extend([rows] if by_copies else [])
+
+    chunks.watch = look if known is not None or by_copies else None
     blocks = list(model.score_chunks(chunks))
     if not blocks:
         raise chunks.nothing_left()
@@ -235,8 +241,8 @@ def score_rows(
     if beside:
         kept = stack([as_table(block.kept) for block in blocks])
         values = beside_values(kept, beside, source.paths[0], least_groups=2)
-    if groups is None and model.training.get("groups") == COPIES:
-        values["groups"] = np.unique(scores, return_inverse=True)[1]  # copies of a row have the same score
+    if by_copies:
+        values["groups"] = _copies(shown, positive, scores, chunks.schema)
     for wanted, name in ((positive, "positive"), (~positive, "negative")):
         if wanted.sum() < 2:
             raise DataError(f"an evaluation needs at least two {name} rows, and {source.paths[0]} has {wanted.sum()}")
@@ -246,6 +252,17 @@ def score_rows(
         *([] if chunks.unseen is None else chunks.unseen.sentences()),
     ]
     return ScoredRows(positive, scores, tuple(notes), **values)
+
+
+def _copies(shown: list[Any], positive: np.ndarray, scores: np.ndarray, schema: Any) -> np.ndarray:
+    """Groups of rows that are equal, or nearly, as training finds them; of equal scores where rows were skipped."""
+    from vrspam.tool.doctor import Examined
+    from vrspam.tool.repeats import find_copies
+
+    if sum(rows.shape[0] for rows in shown) != scores.size:
+        return np.unique(scores, return_inverse=True)[1]
+    found = find_copies(Examined.of(stack(shown), positive, schema, {}).codes)
+    return np.arange(scores.size) if found is None else found[2]
 
 
 def evaluate(
@@ -289,7 +306,8 @@ def evaluate(
         With `scores` the numbers. Not with `max_fpr`.
     groups : str, or array of n labels, optional
         Which rows belong together, such as those of one patient: a column of the table, by default that of training,
-        "none" for independent rows. Intervals allow for it. With `scores` the labels.
+        "none" for independent rows, "duplicates" for rows that are equal or nearly. Intervals allow for it. With
+        `scores` the labels.
     probabilities : array of n numbers, optional
         With `scores`: those of the rows, where the calibration of the model has seen their labels.
     notes : tuple of str

@@ -107,15 +107,7 @@ def predict(
         warn(f"{rows} cannot be scored: the score is empty there, and the column {REASON!r} says why")
     if found.unseen:
         warn(UnseenValues(found.unseen))
-    if found.extrapolated:
-        warn(describe_extrapolated(found.extrapolated))
     return found.rows
-
-
-def describe_extrapolated(count: int) -> str:
-    """What rows far outside the range of training mean for the reader."""
-    rows = f"{count:,} row{' is' if count == 1 else 's are'}"
-    return f"{rows} far outside what training had, and marked in the column {EXTRAPOLATED!r}: do not rely on the score"
 
 
 def predict_rows(
@@ -160,7 +152,8 @@ def predict_rows(
         for name, copied in zip(chunks.keep, _names(chunks.keep), strict=True)
         if name != copied
     ]
-    return found._replace(unseen=(*renamed, *(() if chunks.unseen is None else chunks.unseen.sentences())))
+    new = [] if chunks.unseen is None else chunks.unseen.sentences(None if source.reader.sparse else EXTRAPOLATED)
+    return found._replace(unseen=(*renamed, *new))
 
 
 class _RowWithoutScore(Exception):

@@ -35,7 +35,7 @@ from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
-from vrspam.tool.plan import TrainPlan, takes
+from vrspam.tool.plan import COPIES, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier
 from vrspam.tool.table import OpenedTable, RowSample
 from vrspam.tool.training_notes import note_few_maps, note_of, note_straight
@@ -133,8 +133,8 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
     facts: dict[str, Any] = {"warnings": notes}
     facts |= {} if plan.weights is None else {"weights": plan.weights}
-    if opened.groups_column is not None:
-        facts["groups"] = opened.groups_column
+    if opened.groups is not None:
+        facts["groups"] = opened.groups_column or COPIES
     if found.repeats is not None and not np.isnan(found.repeats.apart):
         facts["independent_auc"] = found.repeats.apart
     model = _model(opened, fit, facts, fingerprint)

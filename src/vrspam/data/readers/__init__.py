@@ -5,13 +5,14 @@ from __future__ import annotations
 import atexit
 import glob
 import os
+import select
 import shutil
 import signal
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -165,7 +166,7 @@ def _standard_input() -> str:
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # else the file would stay
     path, left_free = os.path.join(folder, "standard input"), 1 << 30
     with open(path, "wb") as file:
-        while block := sys.stdin.buffer.read(16 << 20):
+        while block := _next_block(sys.stdin.buffer):
             if shutil.disk_usage(folder).free < left_free:
                 raise DataError(
                     f"the standard input fills the disk: {file.tell() >> 20:,} MiB came, and less than "
@@ -173,6 +174,15 @@ def _standard_input() -> str:
                 )
             file.write(block)
     return path
+
+
+def _next_block(stream: Any) -> bytes:
+    """What comes next of a stream. It waits a second at a time: a read does not see a signal that came just before."""
+    if os.name == "posix":
+        with suppress(OSError, TypeError):  # no file of the system, in Python alone
+            while not select.select([stream], [], [], 1.0)[0]:
+                pass
+    return bytes(stream.read1(16 << 20))
 
 
 def guess_format(path: str) -> str:
