@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from numbers import Integral, Real
@@ -275,6 +275,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     _works_on_devices = True
     _reads_columns = True  # whether text in a frame is read as numbers and dates
     _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
+    _orders: Mapping[str, Sequence[str]] = {}  # the categories of some columns in their order, beside ordered types
     l1_: float
     converged_path_: np.ndarray
     corrected_score_: float
@@ -403,7 +404,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
             selected = choose_point(folds, search, few or isinstance(folds, DeviceFolds), progress)
-        self._store_search(selected, self._read(selected, folds, search.seed, None, {}), like=X, _table_schema=None)
+        shapes, signs = self._read(selected, folds, search.seed, None, {}), directions_of(self, names_of(self), d)
+        if signs is not None and isinstance(shapes, Shapes):
+            shapes = shapes.told(signs)
+        self._store_search(selected, shapes, like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
@@ -416,7 +420,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             if self._reads_columns:
                 reading = TableSchema.learn_frame(rows.X)
                 rows = rows._replace(X=reading.read(rows.X)[0])
-            rows = rows._replace(X=HeldColumns.of(rows.X))
+            rows = rows._replace(X=HeldColumns.of(rows.X, orders=self._orders))
         maps = self._obeying(maps, reading)
         folds = folds._replace(rows=rows)
         with StepProgress("comparing models", self._in_words) if self.verbose else nullcontext() as progress:
@@ -425,9 +429,11 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         features = selected.fit.features
         if reading is not None and (reading.readings or reading.identifiers) and isinstance(features, FeatureMap):
             features._read_columns = reading.source
-        return self._store_search(
-            selected, self._read(selected, folds, search.seed, reading, shared), like=rows.X, _table_schema=reading
-        )
+        shapes = self._read(selected, folds, search.seed, reading, shared)
+        told = getattr(next(iter(maps.values())), "monotonic_cst", None)
+        if told is not None and isinstance(shapes, Shapes):
+            shapes = shapes.told(told)
+        return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
 
     def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
         """The maps that can keep the directions that are asked for, told so; all of them where none is."""

@@ -49,6 +49,8 @@ class Shape(NamedTuple):
         What a category that training did not have adds (or a missing value, where none was missing).
     extend : bool
         Whether the curve goes on as a straight line outside the grid; otherwise it stays at its last value.
+    direction : {-1, 0, 1}
+        Whether the score was told to fall or to rise with the column.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class Shape(NamedTuple):
     together: tuple[str, ...] = ()
     unknown: float = 0.0
     extend: bool = False
+    direction: int = 0
 
     @property
     def numeric(self) -> bool:
@@ -206,6 +209,11 @@ class Shapes:
         rest = INTERACTIONS if len(self.columns) > 1 else "finer than the curve"
         return distinct([*(shape.name for shape in self.columns), rest])[-1]
 
+    def told(self, directions: Sequence[float]) -> Shapes:
+        """The same, where the columns were told these directions."""
+        columns = zip(self.columns, directions, strict=True)
+        return replace(self, columns=tuple(shape._replace(direction=int(sign)) for shape, sign in columns))
+
     def importances(self) -> dict[str, float]:
         """Spread of what each column, and interactions, add to the score."""
         spread = {shape.name: shape.importance for shape in self.columns}
@@ -223,6 +231,8 @@ class Shapes:
             plain = {**shape._asdict(), **{key: getattr(shape, key).tolist() for key in ("grid", *_LISTS)}}
             means = None if shape.mean_score is None else _with_gaps(shape.mean_score)
             columns.append({**plain, "mean_score": means, "together": list(shape.together)})
+            if not shape.direction:
+                del columns[-1]["direction"]
         for pair in self.pairs:
             axes = [
                 {"name": a.name, "labels": list(a.labels), "edges": None if a.edges is None else a.edges.tolist()}
@@ -287,6 +297,7 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
         together=_texts(plain.get("together", [])),
         unknown=float(plain.get("unknown", 0.0)),
         extend=_flag(plain, "extend", False),
+        direction=int(plain.get("direction", 0)),
     )
     single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
     parts = (value, low, high, missing or (), () if texts else grid, single, mean_score[~np.isnan(mean_score)])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -49,15 +50,29 @@ class HeldColumns:
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, X: Any, numeric_columns: Sequence[bool] | None = None) -> HeldColumns:
-        """All rows of a frame; which columns hold numbers is told by their types, unless it is known."""
+    def of(
+        cls,
+        X: Any,
+        numeric_columns: Sequence[bool] | None = None,
+        orders: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> HeldColumns:
+        """All rows of a frame; which columns hold numbers is told by their types, unless it is known.
+
+        `orders` has the values of some categories in their order, where their type does not.
+        """
         found, columns = columns_of(X), list[np.ndarray | Categories]()
         for index, numeric in enumerate(numeric_flags(X) if numeric_columns is None else numeric_columns):
             if numeric:
                 columns.append(numbers(found, index))
             else:
-                order = levels(found, index)
-                values = order or tuple(sorted(value for value in categories(found, index) if value is not None))
+                order = tuple(orders.get(found.names[index], ())) or levels(found, index)
+                present = {value for value in categories(found, index) if value is not None}
+                if order and (others := present - set(order)):
+                    raise ValueError(
+                        f"Column {found.names[index]!r} holds {min(others)!r}, which has no place in the order "
+                        f"{', '.join(order)}: add it there."
+                    )
+                values = order or tuple(sorted(present))
                 places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
                 columns.append(Categories(category_codes(found, index, places), values, {}, bool(order)))
         return cls(found.names, columns, (X.shape[0], len(columns)))
