@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, nnls
 
-from vrspam import AUCClassifier, ClassMoments, VRSPAMClassifier, coef_path
+from vrspam import AUCClassifier, ClassMoments, ConcordanceRanker, VRSPAMClassifier, coef_path
 from vrspam.objective import Bounded, ElasticNet, Limits, Objective, SquaredHingeLoss, SquaredPairLoss
 from vrspam.objective.limits import Rising, Shaped, nonnegative_minimum
 from vrspam.solvers import solve
@@ -167,6 +167,8 @@ def test_estimators_share_the_limits():
     assert exact.coef_[0, 2] == 0.0
     named = AUCClassifier(l2=0.05, l1=0.01, monotonic_cst={"a": 1, "b": 1, "c": -1})
     np.testing.assert_array_equal(named.fit(pd.DataFrame(X, columns=list("abcd")), y).coef_, exact.coef_)
+    ranker = ConcordanceRanker(l2=0.05, l1=0.01, monotonic_cst=[1, 1, -1, 0]).fit(X, y)
+    np.testing.assert_allclose(ranker.coef_, exact.coef_, atol=1e-6)
     path = coef_path(ClassMoments.from_data(X, y), [0.05], [0.01], monotonic_cst=[1, 1, -1, 0])
     np.testing.assert_allclose(path[0, 0], exact.coef_[0], atol=1e-6)
     slow = VRSPAMClassifier(l2=0.05, l1=0.01, monotonic_cst=[1, 1, -1, 0], tol=1e-13, max_iter=500, random_state=0)
