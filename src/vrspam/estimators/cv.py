@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cached_property, partial
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -42,8 +42,9 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.selection import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
-from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, limits_of, names_of
+from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, names_of
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
+from vrspam.tables import frames
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
 from vrspam.tables.schema import TableSchema
 
@@ -404,9 +405,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
             selected = choose_point(folds, search, few or isinstance(folds, DeviceFolds), progress)
-        shapes, signs = self._read(selected, folds, search.seed, None, {}), directions_of(self, names_of(self), d)
-        if signs is not None and isinstance(shapes, Shapes):
-            shapes = shapes.told(signs)
+        shapes = self._read(selected, folds, search.seed, None, {})
+        if self._limits is not None and isinstance(shapes, Shapes):
+            signs = directions_of(self, names_of(self), d)
+            shapes = shapes if signs is None else shapes.told(signs, [()] * d)
         self._store_search(selected, shapes, like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
@@ -432,7 +434,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         shapes = self._read(selected, folds, search.seed, reading, shared)
         told = getattr(next(iter(maps.values())), "monotonic_cst", None)
         if told is not None and isinstance(shapes, Shapes):
-            shapes = shapes.told(told)
+            levels = [frames.levels(rows.X, j) if is_frame(rows.X) else () for j in range(len(told))]
+            shapes = shapes.told(told, levels)
         return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
 
     def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
@@ -444,8 +447,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 linear=Parameter("features", "linear"),
                 cst=Parameter("monotonic_cst"),
             )
-        signs = directions_of(self, names_of(self), self.n_features_in_)
-        if signs is None:
+        if self._limits is None:
+            return maps
+        if (signs := directions_of(self, names_of(self), self.n_features_in_)) is None:
             return maps
         if reading is not None:
             signs = directions_as_read(signs, reading)
@@ -468,7 +472,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 lines=Parameter("features", "standardized"),
             )
         if others:
-            warn(MapsLeftOut(tuple(others)))
+            warn(MapsLeftOut(tuple(dict.fromkeys(name.partition(" ")[0] for name in others))))
         return {name: new.set_params(monotonic_cst=signs.tolist()) for name, new in able.items()}
 
     @checks_parameters(skip_nested=False)
@@ -548,7 +552,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             rule = "best" if len(maps) < 2 or foreign else "blend"
         # The seed of the correction is the same in each fit if random_state is None.
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        limits = None if maps else partial(limits_of, self)  # maps have their own
+        limits = None if maps else self._limits  # maps have their own
         scoring, family = make_scoring(self.scoring, self.max_fpr), PenaltyFamily(self.penalty, self.gamma, limits)
         solving = (self.tol, self.max_iter, self.n_jobs, family, scoring, self._loss)
         return GridSearch(self.l2s, self.l1s, *solving, rule=rule, seed=seed)

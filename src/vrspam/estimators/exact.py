@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -24,7 +23,7 @@ from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, SolverName, choose_solver
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import COARSE_FROM, ExactSolver
-from vrspam.solvers.limits import LIMITS, limits_of
+from vrspam.solvers.limits import LIMITS
 
 __all__ = ["AUCClassifier", "OneVsRestAUC", "choose_solver", "warn_of_raw_columns"]
 
@@ -337,7 +336,7 @@ class AUCClassifier(AUCClassifierBase):
 
     @property
     def _solver(self) -> ExactSolver:
-        family = PenaltyFamily(self.penalty, self.gamma, partial(limits_of, self))
+        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
         return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, self._loss)
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
@@ -501,7 +500,7 @@ class OneVsRestAUC(AUCClassifierBase):
         X, y, weights = rows
         d = X.shape[1]
         codes = np.searchsorted(classes, y)
-        family = PenaltyFamily(limits=partial(limits_of, self))
+        family = PenaltyFamily(limits=self._limits)
         exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family)
         of_all: Iterator = iter([None] * classes.size)
         if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Integral, Real
 
 from vrspam._utils.messages import usual_spelling
@@ -13,7 +12,7 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
-from vrspam.solvers.limits import LIMITS, limits_of
+from vrspam.solvers.limits import LIMITS
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
 
@@ -209,7 +208,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
         l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
-        family = PenaltyFamily(self.penalty, self.gamma, partial(limits_of, self))
+        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
         objective = objective_on_rows(rows, l2, l1, family)
         variant = variant_that_runs(usual_spelling(self.variant, VARIANTS), objective.penalty, rows.is_sparse)
         solver = VRSPAM(

@@ -116,7 +116,17 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return np.asarray(given)
 
     def limits(self, n_features: int) -> Limits | None:
-        """The limits of the coefficients of the features that `monotonic_cst` asks for, where it does."""
+        """The limits of the coefficients of the features that `monotonic_cst` asks for.
+
+        Parameters
+        ----------
+        n_features : int
+            `n_features_out_`.
+
+        Returns
+        -------
+        Limits or None
+        """
         if not self._signs.any():
             return None
         lower, upper, curves = np.full(n_features, -np.inf), np.full(n_features, np.inf), []

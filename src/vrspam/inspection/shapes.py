@@ -208,10 +208,27 @@ class Shapes:
         rest = INTERACTIONS if len(self.columns) > 1 else "finer than the curve"
         return distinct([*(shape.name for shape in self.columns), rest])[-1]
 
-    def told(self, directions: Sequence[float]) -> Shapes:
-        """The same, where the columns were told these directions."""
-        columns = zip(self.columns, directions, strict=True)
-        return replace(self, columns=tuple(shape._replace(direction=int(sign)) for shape, sign in columns))
+    def told(self, directions: Sequence[float], levels: Sequence[Sequence[str]]) -> Shapes:
+        """The same, where the columns, some of them ordered categories of these levels, were told these directions.
+
+        Each such curve is the nearest one that keeps its direction: other columns may bend the projection of a score.
+        """
+        from sklearn.isotonic import isotonic_regression  # here, because commands that only score do without
+
+        columns = []
+        for shape, sign, order in zip(self.columns, directions, levels, strict=True):
+            if sign:
+                known = {value: place for place, value in enumerate(shape.grid.tolist())}
+                places = (
+                    list(range(shape.grid.size)) if shape.numeric else [known[one] for one in order if one in known]
+                )
+                moved = np.zeros(shape.grid.size)
+                own = shape.contribution[places]
+                moved[places] = isotonic_regression(own, increasing=bool(sign > 0)) - own
+                curves = {name: getattr(shape, name) + moved for name in _LISTS}
+                shape = shape._replace(direction=int(sign), **curves)
+            columns.append(shape)
+        return replace(self, columns=tuple(columns))
 
     def importances(self) -> dict[str, float]:
         """Spread of what each column, and interactions, add to the score."""
