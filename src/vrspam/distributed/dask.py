@@ -249,7 +249,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Parameters
     ----------
-    l2s, l1s, penalty, gamma, max_fpr, scoring, selection, monotonic_cst, positive, bounds, tol, max_iter, threshold
+    l2s, l1s, penalty, gamma, max_fpr, scoring, strata_weight, selection, monotonic_cst, positive, bounds, tol, \
+max_iter, threshold
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
     loss : "squared"
         Another loss needs the rows themselves in one place.

@@ -217,7 +217,7 @@ def scorer_of_estimator(model: Any) -> Scorer:
         parts.kernels,
         parts.trees,
         constant=float(array_api.on_host(model.intercept_)[0]),
-        classes=tuple(np.asarray(model.classes_).tolist()),
+        classes=tuple(np.asarray(getattr(model, "classes_", (False, True))).tolist()),  # rankers have none
         threshold=0.0 if calibration is None or calibration.half is not None else None,
         calibration=calibration,
         baseline=float(getattr(model, "baseline_", 0.0)),

@@ -64,7 +64,7 @@ def notes_on_directions(directions: Mapping[str, int], orders: Mapping[str, Sequ
         if not sign or name not in shapes:
             continue
         shape, half = shapes[name], (shapes[name].high - shapes[name].low) / 2.0
-        places = range(shape.grid.size)
+        places = list(range(shape.grid.size))
         if not shape.numeric:
             known = shape.grid.tolist()
             places = [known.index(level) for level in orders.get(name, ()) if level in known]
