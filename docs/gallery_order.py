@@ -2,7 +2,7 @@
 
 FIRST = [
     *("imbalanced_table", "curves_and_interactions", "compare_models", "calibration", "screening", "text"),
-    *("several_classes", "large_file", "drift", "export", "mcp", "certificates", "own_loss"),
+    *("several_classes", "monotone", "large_file", "drift", "export", "mcp", "certificates", "own_loss"),
     *("dask", "spark", "array_api", "river", "online_methods", "killed_experiment", "paper_figures", "theorem_1"),
 ]
 
