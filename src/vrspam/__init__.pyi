@@ -1,4 +1,5 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .estimators.concordance import ConcordanceRanker
 from .estimators.cv import AUCClassifierCV
 from .estimators.exact import AUCClassifier, OneVsRestAUC
 from .estimators.online import OPAUCClassifier, SOLAMClassifier, SPAMClassifier
@@ -13,6 +14,7 @@ __all__ = [
     "AUCClassifier",
     "AUCClassifierCV",
     "ClassMoments",
+    "ConcordanceRanker",
     "HashFolds",
     "OPAUCClassifier",
     "OneVsRestAUC",

@@ -360,7 +360,10 @@ def test_import_is_light():
         "from vrspam import AUCClassifier; import numpy as np;"
         "AUCClassifier().fit(np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]);"
         "heavy = {'numba', 'matplotlib', 'dask', 'pyarrow', 'typer', 'pandas'} & set(sys.modules) - theirs;"
-        "assert not heavy, heavy; assert 'AUCClassifier' in dir(vrspam)"
+        "assert not heavy, heavy; assert 'AUCClassifier' in dir(vrspam);"
+        "rng = np.random.default_rng(0); y = rng.random(80) < 0.5; X = rng.standard_normal((80, 3)) + y[:, None];"
+        "from vrspam import AUCClassifierCV; AUCClassifierCV(cv=2).fit(X, y);"
+        "assert 'numba' not in sys.modules, 'a grid of straight lines needs no compiled code'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     import vrspam

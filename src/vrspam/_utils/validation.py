@@ -116,6 +116,22 @@ class Rows(NamedTuple):
     weights: np.ndarray | None
 
 
+def strata_numbers(strata: Any, n_rows: int) -> np.ndarray:
+    """The number of the stratum of each row, from 0 on; strata may have names of any kind, but all rows need one."""
+    names = array_api.on_host(strata)
+    if names.shape != (n_rows,):
+        raise ValueError(f"strata has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
+    missing = names != names if names.dtype.kind in "fcmM" else np.zeros(n_rows, dtype=bool)
+    if names.dtype.kind not in "biufUSmM":
+        entries = names.tolist()
+        missing = np.array([one is None or type(one).__name__ == "NAType" or one != one for one in entries], dtype=bool)
+        numbers: dict[Any, int] = {}
+        names = np.array([numbers.setdefault(one, len(numbers)) for one in entries], dtype=np.intp)
+    if missing.any():
+        raise ValueError(f"strata is missing in {int(missing.sum())} rows: leave them out, or name their stratum.")
+    return np.unique(names, return_inverse=True)[1].ravel()
+
+
 def error_in_block(number: int, error: ValueError) -> WordedError:
     """The same error with the number of its block in front; its fields are kept."""
     return WordedError("Block {number}: {error}", number=number, error=getattr(error, "message", str(error)))

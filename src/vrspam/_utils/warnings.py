@@ -172,6 +172,23 @@ class FewerFolds(WordedWarning):
 
 
 @dataclass(eq=False)
+class StrataWithoutPairs(WordedWarning):
+    """Strata without a pair of rows that counts, such as those of one class."""
+
+    strata: int
+    of: int
+    rows: int
+    template = "{strata} of {of} strata have no pair to rank, and their {rows} rows are left out."
+
+
+@dataclass(eq=False)
+class ScoredAcrossStrata(WordedWarning):
+    """A model of pairs inside strata is scored on all pairs."""
+
+    template = "This model was fitted on pairs inside strata, and score counts all pairs: give score the strata too."
+
+
+@dataclass(eq=False)
 class RawColumns(WordedWarning):
     """The columns have very different scales; the two names are those of the largest and smallest deviation."""
 

@@ -2,8 +2,8 @@
 
 A command is a name and a line until it is asked for: the list of `vrspam --help`, and what a shell completes, need no
 more. The lines are the first ones of the commands' own docstrings, and a test compares both. Options of `train` and
-`report` are declared in `vrspam.tool.plan`. What is printed for people is as wide as the terminal, and one line each
-where it goes elsewhere.
+`report` are declared in `vrspam.tool.plan`, which is imported when a command needs it. What is printed for people is as
+wide as the terminal, and one line each where it goes elsewhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from textwrap import indent
 from types import ModuleType
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 import typer.core
@@ -37,8 +37,9 @@ from rich.text import Text
 
 from vrspam import __version__
 from vrspam._utils.messages import Finding, MissingExtra, Parameter, WordedError, require, worded
-from vrspam.tool import plan
-from vrspam.tool.plan import OPTIONS, ReportPlan
+
+if TYPE_CHECKING:
+    from vrspam.tool.plan import ReportPlan
 
 # the error of click for misuse; typer has it from click, or from its own copy of click
 Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "UsageError")
@@ -403,12 +404,13 @@ AllowMissing = Annotated[
 READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
 
 
-def with_options(*names: str, panels: Sequence[str] = (plan.FILE,)) -> Callable[[Command], Command]:
+def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Callable[[Command], Command]:
     """A decorator for a command with `**given`: it takes options of the plan; help pages group those of `panels`."""
+    from vrspam.tool.plan import PANELS
 
     def place(one: inspect.Parameter) -> int:
         """Options without a panel come first, then the panels in their order."""
-        order = (None, *plan.PANELS)
+        order = (None, *PANELS)
         panel = getattr((*getattr(one.annotation, "__metadata__", ()), None)[0], "rich_help_panel", None)
         return order.index(panel) if panel in order else len(order)
 
@@ -425,6 +427,8 @@ def with_options(*names: str, panels: Sequence[str] = (plan.FILE,)) -> Callable[
 
 def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
     """An option of the plan as typer takes it; what is neither a number nor a flag is text that the plan reads."""
+    from vrspam.tool.plan import OPTIONS
+
     shown = OPTIONS[name]
     kind, default = shown.type, shown.default
     flag = kind in (bool, bool | None)
@@ -449,6 +453,8 @@ def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
 
 def read_options(given: dict[str, Any]) -> dict[str, Any]:
     """Options as values of Python, checked one by one; those that were not given have their defaults."""
+    from vrspam.tool.plan import OPTIONS, check_option
+
     found = {}
     with misuse():
         for name, value in given.items():
@@ -459,12 +465,14 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
                 value = not value
             found[name] = shown.default if value is None else value
             if found[name] != shown.default:
-                plan.check_option(name, found[name])
+                check_option(name, found[name])
     return found
 
 
 def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
     """What the options of a command ask for; what cannot be done is refused before the file is read."""
+    from vrspam.tool.plan import ReportPlan
+
     with misuse():
         found = ReportPlan(
             **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{in_options(stage)} ...")
@@ -492,6 +500,8 @@ def as_option(parameter: Parameter) -> str:
     >>> as_option(Parameter("include", ["cholesterol, mg/dl"]))
     '--include \\'"cholesterol, mg/dl"\\''
     """
+    from vrspam.tool.plan import OPTIONS
+
     name, value = parameter
     several = isinstance(value, list | tuple)
     if not several and parameter in _VALUES:

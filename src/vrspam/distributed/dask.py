@@ -136,7 +136,7 @@ class DaskScores(AUCClassifierBase):
         check_is_fitted(self, "coef_")
         return self._by_block(X, super().predict, self.classes_.dtype)
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """Return the area under the ROC curve; the scores and labels (16 bytes per row) are sent to the client.
 
         Parameters
@@ -192,7 +192,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
 
     Parameters
     ----------
-    l2, l1, penalty, gamma, tol, max_iter, random_state
+    l2, l1, penalty, gamma, strata_weight, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
     loss : "squared"
         Another loss needs the rows themselves in one place.

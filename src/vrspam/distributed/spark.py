@@ -171,7 +171,7 @@ class SparkScores(AUCClassifierBase):
         check_is_fitted(self, "coef_")
         return super().decision_function(encode_frame(X, self.schema_) if is_frame(X) else X)
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """The area under the ROC curve; scores and labels of a Spark data frame are sent to the driver.
 
         Parameters

@@ -19,10 +19,10 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, links_to_documentation
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows, error_in_block
-from vrspam._utils.warnings import NotConverged, RawColumns, warn
+from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
 from vrspam.model.scorer import Scorer, scorer_of_estimator
 from vrspam.model_selection.sources import add_block
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
@@ -257,6 +257,35 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             )
         return labels
 
+    def _loss_of_pairs(self, rows: Rows, pairs: RankedPairs) -> LossChoice:
+        """The loss on the pairs that count; strata without any are said once."""
+        if array_api.device_namespace(rows.X) is not None:
+            raise ValueError("Pairs inside strata are sorted on the host: give NumPy arrays.")
+        loss = self._loss.on_pairs(pairs)
+        weights = None if rows.weights is None else array_api.on_host(rows.weights)
+        inside = pairs.pairs_of_strata(weights)
+        if not inside.any():
+            raise ValueError(
+                f"No two rows can be compared (n_samples={rows.X.shape[0]}): a pair needs two rows"
+                f"{'' if pairs.stratum is None else ' of one stratum'} that differ in y, the upper one with its event."
+            )
+        without = np.flatnonzero(inside == 0.0)
+        if without.size and pairs.stratum is not None:
+            lost = int(np.isin(pairs.stratum, without).sum())
+            warn(StrataWithoutPairs(without.size, inside.size, lost))
+        return loss
+
+    def _loss_inside(self, rows: Rows, classes: np.ndarray, strata: Any) -> LossChoice:
+        """The loss on pairs of the two classes inside strata; on all pairs without strata, or with a single one."""
+        if strata is None:
+            return self._loss
+        numbers = validation.strata_numbers(strata, rows.X.shape[0])
+        if numbers.max(initial=0) == 0:
+            return self._loss
+        positive = array_api.on_host(rows.y) == classes[1]
+        same = getattr(self, "strata_weight", "pairs") == "strata"
+        return self._loss_of_pairs(rows, RankedPairs(positive.astype(np.float64), positive | True, numbers, same))
+
     def _store(
         self,
         solution: Solution,
@@ -285,7 +314,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = array_api.beside(self.coef_, like), array_api.beside(self.intercept_, like)
         self.classes_, self.l2_ = classes, l2
         self.objective_, self.gap_, self.n_iter_ = solution.value, solution.gap, solution.n_iter
-        for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_"):
+        for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_", "pairs_"):
             self.__dict__.pop(name, None)
         if solution.stationarity is not None:
             self.stationarity_ = solution.stationarity
@@ -368,7 +397,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             return array_api.choose(self.classes_, called)
         return self.classes_[called.astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X, y, sample_weight=None, strata=None) -> float:
         """Area under the ROC curve of the scores of X.
 
         Parameters
@@ -376,16 +405,27 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+        strata : array-like of shape (n_samples,), optional
+            Count only pairs of rows of the same stratum (`vrspam.metrics.concordance_index`). A model that was fitted
+            with strata warns without them.
 
         Returns
         -------
         float
-            NaN, with a warning, when y holds one class only.
+            NaN, with a warning, when y holds one class only, or no stratum holds both.
         """
         scores = self.decision_function(X)
         on_device = array_api.device_namespace(scores) is not None
         y = y if on_device else column_or_1d(y)
         self._refuse_unknown_labels(y)
+        if strata is not None:
+            weighing = getattr(self, "strata_weight", "pairs")
+            more = {"strata": strata, "sample_weight": sample_weight, "strata_weight": weighing}
+            return metrics.concordance_index(
+                array_api.on_host(y) == self.classes_[1], array_api.on_host(scores), **more
+            )
+        if hasattr(self, "pairs_"):
+            warn(ScoredAcrossStrata())
         if on_device:
             positive = array_api.is_label(y, self.classes_[1], scores)
             return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])

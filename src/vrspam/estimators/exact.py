@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
-from vrspam.moments import ClassMoments, one_vs_rest_moments
+from vrspam.moments import ClassMoments, PairMoments, one_vs_rest_moments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, SolverName, choose_solver
 from vrspam.solvers.base import Solution
@@ -65,6 +66,8 @@ class AUCClassifier(AUCClassifierBase):
         negatives, of total weight max_fpr times that of all negatives (the last one counts in part). For
         ``loss="squared_hinge"``; None is all negatives. All coefficients are 0, and a warning says so, where the
         classes overlap too much for a part so small (docs/losses.md).
+    strata_weight : {"pairs", "strata"}, default="pairs"
+        With `strata` in `fit` and `score`: whether each pair inside a stratum weighs the same, or each stratum.
     tol : float, default=1e-8
         Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq. With `max_fpr` 1e-6 is
         the smallest that is used.
@@ -98,6 +101,9 @@ class AUCClassifier(AUCClassifierBase):
         What ran, see `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
+    pairs_ : float
+        After `fit` with several strata: the number of pairs inside them, or their weight. F has the mean over these
+        pairs, and in place of pq their share of all ordered pairs (docs/theory.md).
     history_ : dict of ndarray
         Unless `solver_` is "moments": `epoch`, `passes`, `seconds`, `objective` and `gap` (for "mcp" and "scad" also
         `stationarity`) for each iteration, the start included; with `max_fpr`, for each round of Newton steps.
@@ -138,6 +144,7 @@ class AUCClassifier(AUCClassifierBase):
         "loss": [StrOptions(set(LOSSES))],
         **base.CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
+        "strata_weight": [StrOptions({"pairs", "strata"})],
         "random_state": ["random_state"],
     }
 
@@ -150,6 +157,7 @@ class AUCClassifier(AUCClassifierBase):
         penalty="elasticnet",
         gamma=None,
         max_fpr=None,
+        strata_weight="pairs",
         tol=1e-8,
         max_iter=1000,
         random_state=None,
@@ -160,6 +168,7 @@ class AUCClassifier(AUCClassifierBase):
         self.penalty = penalty
         self.gamma = gamma
         self.max_fpr = max_fpr
+        self.strata_weight = strata_weight
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -174,15 +183,18 @@ class AUCClassifier(AUCClassifierBase):
         return LossChoice(self.loss, self.max_fpr)
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None) -> AUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> AUCClassifier:
         """Find the optimum for the rows of X.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Two different labels of any type.
+            Two different labels of any type; rows of the larger one should score higher.
         sample_weight : array-like of shape (n_samples,), optional
+        strata : array-like of shape (n_samples,), optional
+            Queries, matched sets, sites: only pairs of rows of the same stratum count. Strata of one class are left
+            out, with a warning.
 
         Returns
         -------
@@ -190,8 +202,11 @@ class AUCClassifier(AUCClassifierBase):
         """
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows)
+        return self._fit_rows(rows, classes, self._loss_inside(rows, classes, strata))
+
+    def _fit_rows(self, rows: Rows, classes: np.ndarray, loss: LossChoice) -> Self:
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        fit = self._solver.from_rows(rows, classes, solver)
+        fit = replace(self._solver, loss=loss).from_rows(rows, classes, solver)
         self._store_exact(fit, rows.X)
         if not sparse.issparse(rows.X):
             warn_of_raw_columns(self, fit.moments, fit.l2)
@@ -313,6 +328,7 @@ class AUCClassifier(AUCClassifierBase):
         """Store the optimum; the moments are kept where it was found from them."""
         solution, moments, l2, solver = fit
         kept: dict[str, Any] = {"moments_": moments} if solver == "moments" else {}
+        kept |= {"pairs_": moments.pairs} if isinstance(moments, PairMoments) else {}
         hint = " or rows in float64" if moments.rounding > 0.0 else ""
         hint += CANCELLED if moments.has_cancelled else ""
         if self.max_fpr is not None and not solution.w.any() and self.l1 == 0.0:
@@ -470,7 +486,7 @@ class OneVsRestAUC(AUCClassifierBase):
             if classes.size > 2 or k == 1:
                 yield exact.from_rows(Rows(X, codes == k, weights), np.array([False, True]), solver, moments)
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """Mean over the classes of the area under the ROC curve against all others.
 
         Parameters

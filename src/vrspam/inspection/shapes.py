@@ -111,8 +111,7 @@ def make_shape(
         inside = (effect.nodes >= np.min(ends)) & (effect.nodes <= np.max(ends))  # where training had rows
         grid, values = effect.nodes[inside], effect.values[inside]
         if extend and grid.size == 2:  # drawn as a line, and not as two points
-            grid = np.linspace(grid[0], grid[1], 11)
-            values = effect(grid)
+            grid, values = (np.linspace(two[0], two[1], 11) for two in (grid, values))
     values = (np.vstack([values, effect.missing]) if first.missing else values) - means
     value, each = values[:, 0], values[:, 1:]
     quantile = stdtrit(each.shape[1] - 1.0, 0.975)  # of Student's t; NaN for a single fold

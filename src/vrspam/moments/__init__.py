@@ -4,6 +4,7 @@ from vrspam.moments._finished import FinishedMoments, LastProduct
 from vrspam.moments._rounding import gamma
 from vrspam.moments._statistics import CodedRows, Indicated
 from vrspam.moments.class_moments import ClassMoments, PairErrors, one_vs_rest_moments
+from vrspam.moments.pairs import PairMoments, RankedPairs, SortedGroups
 from vrspam.moments.sliding import SlidingMoments
 
 __all__ = [
@@ -13,7 +14,10 @@ __all__ = [
     "Indicated",
     "LastProduct",
     "PairErrors",
+    "PairMoments",
+    "RankedPairs",
     "SlidingMoments",
+    "SortedGroups",
     "gamma",
     "one_vs_rest_moments",
 ]

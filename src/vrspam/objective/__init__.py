@@ -19,11 +19,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from vrspam._utils.messages import LossName, Parameter, WordedError
-from vrspam.moments import ClassMoments
+from vrspam._utils.validation import Rows
+from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
 from vrspam.objective.losses import (
     DeviceProducts,
     Operator,
+    PairProducts,
     QuadraticLoss,
     SmoothLoss,
     SquaredPairLoss,
@@ -193,11 +195,12 @@ class LossChoice:
     """A loss by its name, on all negatives or on the share `max_fpr` of them with the highest scores.
 
     `needs_rows` is whether sums over the rows are not enough, `is_partial` whether only some of the negatives count,
-    `has_part` whether the loss can be one of the highest-scored negatives.
+    `has_part` whether the loss can be one of the highest-scored negatives. `pairs` says which pairs of rows count,
+    where these are not all pairs of two classes.
     """
 
-    def __init__(self, name: LossName = "squared", max_fpr: float | None = None):
-        self.name, self.max_fpr = name, max_fpr
+    def __init__(self, name: LossName = "squared", max_fpr: float | None = None, pairs: RankedPairs | None = None):
+        self.name, self.max_fpr, self.pairs = name, max_fpr, pairs
         self._made: NamedLoss = LOSSES.get(name, NamedLoss())  # other names are refused with the parameters
         self.needs_rows, self.has_part = self._made.of_rows is not None, self._made.of_top is not None
         self.is_partial = max_fpr is not None and max_fpr < 1.0
@@ -216,6 +219,39 @@ class LossChoice:
     def tolerance(self, tol: float) -> float:
         """The tolerance that is asked for; the kinks of a partial loss allow no smaller one than 1e-6."""
         return max(tol, 1e-6) if self.is_partial else tol
+
+    def on_pairs(self, pairs: RankedPairs) -> LossChoice:
+        """The loss on certain pairs of rows, if it is one that sums over the rows are enough for."""
+        if self.needs_rows or self.max_fpr is not None:
+            what = Parameter("loss", self.name) if self.needs_rows else Parameter("max_fpr", self.max_fpr)
+            raise WordedError(
+                "{what} sorts the scores of all rows, and has no pairs inside strata or of censored rows: use "
+                "{squared} without a max_fpr.",
+                what=what,
+                squared=Parameter("loss", "squared"),
+            )
+        return LossChoice(self.name, pairs=pairs)
+
+    def gather(
+        self,
+        rows: Rows,
+        classes: np.ndarray,
+        index: np.ndarray | None = None,
+        scatter: bool = True,
+        precise: bool = True,
+    ) -> ClassMoments:
+        """The moments of rows in memory (of those numbered by `index`): of two classes, or of the pairs that count."""
+        d = rows.X.shape[1]
+        if self.pairs is not None:
+            return PairMoments.of_pairs(self.pairs, rows.X, rows.weights, index, classes=classes, scatter=scatter)
+        return ClassMoments(d, classes=classes, scatter=scatter).add_checked(*rows, index=index, precise=precise)
+
+    def by_products(self, rows: Rows, moments: ClassMoments, index: np.ndarray | None = None) -> SquaredPairLoss:
+        """The squared loss on certain pairs, without a matrix."""
+        assert self.pairs is not None
+        assert isinstance(moments, PairMoments)
+        within = PairProducts(rows.X, self.pairs.groups(rows.weights, index), moments)
+        return SquaredPairLoss.from_operator(within, moments, errors=within.errors)
 
     def from_rows(
         self, X: Any, is_positive: np.ndarray, weights: np.ndarray | None, moments: ClassMoments

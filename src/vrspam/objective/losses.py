@@ -25,8 +25,8 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments import ClassMoments, FinishedMoments
-from vrspam.objective.rounding import FinishedErrors, LossErrors, MatrixErrors
+from vrspam.moments import ClassMoments, FinishedMoments, PairMoments, SortedGroups
+from vrspam.objective.rounding import FinishedErrors, LossErrors, MatrixErrors, RowErrors
 
 BLOCK_BYTES = 1 << 20  # rows converted, or centred, at once: they stay in the cache of a core
 
@@ -164,6 +164,37 @@ class DeviceProducts:
             sums += xp.sum(member * residual[:, None], axis=0)
             square += float(residual @ scores)
         return array_api.on_host(total - sums @ self.means), square
+
+
+class PairProducts:
+    """Σ of certain pairs as products with X: scores, sums of them in sorted order, and back.
+
+    With s = Xw, Σ c_i c_j (s_i - s_j)(x_i - x_j) = Xᵀr, where r_i = c_i ((e N + b) s_i - e Σ_below c s - Σ_above c s),
+    in the words of `vrspam.moments.pairs`. Scores are those of rows minus their mean over the pairs.
+    """
+
+    def __init__(self, X: Any, groups: SortedGroups, moments: PairMoments):
+        self.X, self.groups, self.moments = X, groups, moments
+        self.middle, self.delta = moments.means.mean(axis=0), moments.delta
+
+    @property
+    def errors(self) -> LossErrors:
+        """Bounds on the errors of products: those of two classes, with room for sums above and below a row."""
+        found = LossErrors.from_rows(self.moments)
+        rows = found.products
+        assert isinstance(rows, RowErrors)
+        return replace(found, products=replace(rows, spreads=4.0 * rows.spreads, levels=4.0 * rows.levels))
+
+    def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
+        groups, along = self.groups, float(self.delta @ w)
+        scores = (self.X @ w)[groups.rows] - float(self.middle @ w)
+        below, above = groups.beside(np.bincount(groups.group, groups.weight * scores, groups.mass.size))
+        each = groups.touched[groups.group] * scores
+        each -= (groups.factor * (groups.event * below + above))[groups.group]
+        residual = np.zeros(self.X.shape[0])
+        residual[groups.rows] = groups.weight * each
+        back = self.X.T @ residual - residual.sum() * self.middle
+        return back / self.moments.mass - along * self.delta
 
 
 class SmoothLoss(Protocol):

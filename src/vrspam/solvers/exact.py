@@ -134,6 +134,8 @@ class ExactSolver:
             return fit
         if moments is None:
             moments = self._gather(rows, classes, scatter=False)
+        if self.loss.pairs is not None:
+            return self._solve(self.loss.by_products(rows, moments), moments, "products")
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
@@ -146,8 +148,8 @@ class ExactSolver:
         with blas_threads_for(X.shape[1], square=True):
             fit = self._solve(loss, moments, "moments")
         penalty = self.penalty(loss)(fit.l2, float(self.l1))
-        # Not for rows on a device, nor for features that a map computes.
-        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix)
+        # Not for rows on a device, nor for features that a map computes, nor for certain pairs.
+        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and self.loss.pairs is None
         if not on_host or (fit.solution.converged and knows_value(Objective(loss, penalty), fit.solution)):
             return fit
         precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
@@ -160,8 +162,6 @@ class ExactSolver:
         solution = solve(objective, tol=self.loss.tolerance(self.tol), max_iter=self.max_iter)
         return ExactFit(solution, moments, l2, solver)
 
-    @staticmethod
-    def _gather(rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = True) -> ClassMoments:
-        d = rows.X.shape[1]
-        with blas_threads_for(d):
-            return ClassMoments(d, classes=classes, scatter=scatter).add_checked(*rows, precise=precise)
+    def _gather(self, rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = True) -> ClassMoments:
+        with blas_threads_for(rows.X.shape[1]):
+            return self.loss.gather(rows, classes, scatter=scatter, precise=precise)

@@ -1,0 +1,242 @@
+"""`ConcordanceRanker` and `ConcordanceRankerCV`: rank rows by a number or by times with censoring, exactly."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from vrspam import metrics
+from vrspam._utils import validation
+from vrspam._utils.parameters import checks_parameters
+from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import ScoredAcrossStrata, warn
+from vrspam.estimators.exact import AUCClassifier
+from vrspam.metrics.concordance import canonical_target
+from vrspam.moments import RankedPairs
+from vrspam.objective import LossChoice
+
+
+def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
+    """Times and events of a target, and by what a row ranks higher: "event" or "y"."""
+    structured = getattr(getattr(y, "dtype", None), "names", None) is not None
+    if not structured:
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind not in "biuf":
+            try:
+                y = y.astype(np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    "y must hold numbers, larger ones for rows that should rank higher, or times with event=: text is "
+                    "no order."
+                ) from None
+        if not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity: leave out the rows without a target.")
+    time, happened = canonical_target(y, event)
+    if (structured or event is not None) and not happened.any():
+        raise ValueError("No row has its event: with all rows censored no two of them can be compared.")
+    return time, happened, "event" if structured or event is not None else "y"
+
+
+class Ranker:
+    """What both rankers share, over an estimator of two classes: their target, their score, and what they are."""
+
+    strata_weight: str
+    higher_: str
+    max_fpr = None
+    _loss: LossChoice
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.estimator_type, tags.classifier_tags = None, None
+        tags.array_api_support = False
+        return tags
+
+    @property
+    def partial_fit(self):
+        """Not there: pairs join rows that come later with rows that are gone."""
+        raise AttributeError("A ranker needs all rows at once, in order: use fit.")
+
+    fit_stream = fit_moments = partial_fit
+
+    def _rows_and_loss(
+        self, X: Any, y: Any, event: Any, strata: Any, sample_weight: Any, table: bool = False
+    ) -> tuple[Rows, LossChoice]:
+        """Validated rows, whose y are two classes that stand for the target, and the loss on the pairs that count."""
+        own: Any = self
+        target = None if y is None else _of_target(y, event)
+        rows = own._validate_rows(X, None if target is None else np.zeros(target[0].size), sample_weight, table=table)
+        assert target is not None
+        time, happened, higher = target
+        numbers = None if strata is None else validation.strata_numbers(strata, time.size)
+        numbers = None if numbers is None or numbers.max(initial=0) == 0 else numbers
+        counted = slice(None) if rows.weights is None else rows.weights > 0.0
+        self._higher = higher
+        if numbers is None and happened[counted].all() and np.unique(time[counted]).size == 2:
+            return rows._replace(y=time < time[counted].max()), self._loss  # two classes: the AUC
+        pairs = RankedPairs(-time, happened, numbers, self.strata_weight == "strata")
+        return rows._replace(y=pairs.upper), own._loss_of_pairs(rows, pairs)
+
+    def _as_ranker(self, rows: Rows, loss: LossChoice) -> Self:
+        """Keep what a ranker has, and not what belongs to two classes."""
+        own: Any = self
+        own.higher_ = own.__dict__.pop("_higher")
+        if not hasattr(self, "pairs_"):
+            weights = np.ones(rows.y.size) if rows.weights is None else rows.weights
+            own.pairs_ = float(weights[rows.y].sum() * weights[~rows.y].sum())
+        own._inside_strata = loss.pairs is not None and loss.pairs.stratum is not None
+        own.__dict__.pop("classes_", None)
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """Scores of the rows: the higher, the higher the row ranks.
+
+        After a fit with events, or a structured y, that is a risk: an earlier event is expected of higher scores, as in
+        scikit-survival. Otherwise a larger y is expected of higher scores. Scores have no unit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        own: Any = self
+        return own.decision_function(X)
+
+    def score(self, X, y, *, event=None, strata=None, sample_weight=None) -> float:
+        """Harrell's concordance index: the share of comparable pairs that the scores put in order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            As in `fit`: numbers, times with `event`, or a structured array of events and times.
+        sample_weight, event, strata : array-like of shape (n_samples,), optional
+            As in `fit`. A model that was fitted with strata warns without them.
+
+        Returns
+        -------
+        float
+            `vrspam.metrics.concordance_index`; NaN, with a warning, where no two rows can be compared.
+        """
+        scores = self.predict(X)
+        time, happened, higher = _of_target(y, event)
+        if higher != self.higher_:
+            raise ValueError(
+                "This model ranks earlier events higher: give score the events too."
+                if self.higher_ == "event"
+                else "This model ranks larger y higher, and was fitted without events: leave event out."
+            )
+        if strata is None and getattr(self, "_inside_strata", False):
+            warn(ScoredAcrossStrata())
+        more = {"strata": strata, "sample_weight": sample_weight, "strata_weight": self.strata_weight}
+        return metrics.concordance_index(time, scores, event=happened, **more)
+
+
+class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
+    """The linear scorer that ranks rows by a number, or by times with censoring, at the least pairwise loss; exact.
+
+    Of two rows that can be compared, i should score higher than j. It minimises
+
+        F(w) = κ · mean over these pairs (i, j) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
+
+    where κ is the share of all ordered pairs of rows that can be compared: pq for two classes, where this is
+    `AUCClassifier`. No array of pairs is made: X is read once.
+
+    Which way a score points: without events, rows of larger y score higher. With `event`, or a structured y, y are
+    times, and rows with an earlier event score higher: a score is a risk, as in scikit-survival (the c-index of
+    lifelines takes the opposite sign). A censored row, whose event is False, can only be the lower one of a pair, below
+    a row whose event came before, or at the same time.
+
+    Parameters
+    ----------
+    l2, l1, loss, penalty, gamma, tol, max_iter, random_state
+        As in `AUCClassifier`, with κ in place of pq. ``loss="squared_hinge"`` is for y of two values alone.
+    strata_weight : {"pairs", "strata"}, default="pairs"
+        With `strata`: whether each pair inside a stratum weighs the same, or each stratum.
+
+    Attributes
+    ----------
+    coef_, intercept_, gap_, stationarity_, objective_, l2_, n_iter_, solver_, history_, n_features_in_, \
+feature_names_in_
+        As in `AUCClassifier`. `intercept_` puts the score 0 half-way between the means of upper and lower rows.
+    pairs_ : float
+        The number of pairs that can be compared; with weights the sum of c_i c_j.
+    higher_ : {"event", "y"}
+        What ranks higher: an earlier event, or a larger y.
+    moments_ : PairMoments
+        The sums over pairs the solution came from, when `solver_` is "moments"; `vrspam.coef_path` takes them.
+
+    See Also
+    --------
+    ConcordanceRankerCV : with penalties and feature maps chosen by cross-validation.
+    vrspam.metrics.concordance_index : what `score` returns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import ConcordanceRanker
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 3))
+    >>> months = rng.exponential(np.exp(-X[:, 0]))  # of rows with a large first column the event comes early
+    >>> died = rng.random(300) < 0.6
+    >>> model = ConcordanceRanker().fit(X, months, event=died)
+    >>> model.coef_[0].round(1).tolist(), round(model.score(X, months, event=died), 2)
+    ([0.6, 0.0, 0.0], 0.75)
+    """
+
+    _works_on_devices = False
+    _parameter_constraints: dict = {
+        name: rule for name, rule in AUCClassifier._parameter_constraints.items() if name != "max_fpr"
+    }
+
+    def __init__(
+        self,
+        l2="auto",
+        l1=0.0,
+        *,
+        loss="squared",
+        penalty="elasticnet",
+        gamma=None,
+        strata_weight="pairs",
+        tol=1e-8,
+        max_iter=1000,
+        random_state=None,
+    ):
+        self.l2 = l2
+        self.l1 = l1
+        self.loss = loss
+        self.penalty = penalty
+        self.gamma = gamma
+        self.strata_weight = strata_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @checks_parameters(skip_nested=True)
+    def fit(self, X, y, *, event=None, strata=None, sample_weight=None) -> ConcordanceRanker:
+        """Find the optimum for the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Numbers, larger ones ranking higher; with `event`, times, where an earlier event ranks higher. Or a
+            structured array with a field of booleans, the events, and one of times, as in scikit-survival.
+        sample_weight : array-like of shape (n_samples,), optional
+            Pairs weigh the product of the weights of their rows.
+        event : array-like of shape (n_samples,), optional
+            True, or 1, where y is the time of the event; False, or 0, where the row was censored then.
+        strata : array-like of shape (n_samples,), optional
+            Queries, sites: only pairs of rows of the same stratum count.
+
+        Returns
+        -------
+        self
+        """
+        rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight)
+        self._fit_rows(rows, np.array([False, True]), loss)
+        return self._as_ranker(rows, loss)
