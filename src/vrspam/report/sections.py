@@ -260,20 +260,22 @@ def add_ranks(page: Page, model: Model, evaluation: Evaluation, names: Mapping[s
     if (times := evaluation.times) is None:
         return
     third = np.searchsorted(np.quantile(evaluation.scores, (1 / 3, 2 / 3)), evaluation.scores, side="left")
-    curves, rows = {}, list[Row]()
+    curves, rows = {}, list[list[Cell | str]]()
     for number, name in enumerate(("lowest third", "middle third", "highest third")):
         own = third == number
         if not own.any():  # where most scores are equal
             return page.add("How long rows stay free of the event", meaning)
         mass = None if evaluation.weights is None else evaluation.weights[own]
         at, free = curves[f"{name} of the scores"] = kaplan_meier(times[own], evaluation.positive[own], mass)
-        half = at[np.argmax(free <= 0.5)] if free[-1] <= 0.5 else None
         row: list[Cell | str] = [name, Cell(f"{own.sum():,}", float(own.sum()))]
         row += [Cell(f"{evaluation.positive[own].sum():,}", float(evaluation.positive[own].sum()))]
-        rows.append([*row, "not reached" if half is None else Cell(f"{half:.4g}", float(half))])
-    time = model.training["times"]
+        rows.append(row)
+    time, last = model.training["times"], min(float(at[-1]) for at, _ in curves.values())
+    for row, (at, free) in zip(rows, curves.values(), strict=True):
+        share = float(free[np.searchsorted(at, last, side="right") - 1])
+        row.append(Cell(percent(share), share))
     drawn = pictures.survival_curves(curves, (time, f"share without {names['positive']}"))
-    columns = ["scores", "rows", names["positive"], f"half of them by {time}"]
+    columns = ["scores", "rows", names["positive"], f"without it at {time} {last:.4g}"]
     remark = "Each row is scored by a model that has not seen it; censored rows count as long as they were observed."
     numbers = html.grid([drawn, html.table(columns, rows, "Thirds of the rows by their score")], "large")
     page.add("How long rows stay free of the event", meaning, numbers, html.paragraph(remark, soft=True))
