@@ -53,6 +53,7 @@ COMMANDS = {
     "partial intervals": ["benchmarks.partial_coverage", "choice", "size", "--repeats", "3"],
     "probabilities": ["benchmarks.probabilities", "german"],
     "quality": ["benchmarks.quality", "german", "caravan", "--models", "auto", "logistic", "boosting", "--splits", "1"],
+    "survival": ["benchmarks.survival", "simulated", "--models", "vrspam", "--splits", "1"],
     "tables that fool": ["benchmarks.raw_tables", "--fooling", "police"],
     "tables": ["benchmarks.raw_tables", "--tables", "caravan", "--big-rows", "300"],
 }
