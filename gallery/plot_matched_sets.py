@@ -40,8 +40,8 @@ ignoring = AUCClassifierCV(random_state=0).fit(X, case, groups=matched)
 # Judge inside sets too
 # ---------------------
 # The AUC of all pairs also counts a case of one set and a control of another, which the background separates or
-# confuses at random. The AUC inside sets is the share of controls that score below the case of their own set. Its interval
-# leaves out whole sets.
+# confuses at random. The AUC inside sets is the share of controls that score below the case of their own set. Its
+# interval leaves out whole sets.
 
 X_new, case_new, matched_new = study(1)
 for name, model in (("with strata", inside), ("without", ignoring)):
@@ -58,8 +58,8 @@ test = concordance_test(case_new.astype(int), a, b, strata=matched_new)
 print(f"difference {test.difference:.3f}, 95 % interval {test.low:.3f} to {test.high:.3f}, p = {test.p_value:.1g}")
 
 # %%
-# Marker 1 is of use inside sets: the background that hides it is the same for a case and its controls. Marker 2 shows the
-# background alone; the model of the pairs inside sets subtracts it from marker 1.
+# Marker 1 is of use inside sets: the background that hides it is the same for a case and its controls. Marker 2 shows
+# the background alone; the model of the pairs inside sets subtracts it from marker 1.
 
 _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharex=True)
 for ax, (title, model) in zip(axes, (("pairs inside sets", inside), ("all pairs", ignoring)), strict=True):

@@ -12,7 +12,6 @@ import numpy as np
 
 from vrspam import ConcordanceRankerCV
 from vrspam.metrics import concordance_index_ci, concordance_test
-from vrspam.metrics.concordance import kaplan_meier
 
 # %%
 # A made-up trial
@@ -36,8 +35,8 @@ print(f"{died.mean():.0%} of the rows have their event")
 # %%
 # Which way the score points
 # --------------------------
-# With ``event`` the score is a risk: of two rows, the one with the earlier event should score higher. scikit-survival has
-# the same sign, lifelines the opposite one.
+# With ``event`` the score is a risk: of two rows, the one with the earlier event should score higher. scikit-survival
+# has the same sign, lifelines the opposite one.
 
 models = {
     "straight lines": ConcordanceRankerCV(random_state=0),
@@ -71,10 +70,18 @@ print(f"curves - lines: {test.difference:.3f}, 95 % interval {test.low:.3f} to {
 # -------------------
 # Kaplan-Meier curves of new rows: the page of ``vrspam report trial.csv --target months --event died`` draws the same.
 
+
+def still_alive(times: np.ndarray, events: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The product of 1 - 1 / (rows at risk) over the events so far, for times that all differ."""
+    order = np.argsort(times)
+    left = np.cumprod(1.0 - events[order] / np.arange(times.size, 0, -1))
+    return np.append(0.0, times[order]), np.append(1.0, left)
+
+
 third = np.searchsorted(np.quantile(scores["curves"], [1 / 3, 2 / 3]), scores["curves"])
 _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for number, name in enumerate(("lowest third", "middle third", "highest third")):
-    times, free = kaplan_meier(months_new[third == number], died_new[third == number])
-    ax.step(np.append(0.0, times), np.append(1.0, free), where="post", label=f"{name} of the scores")
+    curve = still_alive(months_new[third == number], died_new[third == number])
+    ax.step(*curve, where="post", label=f"{name} of the scores")
 ax.set(xlabel="months", ylabel="share still alive", ylim=(0, 1), xlim=(0, 25))
 _ = ax.legend()
