@@ -1,5 +1,5 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
-from .estimators.concordance import ConcordanceRanker
+from .estimators.concordance import ConcordanceRanker, ConcordanceRankerCV
 from .estimators.cv import AUCClassifierCV
 from .estimators.exact import AUCClassifier, OneVsRestAUC
 from .estimators.online import OPAUCClassifier, SOLAMClassifier, SPAMClassifier
@@ -15,6 +15,7 @@ __all__ = [
     "AUCClassifierCV",
     "ClassMoments",
     "ConcordanceRanker",
+    "ConcordanceRankerCV",
     "HashFolds",
     "OPAUCClassifier",
     "OneVsRestAUC",

@@ -1809,3 +1809,66 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
                     gains[child], split[child, 0], split[child, 1], split[child, 2] = found
         _write_leaves(active[:count], totals, begin, end, inside, ridge, rate, raw, values[t])
     return columns, thresholds, sides, values
+
+
+@compiled
+def _won_below(tree, rank):
+    """The mass of lower ranks in a tree of sums, and half of the mass of the same rank."""
+    below = 0.0
+    place = rank - 1
+    while place > 0:
+        below += tree[place]
+        place -= place & -place
+    up_to = 0.0
+    place = rank
+    while place > 0:
+        up_to += tree[place]
+        place -= place & -place
+    return 0.5 * (below + up_to)
+
+
+@compiled
+def pair_wins(lines, weight, group, event, stratum, above, below):
+    """For each row the mass of the rows that it is rightly above, and rightly below, by each line of scores.
+
+    Rows are those of `vrspam.moments.pairs.SortedGroups`, from the lowest to the highest of each stratum; a tie counts
+    one half. Trees of sums over ranks of scores are filled from both ends: n log n steps.
+    """
+    n = group.size
+    tree, ranks = np.zeros(n + 1), np.empty(n, np.intp)
+    for line in range(lines.shape[0]):
+        start = 0
+        while start < n:
+            stop = start
+            while stop < n and stratum[group[stop]] == stratum[group[start]]:
+                stop += 1
+            order = np.argsort(lines[line, start:stop])
+            last = 0
+            for place in range(stop - start):
+                i = start + order[place]
+                if place == 0 or lines[line, i] != lines[line, start + order[place - 1]]:
+                    last += 1
+                ranks[i] = last
+            for upwards in (True, False):
+                tree[: last + 1] = 0.0
+                total = 0.0
+                i = start if upwards else stop - 1
+                step = 1 if upwards else -1
+                while start <= i < stop:
+                    j = i
+                    while start <= j < stop and group[j] == group[i]:
+                        won = _won_below(tree, ranks[j])
+                        if upwards:
+                            above[line, j] = won * event[group[j]]
+                        else:
+                            below[line, j] = total - won
+                        j += step
+                    while i != j:
+                        mass = weight[i] if upwards else weight[i] * event[group[i]]
+                        total += mass
+                        place = ranks[i]
+                        while place <= last:
+                            tree[place] += mass
+                            place += place & -place
+                        i += step
+            start = stop

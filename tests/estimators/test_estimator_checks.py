@@ -4,7 +4,9 @@ import pytest
 from helpers import ESTIMATORS
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from vrspam import AUCClassifier, VRSPAMClassifier
+from vrspam import AUCClassifier, ConcordanceRanker, ConcordanceRankerCV, VRSPAMClassifier
+
+RANKERS = [ConcordanceRanker(), ConcordanceRanker(l1=0.01), ConcordanceRankerCV(cv=3)]
 
 # Weights change which rows are drawn, so the coefficients agree to the certificate and not to the check's 1e-7
 # (scikit-learn's own SGD fails it too). tests/estimators/test_vrspam.py shows the equivalence to the certificate.
@@ -29,6 +31,6 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.WordedWarning")  # ours, of a few random rows
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks([*ESTIMATORS, *RANKERS], expected_failed_checks=expected_failures)
 def test_sklearn_checks(estimator, check):
     check(estimator)

@@ -7,8 +7,10 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vrspam import AUCClassifier, ConcordanceRanker, coef_path
+from vrspam import AUCClassifier, AUCClassifierCV, ConcordanceRanker, ConcordanceRankerCV, coef_path
 from vrspam._utils.warnings import ScoredAcrossStrata, StrataWithoutPairs
+from vrspam.metrics import concordance_index
+from vrspam.model_selection.pairs import concordance_of, whole_units
 from vrspam.moments import PairMoments, RankedPairs
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
 
@@ -270,3 +272,127 @@ def test_harrells_c_is_that_of_scikit_survival():
     model = ConcordanceRanker().fit(X, time, event=event)
     expected = sksurv.concordance_index_censored(event, time, model.predict(X))[0]
     assert model.score(X, time, event=event) == pytest.approx(expected, abs=1e-12)
+
+
+def survival(n=300, seed=16, d=3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    time, end = rng.exponential(np.exp(-X[:, 0])), rng.exponential(1.5, n)
+    return X, np.minimum(time, end), time <= end
+
+
+def test_counted_pairs_are_those_of_brute_force():
+    rng = np.random.default_rng(17)
+    for _ in range(50):
+        _, time, event, strata, weights = random_problem(rng)
+        lines = rng.integers(0, 6, (2, time.size)).astype(float)
+        a = pair_weights(time, event, strata, weights)
+        if not a.any():
+            continue
+        groups = RankedPairs(-time, event, strata).groups(weights)
+        found, moves = concordance_of(groups, lines[:, groups.rows])
+        for line, value, moved in zip(lines, found, moves, strict=True):
+            won = (line[:, None] > line) + 0.5 * (line[:, None] == line)
+            assert value == pytest.approx((a * won).sum() / a.sum(), abs=1e-12)
+            each = ((a * (won - value)).sum(axis=1) + (a * (won - value)).sum(axis=0)) / a.sum()
+            np.testing.assert_allclose(moved, each[groups.rows], atol=1e-12)
+
+
+def test_each_fold_is_solved_and_measured_as_by_itself():
+    X, time, event = survival()
+    model = ConcordanceRankerCV(l2s=[1e-3, 1e-1], l1s=[0.0, 0.01], cv=3).fit(X, time, event=event)
+    held_out = model.out_of_fold_
+    for fold in range(3):
+        inside = held_out.fold != fold
+        train, test = held_out.places[inside], held_out.places[~inside]
+        for i, l2 in enumerate([1e-3, 1e-1]):
+            for j, l1 in enumerate([0.0, 0.01]):
+                alone = ConcordanceRanker(l2=l2, l1=l1).fit(X[train], time[train], event=event[train])
+                expected = alone.score(X[test], time[test], event=event[test])
+                assert model.auc_path_[i, j, fold] == pytest.approx(expected, abs=2e-4)
+    assert model.measure_ == "concordance"
+    assert model.best_score_ == model.auc_path_.mean(axis=2).max()
+    whole = ConcordanceRanker(l2=model.l2_, l1=model.l1_).fit(X, time, event=event)
+    np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.StrataWithoutPairs")
+def test_folds_of_whole_strata_are_solved_and_measured_inside_them():
+    rng = np.random.default_rng(18)
+    X, strata = rng.standard_normal((400, 3)), np.repeat(np.arange(100), 4)
+    y = (X[:, 0] + 3.0 * rng.standard_normal(100)[strata] + rng.standard_normal(400) > 0).astype(int)
+    groups = np.arange(400) // 8  # two strata each
+    model = AUCClassifierCV(l2s=[1e-3, 1e-1], cv=4, calibration=None).fit(X, y, strata=strata, groups=groups)
+    held_out = model.out_of_fold_
+    for fold in range(4):
+        train, test = held_out.places[held_out.fold != fold], held_out.places[held_out.fold == fold]
+        assert not set(groups[train]) & set(groups[test])
+        for i, l2 in enumerate([1e-3, 1e-1]):
+            alone = AUCClassifier(l2=l2).fit(X[train], y[train], strata=strata[train])
+            expected = alone.score(X[test], y[test], strata=strata[test])
+            assert model.auc_path_[i, 0, fold] == pytest.approx(expected, abs=1e-9)
+    assert model.measure_ == "AUC inside strata"
+    low, high = model.corrected_interval_
+    assert low < model.corrected_score_ < high
+    inside = concordance_index(y, model.out_of_fold_.scores, strata=strata)
+    assert abs(model.corrected_score_ - inside) < 0.05  # all pairs would have a far lower AUC
+    assert abs(model.corrected_score_ - concordance_index(y, model.out_of_fold_.scores)) > 0.08
+
+
+def test_two_values_and_one_stratum_choose_as_the_classifier_does():
+    rng = np.random.default_rng(19)
+    X = rng.standard_normal((150, 3))
+    y = (X[:, 0] + rng.standard_normal(150) > 0).astype(float)
+    plain = AUCClassifierCV(cv=3).fit(X, y)
+    for other in (AUCClassifierCV(cv=3).fit(X, y, strata=np.zeros(150)), ConcordanceRankerCV(cv=3).fit(X, y)):
+        np.testing.assert_allclose(other.coef_, plain.coef_, rtol=1e-12)
+        assert other.corrected_score_ == pytest.approx(plain.corrected_score_, abs=1e-12)
+        assert other.gap_ == plain.gap_
+
+
+def test_maps_of_a_ranker_rank_what_lines_cannot():
+    X, _, _ = survival(500, 20)
+    time = np.random.default_rng(21).exponential(np.exp(-(X[:, 0] ** 2)))
+    event = np.random.default_rng(22).random(500) < 0.7
+    straight = ConcordanceRankerCV(features="standardized").fit(X, time, event=event)
+    curved = ConcordanceRankerCV(features=["standardized", "additive"]).fit(X, time, event=event)
+    assert curved.best_score_ > straight.best_score_ + 0.1
+    assert set(curved.selection_["features"]) == {"standardized", "additive"}
+    assert curved.feature_importances_[0] > 0.6
+    assert not hasattr(curved, "predict_proba")
+    assert not hasattr(curved, "classes_")
+    for name in ("forest", "boosted"):
+        with pytest.raises(ValueError, match="learn two classes"):
+            ConcordanceRankerCV(features=name).fit(X, time, event=event)
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.GridEdge")
+def test_corrected_score_and_interval_hold_on_new_rows():
+    inside, errors = 0, []
+    for seed in range(40):
+        X, time, event = survival(150, 100 + seed, 6)
+        model = ConcordanceRankerCV(cv=3, l2s=[1e-3, 1e-1, 10.0]).fit(X, time, event=event)
+        new, later, happened = survival(4_000, 1_000 + seed, 6)
+        truth = model.score(new, later, event=happened)
+        low, high = model.corrected_interval_
+        inside += low <= truth <= high
+        errors.append(model.corrected_score_ - truth)
+    assert inside >= 35  # 95 % of 40 is 38; fewer than 35 have a chance of 0.3 %
+    assert abs(np.mean(errors)) < 0.02
+
+
+def test_splits_that_tear_strata_apart_are_refused():
+    rng = np.random.default_rng(23)
+    X, y, strata = rng.standard_normal((60, 2)), np.tile([0, 1], 30), np.repeat(np.arange(15), 4)
+    forward = [(np.arange(30), np.arange(30, 45)), (np.arange(45), np.arange(45, 60))]
+    with pytest.raises(ValueError, match="Fold 0 tears strata apart, as folds in the order of time do"):
+        AUCClassifierCV(cv=forward).fit(X, y, strata=strata)
+    with pytest.raises(ValueError, match="scoring='average_precision' looks at all rows"):
+        AUCClassifierCV(scoring="average_precision").fit(X, y, strata=strata)
+
+
+def test_units_join_strata_and_groups():
+    strata, groups = np.array([0, 0, 1, 1, 2, 3]), np.array(["a", "b", "b", "c", "d", "d"])
+    found = whole_units(strata, groups)
+    assert len(set(found[:4].tolist())) == 1
+    assert found[4] == found[5] != found[0]

@@ -247,7 +247,7 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Parameters
     ----------
-    l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter, threshold
+    l2s, l1s, penalty, gamma, max_fpr, scoring, strata_weight, selection, tol, max_iter, threshold
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
     loss : "squared"
         Another loss needs the rows themselves in one place.

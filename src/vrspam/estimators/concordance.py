@@ -12,10 +12,13 @@ from vrspam._utils import validation
 from vrspam._utils.parameters import checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, warn
+from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
+from vrspam.features.mapped import is_plain
 from vrspam.metrics.concordance import canonical_target
 from vrspam.moments import RankedPairs
 from vrspam.objective import LossChoice
+from vrspam.tables.frames import needs_reading
 
 
 def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
@@ -240,3 +243,123 @@ feature_names_in_
         rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight)
         self._fit_rows(rows, np.array([False, True]), loss)
         return self._as_ranker(rows, loss)
+
+
+class ConcordanceRankerCV(Ranker, AUCClassifierCV):  # type: ignore[misc]
+    """`ConcordanceRanker` with penalties, and feature maps, chosen by cross-validation of the concordance index.
+
+    At each point of the grid and on the training part of each fold it minimises, exactly, what `ConcordanceRanker`
+    does, and takes the concordance of the pairs inside the validation part. Which way a score points: without events,
+    rows of larger y score higher; with `event`, or a structured y, rows with an earlier event do.
+
+    Parameters
+    ----------
+    l2s, l1s, loss, penalty, gamma, cv, selection, tol, max_iter, n_jobs, random_state, verbose
+        As in `AUCClassifierCV`, with κ, the share of ordered pairs that can be compared, in place of pq. A number of
+        folds spreads events and ranks evenly over them.
+    strata_weight : {"pairs", "strata"}, default="pairs"
+        With `strata`: whether each pair inside a stratum weighs the same, or each stratum.
+    features : str, transformer, list of these, or dict, default="linear"
+        As in `AUCClassifierCV`, but for "forest" and "boosted", whose trees learn two classes: they are refused, and
+        "auto" goes without them.
+
+    Attributes
+    ----------
+    best_score_ : float
+        Mean concordance over the validation folds at the chosen point; chosen for being high, so too high.
+    corrected_score_, corrected_interval_ : float, tuple of two floats
+        That concordance, corrected for the choice, and its 95 % interval: what to expect of new rows.
+    auc_path_, score_path_ : ndarray of shape (len(l2s), len(l1s), folds)
+        The concordance on each validation part. Likewise the column `auc` of `selection_`.
+    pairs_ : float
+        The number of pairs that can be compared; with weights the sum of c_i c_j.
+    higher_ : {"event", "y"}
+        What ranks higher: an earlier event, or a larger y.
+    coef_, intercept_, l2_, l1_, gap_, features_, selection_, shape_functions_, interactions_, importances_, \
+feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
+        As in `AUCClassifierCV`. `positive` of `out_of_fold_` are rows that are above others in more pairs than below.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import ConcordanceRankerCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((400, 3))
+    >>> months, died = rng.exponential(np.exp(-(X[:, 0] ** 2))), rng.random(400) < 0.6
+    >>> model = ConcordanceRankerCV(features="additive").fit(X, months, event=died)
+    >>> print(f"{model.best_score_:.2f}")
+    0.7...
+    """
+
+    _works_on_devices = False
+    scoring, calibration, threshold = "auto", None, None
+    _parameter_constraints: dict = {
+        name: rule
+        for name, rule in AUCClassifierCV._parameter_constraints.items()
+        if name not in ("max_fpr", "scoring", "calibration", "threshold")
+    }
+
+    def __init__(
+        self,
+        l2s="auto",
+        l1s=(0.0,),
+        *,
+        loss="squared",
+        penalty="elasticnet",
+        gamma=None,
+        strata_weight="pairs",
+        cv=5,
+        selection="auto",
+        features="linear",
+        tol=1e-8,
+        max_iter=1000,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.l2s = l2s
+        self.l1s = l1s
+        self.loss = loss
+        self.penalty = penalty
+        self.gamma = gamma
+        self.strata_weight = strata_weight
+        self.cv = cv
+        self.selection = selection
+        self.features = features
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @checks_parameters(skip_nested=False)
+    def fit(self, X, y, *, event=None, strata=None, sample_weight=None, groups=None) -> ConcordanceRankerCV:
+        """Choose the penalties, and the feature map, on the folds and fit them on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        y, event, strata, sample_weight
+            As in `ConcordanceRanker.fit`. Folds hold out whole strata.
+        groups : array-like of shape (n_samples,), optional
+            Rows that belong together, which folds hold out together.
+
+        Returns
+        -------
+        self
+        """
+        plain = is_plain(self.features, X) and not needs_reading(X)
+        rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight, table=not plain)
+        self._fit_folded(rows, np.array([False, True]), loss, groups, plain)
+        return self._as_ranker(rows, loss)
+
+    def _maps(self) -> dict[str, Any]:
+        """The maps that are compared: those that learn two classes are left out of "auto", and refused by name."""
+        maps = super()._maps()
+        learn = [name for name, features in maps.items() if getattr(features, "supervised", False)]
+        if learn and self.features != "auto":
+            raise ValueError(
+                f"The trees of {learn[0]!r} learn two classes, which a ranker does not have: use features='auto', "
+                "which compares all other maps, or name one of these."
+            )
+        return {name: features for name, features in maps.items() if name not in learn}

@@ -24,7 +24,7 @@ from vrspam._utils.parameters import (
     checks_parameters,
 )
 from vrspam._utils.progress import StepProgress
-from vrspam._utils.validation import column_names
+from vrspam._utils.validation import Rows, column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
@@ -38,9 +38,11 @@ from vrspam.model_selection.calibration import METHODS, calibrate
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
-from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.held_out import MANY_GROUPS, HeldOut
+from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs, whole_units
 from vrspam.model_selection.selection import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
+from vrspam.moments import RankedPairs
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
@@ -94,6 +96,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "partial_roc_auc" is standardised as in `vrspam.metrics.partial_auc`. A callable is given `positive` (booleans),
         the scores of the held-out rows as `decision_function` of the model of the other folds gives them, and their
         weights or None; it returns a number, higher being better, and may be called from several threads.
+    strata_weight : {"pairs", "strata"}, default="pairs"
+        With `strata` in `fit` and `score`: whether each pair inside a stratum weighs the same, or each stratum.
     cv : int, splitter or iterable of (training rows, validation rows), default=5
         A number means stratified folds of shuffled rows.
     selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
@@ -200,6 +204,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         What each column does to the score, by its curve and in interactions; not negative, adding up to 1 (the
         convention of scikit-learn). `SelectFromModel` needs `importance_getter="feature_importances_"`: it would read
         `coef_`, which a feature map has for its features and not for the columns.
+    pairs_ : float
+        After a fit with strata: the number of pairs inside them, or their weight. `best_score_`, `corrected_score_`,
+        its interval and `auc_path_` are then those of these pairs.
     classes_ : ndarray of shape (2,)
     solver_ : {"moments", "products", "newton"}
         See `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
@@ -278,6 +285,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         **base.CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
+        "strata_weight": [StrOptions({"pairs", "strata"})],
         "cv": ["cv_object"],
         "selection": [StrOptions(set(SELECTION_RULES))],
         "calibration": [StrOptions(set(METHODS)), None],
@@ -300,6 +308,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         gamma=None,
         max_fpr=None,
         scoring="auto",
+        strata_weight="pairs",
         cv=5,
         selection="auto",
         calibration="sigmoid",
@@ -318,6 +327,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         self.gamma = gamma
         self.max_fpr = max_fpr
         self.scoring = scoring
+        self.strata_weight = strata_weight
         self.cv = cv
         self.selection = selection
         self.calibration = calibration
@@ -349,7 +359,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return loss if loss.has_part else LossChoice(self.loss)  # else max_fpr concerns the choice of a model alone
 
     @checks_parameters(skip_nested=False)
-    def fit(self, X, y, sample_weight=None, groups=None) -> AUCClassifierCV:
+    def fit(self, X, y, sample_weight=None, groups=None, strata=None) -> AUCClassifierCV:
         """Choose the penalties on the folds and fit them on all rows.
 
         Parameters
@@ -363,6 +373,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             Rows that belong together, such as visits of one patient. A number of folds holds out whole groups; a
             splitter is handed them (`sklearn.model_selection.GroupKFold`). `corrected_score_` and its interval are
             those of rows of new groups.
+        strata : array-like of shape (n_samples,), optional
+            Queries, matched sets, sites: only pairs of rows of the same stratum count, in training and in all measures.
+            Folds hold out whole strata, and whole groups with them; a splitter is handed both as groups. Strata of one
+            class are left out, with a warning.
 
         Returns
         -------
@@ -371,17 +385,41 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         plain = is_plain(self.features, X) and not needs_reading(X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._labels(rows)
-        folds: FoldedRows | DeviceFolds | None = None
-        if plain and groups is None and array_api.device_namespace(rows.X) is not None:
+        loss = self._loss_inside(rows, classes, strata)
+        if plain and groups is None and loss.pairs is None and array_api.device_namespace(rows.X) is not None:
             folds = DeviceFolds.of(self.cv, rows, classes, self.random_state)
-        if folds is None:
-            splits = make_splits(self.cv, rows, classes, groups, self.random_state)
-            folds = FoldedRows(rows, splits, classes, groups)
-        return self._fit_columns(folds) if isinstance(folds, DeviceFolds) or plain else self._fit_maps(folds)
+            if folds is not None:
+                return self._fit_columns(folds)
+        return self._fit_folded(rows, classes, loss, groups, plain)
+
+    def _fit_folded(self, rows: Rows, classes: np.ndarray, loss: LossChoice, groups: Any, plain: bool) -> Self:
+        """`fit` of validated rows; strata stay whole in the folds."""
+        pairs, whole = loss.pairs, groups
+        if pairs is not None and self.scoring not in ("auto", "roc_auc"):
+            raise ValueError(
+                f"scoring={self.scoring!r} looks at all rows, and only certain pairs of them count here: use "
+                "scoring='auto', their concordance."
+            )
+        if pairs is not None and pairs.stratum is not None:
+            whole = whole_units(pairs.stratum, groups)
+            many = int(whole.max()) + 1 >= MANY_GROUPS  # else rows vary, inside strata that stay as they are
+            groups = whole if many else groups
+        if pairs is not None and whole is None and isinstance(self.cv, Integral) and int(self.cv) > 1:
+            splits = ranked_folds(pairs, int(self.cv), 0 if self.random_state is None else self.random_state)
+        else:
+            splits = make_splits(self.cv, rows, classes, whole, self.random_state)
+        if pairs is not None:
+            refuse_torn_pairs(pairs, splits, rows.weights)
+        folds = FoldedRows(rows, splits, classes, groups, pairs)
+        self._fit_columns(folds) if plain else self._fit_maps(folds)
+        if pairs is not None:
+            self.pairs_ = float(pairs.pairs_of_strata(rows.weights).sum())
+            self.measure_ = "concordance" if pairs.stratum is None else "AUC inside strata"
+        return self
 
     def _fit_columns(self, folds: FoldedRows | DeviceFolds) -> Self:
         """`fit` for the columns as they are."""
-        X, search = folds.rows.X, self._search({})
+        X, search = folds.rows.X, self._search({}, getattr(folds, "pairs", None))
         d = X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
         few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
@@ -391,10 +429,14 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
 
+    def _maps(self) -> dict[str, Any]:
+        """The feature maps that are compared, by name."""
+        return named_maps(self.features, check_random_state(self.random_state).randint(2**31))
+
     def _fit_maps(self, folds: FoldedRows) -> Self:
         """`fit` with feature maps."""
-        maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-        rows, search, reading, shared = folds.rows, self._search(maps), None, SharedColumns()
+        maps = self._maps()
+        rows, search, reading, shared = folds.rows, self._search(maps, folds.pairs), None, SharedColumns()
         if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
             if self._reads_columns:
                 reading = TableSchema.learn_frame(rows.X)
@@ -475,7 +517,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         return self._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
 
-    def _search(self, maps: Mapping[str, Any]) -> GridSearch:
+    def _search(self, maps: Mapping[str, Any], pairs: RankedPairs | None = None) -> GridSearch:
         """The grid, how it is solved, and how the point, and the map, are chosen."""
         rule = self.selection
         if rule in ("auto", "blend"):
@@ -489,7 +531,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         # The seed of the correction is the same in each fit if random_state is None.
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         scoring, family = make_scoring(self.scoring, self.max_fpr), PenaltyFamily(self.penalty, self.gamma)
-        solving = (self.tol, self.max_iter, self.n_jobs, family, scoring, self._loss)
+        loss = self._loss if pairs is None else self._loss.on_pairs(pairs)
+        solving = (self.tol, self.max_iter, self.n_jobs, family, scoring, loss)
         return GridSearch(self.l2s, self.l1s, *solving, rule=rule, seed=seed)
 
     def _read(

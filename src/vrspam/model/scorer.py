@@ -225,7 +225,7 @@ def scorer_of_estimator(model: Any) -> Scorer:
         parts.kernels,
         parts.trees,
         constant=float(array_api.on_host(model.intercept_)[0]),
-        classes=tuple(np.asarray(getattr(model, "classes_", (0, 1))).tolist()),
+        classes=tuple(np.asarray(getattr(model, "classes_", (False, True))).tolist()),  # rankers have none
         ranks={"event": "an earlier event", "y": "a larger y"}.get(getattr(model, "higher_", ""), ""),
         threshold=0.0 if calibration is None or calibration.half is not None else None,
         calibration=calibration,

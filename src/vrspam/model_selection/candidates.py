@@ -26,7 +26,6 @@ from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
-from vrspam.metrics import roc_auc_columns
 from vrspam.metrics.intervals import Clusters, placements
 from vrspam.model_selection import sources
 from vrspam.model_selection.correction import Corrected, Grid, Nested, OtherMeasure, correct
@@ -44,6 +43,7 @@ from vrspam.model_selection.held_out import (
     stable_share_of_moments,
 )
 from vrspam.model_selection.labelled import cross_validate_labelled
+from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, select, simplest
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.solvers import ExactFit, SolverName
@@ -206,9 +206,11 @@ class Comparison:
             aucs = []
             for number in np.unique(held_out.fold):
                 rows = held_out.fold == number
-                positive, weights = held_out.positive[rows], held_out.weights[rows]
+                positive, weights, places = held_out.positive[rows], held_out.weights[rows], held_out.places
                 both = np.unique(positive[weights > 0.0]).size == 2
-                aucs.append(roc_auc_columns(positive, held_out.scores[rows, np.newaxis], weights)[0] if both else 0.5)
+                places = None if sample.pairs is None else places[rows]
+                scores = held_out.scores[rows, np.newaxis]
+                aucs.append(measure_columns(sample.pairs, places, positive, scores, weights)[0] if both else 0.5)
             blend_auc = float(np.mean(aucs))
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
         return correct(sample, kept, grid, rule, seed, other, blend_auc, stable, nested=nested, clusters=clusters)
@@ -310,7 +312,7 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
     by_all = scores_of(rows.X, sample.rows, models.coefs) if fit.by_all is None else fit.by_all
     stable = stable_share(by_all, folds.overlap(), sample)
     nested = clusters = None
-    if isinstance(unmapped, FoldedRows) and unmapped.groups is not None:
+    if isinstance(unmapped, FoldedRows) and unmapped.groups is not None and unmapped.pairs is None:
         numbers = group_numbers(unmapped.groups, folds.rows.y.size)
         # pairs of all rows count, also of different folds: a fold of few groups has hardly any pairs of two groups
         placed = placements(held_out.positive, held_out.scores[np.newaxis], held_out.weights)[0]
@@ -570,7 +572,8 @@ class Heat(NamedTuple):
                     few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
                     features.set_params(n_landmarks=few)
             learn_maps(list(small.values()), part.rows, search.n_jobs, {})
-            found = self._evaluate(small, part, replace(search, rule="best"), watch)
+            loss = search.loss if part.pairs is None else search.loss.on_pairs(part.pairs)
+            found = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
         except ValueError:
             # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
             # differ there. Where all rows are no better, `choose_map` says so.
@@ -581,12 +584,19 @@ class Heat(NamedTuple):
         """Some rows, half of them of each class, or all of a class that has fewer, and the folds as they lie there."""
         X, y, weights = folds.rows
         counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0.0
-        index = np.sort(some_of_each_class(counts, folds.positive, self.rows, rng))
+        strata = None if folds.pairs is None else folds.pairs.stratum
+        if strata is None:
+            index = np.sort(some_of_each_class(counts, folds.positive, self.rows, rng))
+        else:  # whole strata, as far as they go
+            order, sizes = rng.permutation(int(strata.max()) + 1), np.bincount(strata)
+            some = order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), self.rows, "right")))]
+            index = np.flatnonzero(np.isin(strata, some))
         place = np.full(y.size, -1)
         place[index] = np.arange(index.size)
         splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]
         rows = Rows(rows_of(X, index), y[index], None if weights is None else weights[index])
-        return FoldedRows(rows, splits, folds.classes)
+        pairs = None if folds.pairs is None else folds.pairs.take(index)
+        return FoldedRows(rows, splits, folds.classes, pairs=pairs)
 
     def _evaluate(
         self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch

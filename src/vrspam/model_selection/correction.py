@@ -18,6 +18,7 @@ from vrspam._utils.warnings import FewGroups, NoCorrection, warn
 from vrspam.metrics import ENOUGH_FOR_DELONG, logit_interval, newcombe_interval, roc_auc_columns
 from vrspam.metrics.intervals import Clusters, placements
 from vrspam.model_selection.held_out import Sample
+from vrspam.model_selection.pairs import concordance_of
 from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
 
 Rule = Callable[[np.ndarray], np.ndarray]
@@ -250,6 +251,10 @@ def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
     varying = sample.kept.min(axis=1) >= 2
     scale = np.sqrt(varying.size / varying.sum())
     found = np.zeros(scores.T.shape)
+    if sample.pairs is not None:
+        for part in sample.parts:
+            _, found[:, part] = _of_pairs(sample, part, scores[part].T)
+        return found
     for number, part in enumerate(sample.parts):
         if not varying[number]:
             continue
@@ -262,6 +267,22 @@ def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
             moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
         found[:, part] = scale * moves
     return found
+
+
+def _of_pairs(sample: Sample, part: slice, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The concordance of some rows by each line of scores, and the influences of the rows; ½ and 0 without a pair.
+
+    A row that stands for g rows varies by √g times its own influence, not by g times. Where units are whole strata both
+    rows of a pair are of one unit, which would count it twice.
+    """
+    assert sample.pairs is not None
+    groups = sample.pairs.take(sample.rows[part]).groups(sample.standing_for[part])
+    found, moves = np.full(lines.shape[0], 0.5), np.zeros(lines.shape)
+    if groups.pairs > 0.0:
+        each = sample.weights[part] / sample.standing_for[part]
+        found, of_rows = concordance_of(groups, lines[:, groups.rows])
+        moves[:, groups.rows] = of_rows * np.sqrt(each[groups.rows]) * (0.5 if sample.by_strata else 1.0)
+    return found, moves
 
 
 def drawn_auc(sample: Sample, auc: np.ndarray, moves: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -280,6 +301,9 @@ def mixture_auc(sample: Sample, scores: np.ndarray, lines: np.ndarray) -> tuple[
     """
     mixtures = lines @ scores.T
     auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
+    if sample.pairs is not None:
+        found = [_of_pairs(sample, part, mixtures[:, part]) for part in sample.parts]
+        return np.stack([one[0] for one in found], axis=1), np.concatenate([one[1] for one in found], axis=1)
     for number, part in enumerate(sample.parts):
         if np.unique(sample.positive[part]).size == 2:
             auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])

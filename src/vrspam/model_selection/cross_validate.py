@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam import metrics
 from vrspam.model_selection.held_out import HeldOut, Sample, as_they_are, in_range
+from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring, SelectionRule
 from vrspam.model_selection.sources import FoldSource, over_folds
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
 from vrspam.solvers.exact import ExactSolver
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, check_grid_axis, grid_axes, solve_grid
@@ -71,6 +71,7 @@ class GridScores:
     sample: Sample | None = None  # held-out rows whose scores are kept,
     kept: np.ndarray | None = None  # and these scores, of shape (rows of the sample, points)
     held_out: HeldOut | None = None  # all held-out rows, fold by fold, with their scores at all points, where asked for
+    pairs: RankedPairs | None = None  # those that count, if not all of two classes: then `auc` is their concordance
 
     def keep(self, sample: Sample) -> None:
         """Keep the scores of a sample that was drawn out of the held-out rows."""
@@ -80,7 +81,7 @@ class GridScores:
     def measure(self, fold: int, points: np.ndarray, part: HeldOut, exponents: np.ndarray) -> None:
         """Take the rows that a fold holds out, with their scores at some points by coefficients `in_range`."""
         i, j = np.unravel_index(points, self.auc.shape[:2])
-        self.auc[i, j, fold] = metrics.roc_auc_columns(part.positive, part.scores, part.weights)
+        self.auc[i, j, fold] = measure_columns(self.pairs, part.places, part.positive, part.scores, part.weights)
         if self.scoring is not ROC_AUC:
             values = part.scores
             if self.scoring.needs_values:
@@ -155,6 +156,7 @@ def _empty_scores(source: FoldSource, search: GridSearch, held_out: Sequence[int
         total=source.total,
         scoring=search.scoring,
         sample=search.sample,
+        pairs=search.loss.pairs,
     )
     if search.sample is not None:
         scores.kept = np.zeros((n_points, search.sample.rows.size)).T

@@ -30,7 +30,7 @@ from vrspam.model_selection.held_out import (
     places_in_classes,
     scores_of,
 )
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.solvers import choose_solver
 
 
@@ -260,6 +260,7 @@ class FoldedRows(NamedTuple):
     splits: list[Split]
     classes: np.ndarray
     groups: Any = None
+    pairs: RankedPairs | None = None  # those that count, if not all of two classes
 
     @property
     def n_folds(self) -> int:
@@ -274,7 +275,9 @@ class FoldedRows(NamedTuple):
         """Draw the rows whose scores are kept."""
         parts, trained = [split.validation for split in self.splits], [split.train.size for split in self.splits]
         weights = None if self.rows.weights is None else on_host(self.rows.weights)
-        return draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
+        sample = draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
+        sample.pairs, sample.by_strata = self.pairs, self.pairs is not None and self.groups is not None
+        return sample
 
     def without_two(self) -> tuple[list[tuple[int, int]], FoldedRows] | None:
         """The same rows, each two folds held out together, and which two; None where a nested choice is impossible.
@@ -380,6 +383,9 @@ def group_folds(
     """
     number = group_numbers(groups, positive.size)
     n_groups = np.unique(number).size
+    if n_groups > 20_000:  # as many whole groups in each fold; more care would take minutes
+        fold = (np.random.default_rng(seed).permutation(n_groups) % n_splits)[number]
+        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
     kept = np.ones(positive.size, dtype=bool) if counts is None else counts
     for n_folds in range(min(n_splits, n_groups), 1, -1):
         with warnings.catch_warnings():  # that a class has fewer rows than folds: such folds are not taken

@@ -14,7 +14,7 @@ import numpy as np
 
 from vrspam._utils import array_api
 from vrspam.features.mapped import MappedArray
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.tables.frames import WHOLE_ROWS
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
@@ -89,6 +89,8 @@ class Sample:
     sizes: np.ndarray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
     totals: tuple[int, int]  # the same for all folds together, each row counted once
     held_out_per_trained: float  # rows that a fold holds out, over those it is trained on: 1/(K-1) for K folds
+    pairs: RankedPairs | None = None  # of the training rows, those that count if they are not all of two classes
+    by_strata: bool = False  # whether units are whole strata: then each pair is inside a unit
     n_units: int = field(init=False)  # rows or groups that are drawn
     parts: list[slice] = field(init=False)  # where the rows of each fold lie
     kept: np.ndarray = field(init=False)  # negative and positive rows of each fold in the sample, (folds, 2)

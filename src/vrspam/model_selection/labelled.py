@@ -14,10 +14,10 @@ import numpy as np
 
 from vrspam._utils.validation import Rows
 from vrspam.features.boosted import LabelledTrees
-from vrspam.metrics import roc_auc_columns
 from vrspam.model_selection.cross_validate import GridScores, GridSearch
 from vrspam.model_selection.folds import FoldedRows
 from vrspam.model_selection.held_out import group_numbers
+from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.selection import ROC_AUC
 from vrspam.model_selection.sources import FoldProblem, over_folds
 from vrspam.moments import ClassMoments
@@ -55,7 +55,8 @@ def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: 
     raw = [features.scores_by(number, rows_of(X, part)) for number, part in enumerate(parts)]
     index = np.concatenate(parts)
     rows = Rows(np.concatenate(raw)[:, np.newaxis], y[index], None if weights is None else weights[index])
-    fit, factor = _factor(rows, folds.classes, search, any(np.ptp(scores) > 0.0 for scores in raw))
+    own = search if folds.pairs is None else replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
+    fit, factor = _factor(rows, folds.classes, own, any(np.ptp(scores) > 0.0 for scores in raw))
     scores = _measured(features, folds, search, fit, factor, raw)
     by_all = None
     if search.sample is not None:
@@ -107,7 +108,7 @@ def _measured(
         coefs[fold, 0, 0, fold] = factor
         part, mass = split.validation, None if weights is None else weights[split.validation]
         values = factor * own[:, np.newaxis]
-        auc[0, 0, fold] = roc_auc_columns(positive[part], values, mass)[0]
+        auc[0, 0, fold] = measure_columns(folds.pairs, part, positive[part], values, mass)[0]
         if search.scoring is not ROC_AUC:
             score[0, 0, fold] = search.scoring.columns(positive[part], values + intercept, mass)[0]
         if sample is not None and kept is not None:

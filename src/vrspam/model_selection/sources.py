@@ -128,7 +128,8 @@ class RowsInMemory:
             )
         # Features of very many rows may be multiplied a last time as moments, not as rows.
         self._gathered, self._finished = rows, lambda moments: moments
-        if self.mapped and self.solver == "moments" and (unfinished := X.unfinished()) is not None:
+        whole = loss.pairs is not None  # sums over pairs are of the features themselves
+        if self.mapped and self.solver == "moments" and not whole and (unfinished := X.unfinished()) is not None:
             self._gathered = rows._replace(X=unfinished[0])
             self._finished = lambda moments: FinishedMoments(moments, unfinished[1])
         n, d = X.shape
@@ -136,6 +137,8 @@ class RowsInMemory:
         # Whether a transformer of another package makes the rows, or a device holds them.
         self._in_turn = self.on_device or (self.mapped and not isinstance(X.features, FeatureMap))
         self._validation: list[ClassMoments] = []
+        # Folds of whole strata add up; pairs of rows in different folds do not.
+        self._adds = loss.pairs is None or loss.pairs.stratum is not None
         self._total = self._gather_total(n_jobs)
         self.total = self._finished(self._total)
         self._held_rows = hold_features(X) if loss.needs_rows else X
@@ -161,8 +164,7 @@ class RowsInMemory:
 
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows, without the last product of their features."""
-        moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=self.solver == "moments")
-        return moments.add_checked(*self._gathered, index=index)
+        return self.loss.gather(self._gathered, self.classes, index, scatter=self.solver == "moments")
 
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
         """The moments of all rows: the sum over validation parts and the rest, if no row is held out twice."""
@@ -174,7 +176,7 @@ class RowsInMemory:
             kept_bytes = max(self.mapped_bytes, self.table_share * 8 * n * self.rows.X.X.shape[1])
             if self.rows.X.exclusive:  # features that, were they written out, would take more
                 kept_bytes *= 2
-        if self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
+        if not self._adds or self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
             return self._gather()
         rest = np.flatnonzero(uses == 0)
         if rest.size:
@@ -210,7 +212,7 @@ class RowsInMemory:
         """The moments of a training part."""
         train, validation = self.splits[fold]
         uses = np.bincount(np.concatenate([train, validation]), minlength=self.rows.X.shape[0])
-        if train.size >= validation.size and np.all(uses == 1):
+        if self._adds and train.size >= validation.size and np.all(uses == 1):
             rest = self._total - (self._validation[fold] if self._validation else self._gather(validation))
             if not rest.has_cancelled:
                 return self._finished(rest)
@@ -222,9 +224,13 @@ class RowsInMemory:
         if self.solver == "moments":
             moments = self.training_moments(fold)
             if not self.loss.needs_rows:
-                exclusive = getattr(X, "exclusive", ())  # of features: indicators of many categories
+                # of features: indicators of many categories
+                exclusive = getattr(X, "exclusive", ()) if self.loss.pairs is None else ()
                 return SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0)
         train, held = self.splits[fold].train, self._held_rows
+        if self.loss.pairs is not None:
+            moments = self._gather(train)
+            return self.loss.by_products(self.rows, moments, train), moments.means.mean(axis=0)
         inside = np.bincount(train, minlength=y.size).astype(np.float64)  # weights that are 0 outside the training part
         inside = inside if weights is None else inside * weights
         if self.solver == "products":  # means and variances are enough
@@ -251,13 +257,13 @@ class RowsInMemory:
         xp = array_api.device_namespace(X) or np
         index = index if xp is np else array_api.beside(index, X)
         weights = None if weights is None else xp.take(weights, index)
-        return HeldOut(xp.take(self.is_positive, index), score_rows(X, index, of_fold), fold, weights)
+        return HeldOut(xp.take(self.is_positive, index), score_rows(X, index, of_fold), fold, weights, index)
 
 
 class RowsOnDevice(RowsInMemory):
     """Folds that share out all rows of a device: moments, scores and held-out rows stay there."""
 
-    mapped, on_device, loss = False, True, SQUARED
+    mapped, on_device, loss, _adds = False, True, SQUARED, True
     solver: SolverName = "moments"
     _in_turn, _block_bytes = True, array_api.BLOCK_BYTES
 

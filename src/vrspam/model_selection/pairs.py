@@ -1,0 +1,84 @@
+"""How held-out rows are measured where only certain pairs of them count: inside strata, or of censored times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from vrspam import metrics
+from vrspam._utils import array_api
+from vrspam.model_selection.folds import Split
+from vrspam.model_selection.held_out import group_numbers
+from vrspam.moments import RankedPairs, SortedGroups
+
+
+def concordance_of(groups: SortedGroups, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The concordance of each line of scores, and how much each row moves it, (lines, rows in some pair).
+
+    The scores are those of ``groups.rows``. Without any pair both are NaN.
+    """
+    from vrspam.kernels import pair_wins
+
+    lines = np.ascontiguousarray(lines, dtype=np.float64)
+    above, below = np.zeros((2, *lines.shape))
+    pair_wins(lines, groups.weight, groups.group, groups.event, groups.stratum, above, below)
+    each = groups.factor[groups.group] * groups.weight
+    pairs = (groups.event * groups.below)[groups.group]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = np.float64(each @ pairs)
+        found = np.clip(above @ each / total, 0.0, 1.0)
+        won, possible = above + below, pairs + groups.above[groups.group]
+        return found, each * (won - found[:, np.newaxis] * possible) / total
+
+
+def measure_columns(
+    pairs: RankedPairs | None, places: np.ndarray | None, positive: Any, scores: Any, weights: Any
+) -> np.ndarray:
+    """The AUC of each column of scores, or the concordance of the pairs that count among the rows at `places`."""
+    if pairs is None:
+        return metrics.roc_auc_columns(positive, scores, weights)
+    assert places is not None
+    groups = pairs.take(places).groups(None if weights is None else np.asarray(weights, dtype=np.float64))
+    return concordance_of(groups, array_api.on_host(scores)[groups.rows].T)[0]
+
+
+def whole_units(strata: np.ndarray, groups: Any) -> np.ndarray:
+    """The number of the unit of each row: rows of one stratum, or of one group, are of one unit, and so on."""
+    if groups is None:
+        return strata
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    numbers = group_numbers(groups, strata.size)
+    size = int(strata.max()) + 1
+    shape = (size + int(numbers.max()) + 1,) * 2
+    joined = coo_array((np.ones(strata.size, dtype=np.int8), (strata, size + numbers)), shape=shape)
+    return connected_components(joined, directed=False)[1][strata]
+
+
+def ranked_folds(pairs: RankedPairs, n_splits: int, seed: Any) -> list[Split]:
+    """Folds of shuffled rows, alike in events and in ranks: rows in order are dealt out to all folds in turn."""
+    rng, n = check_random_state(seed), pairs.rank.size
+    order = np.lexsort((rng.random_sample(n), pairs.rank, pairs.event))
+    dealt = rng.random_sample((-(-n // n_splits), n_splits)).argsort(axis=1).ravel()[:n]
+    fold = np.empty(n, dtype=np.intp)
+    fold[order] = dealt
+    return [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
+
+
+def refuse_torn_pairs(pairs: RankedPairs, splits: Sequence[Split], weights: np.ndarray | None) -> None:
+    """An error if a fold has a part of a stratum, or if one of its two parts has no pair that counts."""
+    for number, split in enumerate(splits):
+        if pairs.stratum is not None:
+            both = np.intersect1d(pairs.stratum[split.train], pairs.stratum[split.validation])
+            if both.size:
+                raise ValueError(
+                    f"Fold {number} tears strata apart, as folds in the order of time do: give a number of folds, or a "
+                    "splitter that keeps groups whole (sklearn.model_selection.GroupKFold)."
+                )
+        for part, index in (("training", split.train), ("validation", split.validation)):
+            if not pairs.groups(weights, index).pairs > 0.0:
+                raise ValueError(f"Fold {number}: its {part} part has no two rows to compare: use fewer folds.")
