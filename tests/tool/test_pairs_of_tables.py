@@ -201,6 +201,14 @@ def test_the_page_of_a_model_inside_strata(inside):
     assert "not a probability" in text
 
 
+def test_by_default_all_maps_that_need_no_classes_are_compared():
+    model = train(trial(0, 120), "months", event="died")
+    names = {row["features"] for row in model.training["selection"]}
+    assert {"additive", "kernel 1"} <= names
+    assert not {"forest", "boosted"} & names
+    assert model.shapes is not None
+
+
 def test_folds_keep_strata_and_groups_whole():
     from vrspam.tool.table import joined
 
@@ -219,7 +227,7 @@ def test_folds_keep_strata_and_groups_whole():
         ({"months": "long"}, {}, "holds text that is not numbers"),
         ({}, {"event": "months"}, "holds the labels"),
         ({}, {"recall": 0.9}, "a score that ranks has no threshold"),
-        ({}, {"max_fpr": 0.1}, "a part of the ROC curve"),
+        ({}, {"max_fpr": 0.1}, "a score that ranks has no threshold"),
         ({}, {"streaming": True}, "all rows in memory"),
         ({}, {"loss": "squared_hinge"}, "the loss is squared"),
         ({}, {"features": "boosted"}, "learn from two classes"),

@@ -245,7 +245,7 @@ def _pair_facts(model: Model, evaluation: Evaluation) -> dict[str, str]:
     if evaluation.within is not None:
         counts = [np.bincount(evaluation.within, rows) for rows in (evaluation.positive, ~evaluation.positive)]
         usable = f", {int((np.minimum(*counts) > 0).sum()):,} of them with both kinds of rows"
-        facts[f"different {found['within']}"] = f"{int((np.add(*counts) > 0).sum()):,}{usable}"
+        facts[f"values of {found['within']}"] = f"{int((np.add(*counts) > 0).sum()):,}{usable}"
     return facts
 
 
@@ -541,7 +541,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         if row.probability is not None:
             facts["probability"] = percent(row.probability)
         if ranks:
-            facts["ranked right"] = f"{percent(row.above, 0)} of its pairs"
+            facts["ranked right"] = "it has no pair" if np.isnan(row.above) else f"{percent(row.above, 0)} of its pairs"
         else:
             facts["ranked above"] = f"{percent(row.above, 0)} of the rows with {names[other]}"
         if report.folds is not None:

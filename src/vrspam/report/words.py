@@ -75,7 +75,7 @@ def describe_ranks(model: Model) -> str:
     """What the score of a model that only ranks does not say."""
     what = "a time" if "times" in model.training else "a probability"
     within = model.training.get("within")
-    alone = "" if within is None else f"Scores of rows of different {within} are not compared. "
+    alone = "" if within is None else f"Scores of rows that differ in {within} are not compared. "
     return f"{alone}The score ranks rows; it is not {what}, and it has no threshold."
 
 

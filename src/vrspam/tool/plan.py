@@ -376,22 +376,21 @@ class TrainPlan:
 
     def _check_pairs(self) -> None:
         """Refuse what other pairs than those of two classes do not have."""
-        named = {name: None for name in ("event", "within") if getattr(self, name) is not None}
         if self.time and self.within:
             raise conflict("time-ordered folds would split what is compared", time=None, within=None)
-        for name in named:
+        rules = [name for name in ("max_fpr", *THRESHOLD_RULES) if getattr(self, name) is not None]
+        for name in (name for name in ("event", "within") if getattr(self, name) is not None):
             if self.streaming:
                 raise conflict("pairs of rows need all rows in memory", streaming=True, **{name: None})
-            if self.max_fpr is not None:
-                raise conflict("a part of the ROC curve is one of all pairs", max_fpr=self.max_fpr, **{name: None})
-            for rule in THRESHOLD_RULES:
-                if getattr(self, rule) is not None:
-                    raise conflict("a score that ranks has no threshold", **{rule: None, name: None})
-        if self.event is not None and self.loss != "squared":
+            if rules:
+                raise conflict("a score that ranks has no threshold", **{rules[0]: None, name: None})
+        if self.event is None:
+            return
+        if self.loss != "squared":
             raise conflict("with times the loss is squared", event=None, loss=self.loss)
-        if self.event is not None and self.features in ("forest", "boosted"):
+        if self.features in ("forest", "boosted"):
             raise conflict("these trees learn from two classes", event=None, features=self.features)
-        if self.event is not None and self.target is None:
+        if self.target is None:
             raise error_about("{event} needs a column of times: name it with {target}", event=None, target=None)
 
     @property

@@ -431,7 +431,7 @@ def share_above(positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def share_right(evaluation: Evaluation) -> np.ndarray | None:
-    """For each row the share of its pairs that are ranked right, 1 without any; None where pairs are of two classes."""
+    """For each row the share of its pairs that are ranked right, NaN without any; None where pairs are of two classes."""
     if evaluation.times is None and evaluation.within is None:
         return None
     y, event = (evaluation.times, evaluation.positive)
@@ -439,7 +439,7 @@ def share_right(evaluation: Evaluation) -> np.ndarray | None:
         event.astype(np.int8) if y is None else y, None if y is None else event, evaluation.within
     )
     right, pairs = (np.add(*part) for part in (found.wins_of_rows(evaluation.scores), found.pairs_of_rows()))
-    return np.divide(right, pairs, out=np.ones(event.size), where=pairs > 0.0)
+    return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
 
 
 def choose_rows(
