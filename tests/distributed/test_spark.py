@@ -109,6 +109,22 @@ def test_cross_validation_is_that_of_hash_folds_in_memory(spark, data):
     np.testing.assert_array_equal(found["prediction"], model.predict(ordered))
 
 
+@pytest.mark.parametrize("threshold", [{"recall": 0.9}, {"alerts": 0.2}, 0.25], ids=str)
+def test_a_threshold_decides_as_in_memory(spark, data, threshold):
+    X, y = data
+    local = AUCClassifierCV(cv=HashFolds(3), threshold=threshold).fit(X, y)
+    frame = frame_of(spark, X, np.where(y == 1, "yes", "no"))
+    model = SparkAUCClassifierCV(cv=3, threshold=threshold).fit(frame, "y")
+    assert model.threshold_.threshold == pytest.approx(local.threshold_.threshold, abs=1e-9)
+    found = model.transform(frame).toPandas()
+    called = found["score"] >= model.threshold_.threshold
+    assert 0 < called.sum() < 300
+    np.testing.assert_array_equal(found["prediction"], np.where(called, "yes", "no"))
+    np.testing.assert_array_equal(model.predict(found[NAMES]), found["prediction"])
+    without = model.transform(frame, probability=None).toPandas()
+    assert (without["prediction"] == "yes").sum() == called.sum()
+
+
 @pytest.mark.parametrize(
     ("limit", "gathered"),
     [(1 << 20, True), (4_000, False), (0, False)],

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections import Counter
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -24,7 +25,8 @@ from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.tables import frames
 from vrspam.tables.columns import is_identifier
-from vrspam.tables.texts import Dates, Numbers, Times, find_kind, kind_from_dict
+from vrspam.tables.texts import Dates, Numbers, Times, find_kind, kind_from_dict, typed_kind
+from vrspam.tool import score_file, train
 
 MAP = AUCClassifierCV(features="additive", cv=3, random_state=0)
 FRAMES = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
@@ -397,3 +399,20 @@ def test_maps_learn_the_same_of_a_frame_and_of_its_held_columns(kind):
     assert of_held.feature_names_in_.tolist() == ["x", "town"]
     np.testing.assert_array_equal(of_held.transform(frame), of_frame.transform(frame))
     np.testing.assert_array_equal(of_held.features_of(frames.HeldColumns.of(frame)), of_frame.transform(frame))
+
+
+def test_odd_types_of_columns_are_read():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(120)
+    y = rng.random(120) < 0.3 + 0.4 * (x > 0)
+    bands = pd.DataFrame({"band": pd.cut(x, 4), "z": rng.standard_normal(120)})  # categories of intervals
+    model, twin = (train(f.assign(y=y), "y", features="linear") for f in (bands, bands.astype({"band": str})))
+    assert model.schema.categorical == twin.schema.categorical
+    np.testing.assert_array_equal(score_file(model, bands.assign(y=y))[1], score_file(twin, bands.assign(y=y))[1])
+    numbered = pd.DataFrame({"class": pd.Categorical(rng.integers(1, 4, 120)), "z": x})
+    fitted = clone(MAP).fit(numbered, y)
+    for row in (numbered.iloc[0], numbered.iloc[0].to_dict(), {**numbered.iloc[0], "class": str(numbered["class"][0])}):
+        total = sum(fitted.explain_one(row).values())
+        assert total == pytest.approx(fitted.decision_function(numbered[:1])[0], abs=1e-12)
+    unknown = pa.chunked_array([pa.array([Decimal(1), Decimal(2)], pa.decimal256(50, 3))])  # to narwhals
+    assert typed_kind(nw.from_native(unknown, series_only=True)) is None

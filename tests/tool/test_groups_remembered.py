@@ -145,6 +145,25 @@ def test_the_interval_of_folds_covers_the_truth_for_patients():
     assert np.mean(alone) < 0.8
 
 
+def test_five_groups_have_no_interval_but_a_sentence(tmp_path, capsys):
+    rows = visits(3, patients=5, each=60)
+    sick = rows["pulse"] + np.random.default_rng(0).standard_normal(300) > 0.2
+    rows.assign(sick=np.where(sick, "yes", "no")).to_csv(tmp_path / "v.csv", index=False)
+    told = ["--target", "sick", "--groups", "patient", "--features", "linear", "--drop", "weight"]
+    assert run(["train", f"{tmp_path}/v.csv", *told, "--model", f"{tmp_path}/m.json"]) == 0
+    said = capsys.readouterr()
+    assert "95 % interval not known" in said.out
+    assert "The rows are of 5 groups, too few to say how far off the AUC may be for new groups" in said.err
+    assert run(["report", f"{tmp_path}/v.csv", *told, "--html", f"{tmp_path}/r.html", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)  # NaN is no JSON
+    assert found["expected_auc_low"] is None
+    assert 0.5 < found["expected_auc"] < 1.0
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "interval</span> not known" in page
+    assert "(interval not known)" in page
+    assert load_model(tmp_path / "m.json").training["cv_auc_low"] == 0.0  # of one group in each fold
+
+
 def test_the_commands_say_how_many_groups_there_are(model, tmp_path, capsys):
     save_model(model, tmp_path / "model.json")
     visits(1).to_csv(tmp_path / "new.csv", index=False)

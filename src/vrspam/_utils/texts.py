@@ -48,11 +48,13 @@ def share_text(share: float) -> str:
 
 
 def interval_text(low: float, high: float, digits: int = 3) -> str:
-    """The ends of an interval of an AUC; one next to 1 says so.
+    """The ends of an interval of an AUC; one next to 1 says so, and NaN is none.
 
-    >>> interval_text(0.81, 0.8752), interval_text(0.99961, 0.99998)
-    ('0.810 to 0.875', 'above 0.999')
+    >>> interval_text(0.81, 0.8752), interval_text(0.99961, 0.99998), interval_text(float("nan"), float("nan"))
+    ('0.810 to 0.875', 'above 0.999', 'not known')
     """
+    if low != low:
+        return "not known"
     ends = [auc_text(end, digits) for end in (low, high)]
     return ends[0] if ends[0] == ends[1] and ends[0].startswith(("above", "below")) else " to ".join(ends)
 

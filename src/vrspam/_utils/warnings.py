@@ -157,8 +157,8 @@ class FewGroups(WordedWarning):
 
     groups: int
     template = (
-        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: "
-        "corrected_interval_ is NaN. It needs at least 6 groups, and 3 folds that hold out both classes."
+        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: there is no "
+        "interval. It needs at least 6 groups, and 3 folds that hold out both classes."
     )
 
 
@@ -247,6 +247,25 @@ class CategoriesGrouped(WordedWarning):
             **vars(self),
             total=self.kept + self.grouped,
             limit=Parameter("max_categories"),
+        )
+
+
+@dataclass(eq=False)
+class NumbersAreNames(WordedWarning):
+    """Trees take the numbers of a column as names: equal ones have labels alike, near ones have not."""
+
+    column: str
+    different: int
+
+    @property
+    def message(self) -> Message:
+        """The text, with the parameter that keeps rows of a name together."""
+        return Message(
+            "Column {column!r} holds {different:,} different numbers that are names: rows of equal ones have labels "
+            "alike, rows of near ones have not. Scores use what is known of each; a new one tells nothing. Give the "
+            "column as {groups} if new rows have new ones, or drop it.",
+            **vars(self),
+            groups=Parameter("groups"),
         )
 
 

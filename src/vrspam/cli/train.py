@@ -235,8 +235,8 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
     return {
         "page": str(html),
         "expected_auc": expected.auc,
-        "expected_auc_low": expected.low,
-        "expected_auc_high": expected.high,
+        "expected_auc_low": expected.low if expected.low == expected.low else None,
+        "expected_auc_high": expected.high if expected.high == expected.high else None,
         "judged_by": "holdout" if found.folds is None else "cross-validation",
         **found.evaluation.flat(),
         "groups": groups,

@@ -204,8 +204,12 @@ class ExplainedScores:
         if missing := [name for name in names if name not in values]:
             raise ValueError(f"explain_one needs a value for each column, or None: {missing[0]!r} has none.")
         row = {str(name): [values[name]] for name in names}
-        if getattr(self, "_table_schema", None) is None:
+        if (schema := getattr(self, "_table_schema", None)) is None:
             return np.array([[np.nan if one is None else one for (one,) in row.values()]], dtype=np.float64)
+        for name, known in schema.categorical.items():
+            (one,) = row[name]
+            if isinstance(one, int | float) and one == one:  # a category that is a number, which a row may hold as 1.0
+                row[name] = [str(int(one)) if str(one) not in known and float(one).is_integer() else str(one)]
         for backend in ("pandas", "polars", "pyarrow"):
             with suppress(ImportError):
                 return nw.from_dict(row, backend=backend).to_native()
@@ -217,7 +221,8 @@ class ExplainedScores:
         x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
         x = self._row_of(x) if isinstance(x, Mapping) else x
         if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
-            x = x.to_frame().T
+            named = getattr(self, "_table_schema", None) is not None and hasattr(self, "feature_names_in_")
+            x = self._row_of(x.to_dict()) if named else x.to_frame().T
         X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
         if X.shape[0] != 1:
             raise ValueError(f"explain_one takes one row, got {X.shape[0]}: call it for each row.")

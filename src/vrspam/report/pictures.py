@@ -341,7 +341,8 @@ def survival_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels:
 
 
 def auc_scale(auc: float, low: float, high: float) -> Html:
-    """An AUC and its interval on a scale from guessing to perfect."""
+    """An AUC and its interval, if that is known, on a scale from guessing to perfect."""
+    low, high = (auc, auc) if np.isnan(low) else (low, high)
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
     frame = Frame((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
     a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
@@ -354,7 +355,8 @@ def auc_scale(auc: float, low: float, high: float) -> Html:
         segment(at, 5.0, at, 27.0, "at"),
         f"<g{NUMBERS}>{below}{words(frame.x.stop, 46.0, '1 perfect', 'end')}</g>",
     ]
-    return picture(frame, marks, label=f"AUC {auc_text(auc)}, interval {interval_text(low, high)}, on a scale to 1.")
+    interval = "" if low == high else f", interval {interval_text(low, high)}"
+    return picture(frame, marks, label=f"AUC {auc_text(auc)}{interval}, on a scale to 1.")
 
 
 def forest(title: str, rows: Sequence[tuple[str, float, float, float, bool]], reference: float) -> Html:

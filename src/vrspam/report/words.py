@@ -135,7 +135,10 @@ def describe_source(evaluation: Evaluation) -> str:
 
 
 class ExpectedAUC(NamedTuple):
-    """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice."""
+    """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice.
+
+    Of fewer than 6 groups of rows there is no interval: its ends are NaN.
+    """
 
     auc: float
     low: float
@@ -152,13 +155,14 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
     shown, corrected = known
     if None in shown:
         return None
-    if None in corrected:
+    if corrected[0] is None:
         return ExpectedAUC(*shown, NOT_CORRECTED)
+    auc, low, high = (np.nan if value is None else value for value in corrected)
     tried = facts.get("selection", ())
     taken = sum(row["chosen"] for row in tried)
     best = f"a blend of {taken} models" if taken > 1 else f"the best of {len(tried)} models"
     best = best if len(tried) > 1 else "the best penalty"
-    return ExpectedAUC(*corrected, f"{best} showed {auc_text(shown[0])}; picking the best flatters")
+    return ExpectedAUC(auc, low, high, f"{best} showed {auc_text(shown[0])}; picking the best flatters")
 
 
 def as_independent(model: Model) -> str | None:
@@ -436,9 +440,8 @@ def training_facts(model: Model) -> dict[str, str]:
     words["model"] = describe_model(model)
     words |= {name: facts[name] for name in ("groups", "weights", "event", "times", "within") if name in facts}
     if (found := expected_auc(model)) is not None:
-        words[f"{name_measure(model)} to expect"] = (
-            f"{auc_text(found.auc, 4)} ({interval_text(found.low, found.high, 4)}); {found.remark}"
-        )
+        interval = "interval " * bool(np.isnan(found.low)) + interval_text(found.low, found.high, 4)
+        words[f"{name_measure(model)} to expect"] = f"{auc_text(found.auc, 4)} ({interval}); {found.remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
         interval = interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         part = f"up to {100 * facts['max_fpr']:g} % false positives"

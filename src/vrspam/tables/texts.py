@@ -493,7 +493,7 @@ def find_kind(counts: Mapping[str, int]) -> Found | None:
 def typed_kind(column: Any) -> KindOfText | None:
     """The kind of a column of dates or times, say, which are no text; None for other columns."""
     present: list[Any] | None = None
-    if column.dtype == nw.Unknown and hasattr(column.to_native().dtype, "tz"):
+    if column.dtype == nw.Unknown and hasattr(getattr(column.to_native(), "dtype", None), "tz"):
         return Dates()  # narwhals does not know zones of pandas with "_" or "-" in their names
     for kind in KINDS:
         if column.dtype in kind.types:

@@ -431,13 +431,12 @@ def share_above(positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def share_right(evaluation: Evaluation) -> np.ndarray | None:
-    """For each row the share of its pairs that are ranked right, NaN without any; None where pairs are of two classes."""
+    """For each row the share of its pairs that are ranked right (NaN: it has none); None for pairs of two classes."""
     if evaluation.times is None and evaluation.within is None:
         return None
-    y, event = (evaluation.times, evaluation.positive)
-    found = ComparablePairs.of(
-        event.astype(np.int8) if y is None else y, None if y is None else event, evaluation.within
-    )
+    y, event = evaluation.times, evaluation.positive
+    target = (event.astype(np.int8), None) if y is None else (y, event)
+    found = ComparablePairs.of(target[0], target[1], evaluation.within)
     right, pairs = (np.add(*part) for part in (found.wins_of_rows(evaluation.scores), found.pairs_of_rows()))
     return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
 

@@ -374,7 +374,8 @@ def fold_auc_ci(
     Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
     add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
     a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out. Rows of
-    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`.
+    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`. If each fold holds one group, they do not show how
+    groups vary, and the interval is all that an AUC can be.
 
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
@@ -405,6 +406,8 @@ def fold_auc_ci(
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
     if groups is not None and max_fpr is None:
         clusters = Clusters.of_moves(moves / len(parts), mass, groups)
+        if clusters.n_groups <= len(parts):
+            return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
         error = clusters.error * float(stdtrit(clusters.freedom, 0.5 + confidence / 2) / ndtri(0.5 + confidence / 2))
     if max_fpr is not None and error == 0.0:
         low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))

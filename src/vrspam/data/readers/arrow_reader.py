@@ -314,11 +314,11 @@ def frame_as_table(frame: Any) -> Any:
     for name, column in zip(*columns_of(frame), strict=True):
         try:
             values = column.to_arrow()
-        except (pa.ArrowException, TypeError, ValueError):
+            if pa.types.is_dictionary(values.type):
+                values = values.cast(values.type.value_type).cast(pa.string())
+        except (pa.ArrowException, TypeError, ValueError):  # ArrowNotImplementedError: categories of intervals
             pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
             values = _as_column([None if gone else value for value, gone in pairs])
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type).cast(pa.string())
         if str(name) in columns:
             raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
         columns[str(name)] = values
