@@ -2,7 +2,7 @@
 Matched sets: compare rows of one set only
 ==========================================
 
-In a matched case-control study each case comes with controls of the same age and clinic. Age and clinic then say
+In a matched case-control study cases and controls of a set have the same age and clinic. What a set shares then says
 nothing, by design, and pairs of different sets must not count. One learns to fit, judge and test inside sets with
 ``strata``, and what happens without.
 """
@@ -17,18 +17,21 @@ from vrspam.plotting import plot_coefficients
 # %%
 # A made-up study
 # ---------------
-# 300 sets of one case and three controls. The background of a set (age, clinic) moves two of the markers for all of its
-# rows. Only marker 0, and a little marker 1, differ between a case and its controls.
+# 300 matched sets of four rows of the same age and clinic. Where the disease is common a set has three cases and one
+# control, where it is rare one case and three controls. The background of a set moves markers 1 and 2 of all of its
+# rows; only marker 0, and a little marker 1, differ between a case and a control of the same set.
 
 
 def study(seed: int, sets: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     matched = np.repeat(np.arange(sets), 4)
-    case = np.tile([True, False, False, False], sets)
+    background = rng.standard_normal(sets)
+    cases = np.where(background > 0.0, 3, 1)
+    case = np.tile(np.arange(4), sets) < cases[matched]
     X = rng.standard_normal((case.size, 4))
     X[:, 0] += 0.7 * case
     X[:, 1] += 0.3 * case
-    X[:, 1:3] += 2.0 * rng.standard_normal(sets)[matched][:, np.newaxis]  # the background of the set
+    X[:, 1:3] += 2.0 * background[matched][:, np.newaxis]
     return X, case, matched
 
 
@@ -39,9 +42,9 @@ ignoring = AUCClassifierCV(random_state=0).fit(X, case, groups=matched)
 # %%
 # Judge inside sets too
 # ---------------------
-# The AUC of all pairs also counts a case of one set and a control of another, which the background separates or
-# confuses at random. The AUC inside sets is the share of controls that score below the case of their own set. Its
-# interval leaves out whole sets.
+# The AUC of all pairs also counts a case of one set and a control of another. It rewards a score that knows the
+# background, which tells nothing about the rows of one set. The AUC inside sets counts a case and a control of the same
+# set alone. Its interval leaves out whole sets.
 
 X_new, case_new, matched_new = study(1)
 for name, model in (("with strata", inside), ("without", ignoring)):
@@ -58,8 +61,8 @@ test = concordance_test(case_new.astype(int), a, b, strata=matched_new)
 print(f"difference {test.difference:.3f}, 95 % interval {test.low:.3f} to {test.high:.3f}, p = {test.p_value:.1g}")
 
 # %%
-# Marker 1 is of use inside sets: the background that hides it is the same for a case and its controls. Marker 2 shows
-# the background alone; the model of the pairs inside sets subtracts it from marker 1.
+# The model of all pairs relies on marker 2, which shows the background alone. Inside sets marker 2 has next to no
+# weight.
 
 _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharex=True)
 for ax, (title, model) in zip(axes, (("pairs inside sets", inside), ("all pairs", ignoring)), strict=True):
