@@ -61,8 +61,7 @@ test = concordance_test(case_new.astype(int), a, b, strata=matched_new)
 print(f"difference {test.difference:.3f}, 95 % interval {test.low:.3f} to {test.high:.3f}, p = {test.p_value:.1g}")
 
 # %%
-# The model of all pairs relies on marker 2, which shows the background alone. Inside sets marker 2 has next to no
-# weight.
+# All pairs give markers 1 and 2 weight for the background that they show. Pairs inside sets do not.
 
 _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharex=True)
 for ax, (title, model) in zip(axes, (("pairs inside sets", inside), ("all pairs", ignoring)), strict=True):
