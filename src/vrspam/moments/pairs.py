@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
+from vrspam._utils.validation import union_of_labels
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one, two_sum
 from vrspam.moments._statistics import THREAD_PRODUCTS, ClassStatistics, check_range
 from vrspam.moments.class_moments import ClassMoments, PairErrors, PairStatistics
@@ -228,6 +229,7 @@ class PairMoments(ClassMoments):
 
     def _join(self, other: PairMoments, sign: int) -> None:
         (self.differences.merge if sign > 0 else self.differences.remove)(other.differences)
+        self.classes = self._known = union_of_labels(self.classes, other.classes)
         self.middle = self.middle + sign * other.middle
         for name in ("total", "pairs"):
             setattr(self, name, max(getattr(self, name) + sign * getattr(other, name), 0.0))
