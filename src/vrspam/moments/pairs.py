@@ -73,6 +73,15 @@ class RankedPairs:
         stratum = None if self.stratum is None else self.stratum[index]
         return RankedPairs(self.rank[index], self.event[index], stratum, self.same_strata)
 
+    @property
+    def _keys(self) -> list[np.ndarray]:
+        return [self.event, self.rank, *([] if self.stratum is None else [self.stratum])]
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """All rows from the lowest to the highest, stratum by stratum."""
+        return np.lexsort(self._keys)
+
     @cached_property
     def upper(self) -> np.ndarray:
         """Which rows are above others in more pairs than below others: two classes that stand for the target."""
@@ -111,9 +120,8 @@ class RankedPairs:
     def _sorted(self, weights: np.ndarray | None, rows: np.ndarray) -> SortedGroups:
         if weights is not None:
             rows = rows[weights[rows] > 0.0]
-        keys = [self.event[rows], self.rank[rows]] + ([] if self.stratum is None else [self.stratum[rows]])
-        order = np.lexsort(keys)
-        rows, keys = rows[order], [key[order] for key in keys]
+        rows = np.repeat(self._order, np.bincount(rows, minlength=self.rank.size)[self._order])
+        keys = [key[rows] for key in self._keys]
         c = np.ones(rows.size) if weights is None else weights[rows].astype(np.float64)
         for _ in range(2):  # the second time without rows that are in no pair
             new = np.zeros(rows.size, dtype=bool)
