@@ -3,7 +3,9 @@
 Each of the 42 real tables (`benchmarks.tables`) and 16 samples of the data sets with few positives is split 70/30, by
 another seed than in `benchmarks.quality`. All thirteen maps are cross-validated on the training part; the scores of
 held-out and of test rows at the best l2 are stored (--records), so that a run that was stopped goes on where it was,
-and another rule takes a second. Every rule that was tried is printed. Rules see held-out scores alone.
+and another rule takes a second. Every rule that was tried is printed. Rules see held-out scores alone. With
+--positives N the training part has N positives and as many negatives as are usual in the case, at most 1,200 rows, and
+up to 6,000 of the other rows are the test; cases that have fewer than 2 N + 20 positives are left out.
 """
 
 from __future__ import annotations
@@ -58,10 +60,28 @@ def load_case(name: str) -> tuple[Any, np.ndarray]:
     return X, (y == y.max()).astype(int)
 
 
-def score_case(name: str, path: Path) -> None:
+def thin(y: np.ndarray, positives: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Training rows with this number of positives, and test rows; None where there are too few."""
+    rng = np.random.default_rng(positives)
+    up, down = (rng.permutation(np.flatnonzero(y == label)) for label in (1, 0))
+    others = max(min(1200, round(positives * y.size / up.size)) - positives, positives)
+    if up.size < 2 * positives + 20 or down.size < others + 200:
+        return None
+    train = rng.permutation(np.concatenate([up[:positives], down[:others]]))
+    return train, rng.permutation(np.concatenate([up[positives:], down[others:]]))[:6000]
+
+
+def score_case(name: str, path: Path, positives: int | None) -> None:
     """Cross-validate each map, and store held-out and test scores at the best l2."""
     X, y = load_case(name)
-    train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=SPLIT_SEED)
+    if positives is None:
+        parts = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=SPLIT_SEED)
+    else:
+        y = y if 2 * y.sum() <= y.size else 1 - y
+        parts = thin(y, positives)
+        if parts is None:
+            return
+    train, test = parts
     take = X.iloc.__getitem__ if hasattr(X, "iloc") else X.__getitem__
     stored: dict[str, Any] = {"labels": y[train], "test_labels": y[test], "names": []}
     for candidate in CANDIDATES:
@@ -129,6 +149,21 @@ def softmax(share: float, spread: str = "best") -> Rule:
     return rule
 
 
+def simple_first(errors: float) -> Rule:
+    """exp(-Δ / (s/2)), where straight lines get some standard errors of the AUC as a start."""
+
+    def rule(case: Case, names: Sequence[str]) -> np.ndarray:
+        known, auc = case.fold_aucs(names)
+        mean, rarer = auc.mean(axis=1), min(case.labels.sum(), (1 - case.labels).sum())
+        start = errors * np.sqrt(np.maximum(mean * (1.0 - mean), 0.01) / rarer)
+        mean = mean + np.where(np.array(known) == "standardized", start, 0.0)
+        first = int(mean.argmax())
+        weights = np.exp((mean - mean[first]) / max(0.5 * auc[first].std(ddof=1), 1e-9))
+        return np.where(weights < LEAST, 0.0, weights)
+
+    return rule
+
+
 def equal(case: Case, names: Sequence[str]) -> np.ndarray:
     return np.ones(len(case.fold_aucs(names)[0]))
 
@@ -189,6 +224,12 @@ RULES: dict[str, tuple[Rule, Sequence[str]]] = {
     **{f"s/2, eleven maps and {name}": (softmax(0.5), (*ELEVEN, name)) for name in LEARNT},
     "s/2, thirteen maps": (softmax(0.5), (*ELEVEN, *LEARNT)),
     "best of thirteen": (best, (*ELEVEN, *LEARNT)),
+    "1 s, thirteen maps": (softmax(1.0), (*ELEVEN, *LEARNT)),
+    "equal weights, thirteen maps": (equal, (*ELEVEN, *LEARNT)),
+    **{f"lines start {k:g} errors ahead": (simple_first(k), (*ELEVEN, *LEARNT)) for k in (0.1, 0.2, 0.3, 0.5, 1.0)},
+    "s/2, lines, curves and the widest kernel": (softmax(0.5), FIVE[:3]),
+    "straight lines alone": (best, ("standardized",)),
+    "curves alone": (best, ("additive",)),
     **{f"{name} alone": (best, (name,)) for name in LEARNT},
 }
 
@@ -209,15 +250,17 @@ def print_rules(cases: list[Case]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=[*TABLES, *SAMPLES])
+    parser.add_argument("--positives", type=int)
     parser.add_argument("--records", type=Path, default=Path(tempfile.gettempdir()) / "vrspam-blends")
     given = parser.parse_args()
     given.records.mkdir(parents=True, exist_ok=True)
     cases = []
     for name in given.cases:
-        path = given.records / f"{name.replace(' ', '-')}.npz"
+        path = given.records / f"{name.replace(' ', '-')}{f'_{given.positives}' if given.positives else ''}.npz"
         if not path.exists():
-            score_case(name, path)
-        cases.append(Case(path))
+            score_case(name, path, given.positives)
+        if path.exists():
+            cases.append(Case(path))
     print_rules(cases)
 
 

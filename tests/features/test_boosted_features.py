@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vrspam import AUCClassifierCV, kernels
+from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features import AdditiveFeatures, BoostedFeatures, ForestFeatures, StackedFeatures, map_from_dict
-from vrspam.features.boosted import SHRINKAGE, order_categories
+from vrspam.features.boosted import SHRINKAGE, numbers_as_names, order_categories, recurring_numbers
 from vrspam.features.mapped import named_maps
 from vrspam.model.file import parts_from_dict, parts_to_dict
 from vrspam.tool import evaluate, load_model, save_model, train
@@ -123,6 +125,137 @@ def test_no_row_enters_its_own_statistic():
         expected = np.sum(between < share((codes == codes[i]) & (parts != parts[i]))) if codes[i] >= 0 else -1
         assert places[i] == expected
     assert middle == np.sum(between < mean)
+
+
+def cards(n: int, n_cards: int, seed: int, effect: float = 2.0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Rows of cards, whose numbers say nothing but the name; which are positive, and the best score there is."""
+    rng = np.random.default_rng(seed)
+    number, x = rng.integers(0, n_cards, n), rng.standard_normal(n)
+    name = 100_000_000 + 37 * rng.permutation(n_cards)[number]  # beyond 2^24: float32 does not tell them apart
+    best = effect * rng.standard_normal(n_cards)[number] + x
+    frame = pd.DataFrame({"card": name, "x": x, "amount": rng.integers(0, 3_000, n)})
+    return frame, rng.random(n) < 1.0 / (1.0 + np.exp(1.0 - best)), best
+
+
+def test_codes_of_names_are_shares_of_other_parts():
+    rng = np.random.default_rng(9)
+    values, places, parts = np.arange(40.0), rng.integers(-1, 40, 4000), rng.integers(0, 5, 4000)
+    weights, chance = rng.uniform(0.5, 2.0, 4000), np.append(rng.permutation(np.linspace(0.05, 0.95, 40)), 0.5)
+    target = (rng.random(4000) < chance[places]).astype(float)
+    bins = np.where(places < 0, -1, places // 20)
+    named = numbers_as_names(values, places, bins, 2, target, weights, parts)
+    assert named is not None
+    of_values, of_rows, of_mean = named
+    mean = weights @ target / weights.sum()
+
+    def share(rows):
+        return (weights[rows] @ target[rows] + SHRINKAGE * mean) / (weights[rows].sum() + SHRINKAGE)
+
+    shares = np.array([share(places == place) for place in range(40)])
+    others = np.array([share((places == places[i]) & (parts != parts[i])) for i in range(4000)])
+    known = places >= 0
+    all_shares = np.concatenate([shares, others[known], [mean]])
+    all_codes = np.concatenate([of_values, of_rows[known], [of_mean]])
+    order = np.lexsort([all_codes, np.round(all_shares, 12)])
+    assert (np.diff(all_codes[order]) >= 0).all()  # one scale for values, rows and the mean
+    assert (of_rows[~known] == -1).all()
+    assert np.unique(of_rows).size > 100
+    assert numbers_as_names(values, places, places, 40, target, weights, parts) is None  # near ones tell as much
+
+
+def test_numbers_that_may_be_names():
+    rng = np.random.default_rng(10)
+    whole = rng.integers(0, 2_000, 6_000).astype(float)
+    columns = {
+        "names": np.where(rng.random(6_000) < 0.1, np.nan, whole),
+        "few": whole % 200,
+        "all different": np.arange(6_000.0),
+        "fractions": whole / 3.0,
+        "one fraction": np.append(whole[:-1], 0.5),
+        "huge": whole + 2.0**53,
+        "text": [f"T{number}" for number in whole % 50],
+    }
+    X = pd.DataFrame(columns)
+    features = BoostedFeatures(random_state=0)
+    features.learn(X)
+    found = recurring_numbers(X, features.encoders_)
+    assert list(found) == [0]
+    values, places = found[0]
+    np.testing.assert_array_equal(np.append(values, np.nan)[places], columns["names"])
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_numbers_of_cards_are_names(name):
+    """They rank new rows of known cards nearly as well as the truth does; a sum of curves, and a tree, cannot."""
+    X, y, best = cards(12_000, 1_500, 11)
+    with pytest.warns(NumbersAreNames, match=r"'card' holds 1,\d+ different numbers that are names"):
+        model = AUCClassifierCV(features=name, random_state=0).fit(X[:9_000], y[:9_000])
+    scores = model.decision_function(X[9_000:])
+    truth, found = (pairwise_auc(y[9_000:], one) for one in (best[9_000:], scores))
+    assert truth - found < 0.06
+    assert -0.01 < found - model.corrected_score_ < 0.05  # the folds know fewer rows of each card
+    without = AUCClassifierCV(features=name, random_state=0).fit(X[:9_000].drop(columns="card"), y[:9_000])
+    assert without.best_score_ < found - 0.1
+    new = X[9_000:].assign(card=lambda frame: frame["card"] + 1)  # no card is known: x alone tells
+    unknown = pairwise_auc(y[9_000:], model.decision_function(new))
+    assert abs(unknown - pairwise_auc(y[9_000:], X["x"][9_000:].to_numpy())) < 0.03
+
+
+def test_groups_of_cards_hold_nothing_back_for_new_ones():
+    """With the cards as groups their shares come from other cards, and say nothing: no name is learnt."""
+    X, y, _ = cards(6_000, 800, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NumbersAreNames)
+        model = AUCClassifierCV(features="boosted", cv=GroupKFold(4), random_state=0).fit(X, y, groups=X["card"])
+    assert model.features_.numbers_as_names_ == []
+
+
+@pytest.mark.parametrize("kind", ["noise", "line"])
+def test_numbers_that_count_are_no_names(kind):
+    rng = np.random.default_rng(13)
+    X, y, _ = cards(6_000, 800, 13)
+    y = rng.permutation(y) if kind == "noise" else rng.random(6_000) < X["amount"] / 3_000
+    features = BoostedFeatures(n_trees=5, random_state=0).fit(X, y)
+    assert features.numbers_as_names_ == []
+
+
+def test_stored_names_score_alike(tmp_path):
+    X, y, _ = cards(6_000, 800, 14)
+    X.loc[:300, "card"] = np.nan
+    with pytest.warns(NumbersAreNames):
+        fitted = BoostedFeatures(n_trees=10, random_state=0).fit(X, y)
+    new = pd.concat([X, X[:4].assign(card=[100_000_000.5, -1.0, np.nan, 1e300])])
+    plain = json.loads(json.dumps(fitted.to_dict(), default=lambda array: array.tolist()))
+    np.testing.assert_array_equal(map_from_dict(plain).transform(new), fitted.transform(new))
+    assert len(set(fitted.transform(new.assign(x=0.0, amount=0))[-4:, 0])) == 1  # all unknown or missing
+    parts = fitted.parts(np.ones(1))
+    np.testing.assert_array_equal(parts_from_dict(parts_to_dict(parts)).scores(new), parts.scores(new))
+    plain["groves"][0]["named"]["0"]["names_as"][0] = -3
+    with pytest.raises(ValueError, match="need a code each"):
+        map_from_dict(plain)
+    X.assign(sick=y).to_csv(tmp_path / "rows.csv", index=False)
+    model = train(tmp_path / "rows.csv", "sick", features="boosted")
+    save_model(model, tmp_path / "model.json")
+    again = evaluate(load_model(tmp_path / "model.json"), tmp_path / "rows.csv").auc.auc
+    assert again == evaluate(model, tmp_path / "rows.csv").auc.auc
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["whole trees", "by level"])
+def test_onnx_scores_names_alike(text):
+    ort, export = pytest.importorskip("onnxruntime"), pytest.importorskip("vrspam.export")
+    X, y, _ = cards(6_000, 800, 15)
+    if text:  # many ways to split categories
+        X["town"] = [f"T{number}" for number in np.random.default_rng(0).integers(0, 300, len(X))]
+    with pytest.warns(NumbersAreNames):
+        model = AUCClassifierCV(features="boosted", random_state=0).fit(X, y)
+    new = pd.concat([X[:500], X[:5].assign(card=[100_000_000.5, -1.0, np.nan, 1e300, -1e300])])
+    session = ort.InferenceSession(export.to_onnx(model).SerializeToString(), providers=["CPUExecutionProvider"])
+    kinds = {"tensor(double)": np.float64, "tensor(float)": np.float32, "tensor(string)": object}
+    inputs = {one.name: new[[one.name]].to_numpy(dtype=kinds[one.type]) for one in session.get_inputs()}
+    assert next(one.type for one in session.get_inputs() if one.name == "card") == "tensor(double)"
+    with np.errstate(all="ignore"):
+        found = session.run(["score"], inputs)[0].ravel()
+    np.testing.assert_allclose(found, model.decision_function(new), atol=1e-6 * np.std(found))
 
 
 @pytest.mark.parametrize("features", MAPS, ids=IDS)

@@ -251,6 +251,25 @@ class CategoriesGrouped(WordedWarning):
 
 
 @dataclass(eq=False)
+class NumbersAreNames(WordedWarning):
+    """Trees take the numbers of a column as names: equal ones have labels alike, near ones have not."""
+
+    column: str
+    different: int
+
+    @property
+    def message(self) -> Message:
+        """The text, with the parameter that keeps rows of a name together."""
+        return Message(
+            "Column {column!r} holds {different:,} different numbers that are names: rows of equal ones have labels "
+            "alike, rows of near ones have not. Scores use what is known of each; a new one tells nothing. Give the "
+            "column as {groups} if new rows have new ones, or drop it.",
+            **vars(self),
+            groups=Parameter("groups"),
+        )
+
+
+@dataclass(eq=False)
 class TextRead(WordedWarning):
     """The text of a column is read as numbers or dates."""
 

@@ -14,16 +14,18 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_columns, check_weights
-from vrspam._utils.warnings import warn
+from vrspam._utils.warnings import NumbersAreNames, warn
 from vrspam.features.base import FeatureMap
-from vrspam.features.encoders import Curves, Distribution, Indicators
+from vrspam.features.encoders import N_NODES, Curves, Distribution, Indicators, encoder_from_dict
 from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of, trees_from_dict
+from vrspam.metrics import roc_auc_columns
 from vrspam.tables import frames
 
 SHRINKAGE = 10.0  # rows of mean label that are added to those of each category
@@ -39,7 +41,7 @@ class LabelledTrees(FeatureMap):
 
     For the rows that trees learn from, these shares come from other parts of the rows: no row's own label enters. A
     category that is rare, or was not seen, goes with the missing values or, where there were none, where a category of
-    mean share would.
+    mean share would. A column of numbers that are names, as those of cards, is taken as categories.
     """
 
     supervised = True
@@ -86,9 +88,19 @@ class LabelledTrees(FeatureMap):
         check_columns(X)
         self.learn(X, sample_weight)
         self.learn_labels(X, y, sample_weight)
-        for grouped in self.grouped_categories_:
-            warn(grouped)
+        for said in [*self.grouped_categories_, *self.numbers_as_names_]:
+            warn(said)
         return self
+
+    @property
+    def numbers_as_names_(self) -> list[NumbersAreNames]:
+        """Columns of numbers that trees of most sets of rows take as names, and how many different ones there are."""
+        names, found = getattr(self, "feature_names_in_", range(self.n_features_in_)), []
+        for name, own in zip(names, zip(*(grove.encoders for grove in self.groves_), strict=True), strict=True):
+            sizes = [one.nodes.size for one in own if isinstance(one, Curves) and one.names_as is not None]
+            if 2 * len(sizes) > len(self.groves_):
+                found.append(NumbersAreNames(str(name), sizes[0]))
+        return found
 
     def learn_labels(self, X, y, sample_weight=None) -> None:
         """Grow the trees of all rows, after `learn`."""
@@ -122,11 +134,13 @@ class LabelledTrees(FeatureMap):
         rng = check_random_state(self.random_state)
         unit = np.arange(n) if groups is None else groups
         parts = rng.permutation(int(unit.max()) + 1)[unit] % PARTS
-        return partial(self._grow, codes, positive, weights, parts, int(rng.randint(2**31 - 1)))
+        numbers = recurring_numbers(X, self.encoders_)
+        return partial(self._grow, codes, numbers, positive, weights, parts, int(rng.randint(2**31 - 1)))
 
     def _grow(
         self,
         codes: np.ndarray,
+        numbers: Mapping[int, tuple[np.ndarray, np.ndarray]],
         positive: np.ndarray,
         weights: np.ndarray | None,
         parts: np.ndarray,
@@ -144,11 +158,18 @@ class LabelledTrees(FeatureMap):
                 width = len(encoder.categories) - bool(encoder.grouped)
                 order, own[j], middle = order_categories(own[j], target, mass, width, parts[rows])
                 encoders[j] = Indicators(tuple(encoder.categories[code] for code in order), missing=False)
-                sizes.append(width)
-                if own[j].min(initial=0) >= 0:
-                    middles[j] = middle
             else:
-                sizes.append(encoder.nodes.size + 1)
+                width, middle = encoder.nodes.size + 1, None
+                if j in numbers:
+                    values, places = numbers[j][0], numbers[j][1][rows]
+                    named = numbers_as_names(values, places, own[j], width, target, mass, parts[rows])
+                    if named is not None:
+                        code_of, own[j], middle = named
+                        encoders[j] = Curves(values, np.empty((values.size, 0)), (), encoder.missing, names_as=code_of)
+                        width = int(code_of.max()) + 1
+            sizes.append(width)
+            if middle is not None and own[j].min(initial=0) >= 0:
+                middles[j] = middle
         starts = np.concatenate([[0], np.cumsum(np.array(sizes) + 1)])
         rng = np.random.RandomState((seed + number) % 2**32)
         columns, thresholds, sides, values = self._grow_trees(own, starts, target, mass, rng)
@@ -192,7 +213,12 @@ class LabelledTrees(FeatureMap):
             orders = {
                 str(j): list(one.categories) for j, one in enumerate(grove.encoders) if isinstance(one, Indicators)
             }
-            groves.append({"orders": orders, "trees": dict(grove.trees), "coef": grove.coef})
+            named = {
+                str(j): one.to_dict()
+                for j, one in enumerate(grove.encoders)
+                if isinstance(one, Curves) and one.names_as is not None
+            }
+            groves.append({"orders": orders, "named": named, "trees": dict(grove.trees), "coef": grove.coef})
         return {**super().to_dict(), "groves": groves}
 
     def _restore(self, plain: Mapping[str, Any]) -> None:
@@ -204,6 +230,10 @@ class LabelledTrees(FeatureMap):
                 if not isinstance(known, Indicators) or not set(names) <= set(known.categories):
                     raise ValueError("the categories of trees are not those of their column")
                 encoders[int(place)] = Indicators(tuple(names), missing=False)
+            for place, plain_encoder in stored.get("named", {}).items():
+                if not isinstance(encoders[int(place)], Curves):
+                    raise ValueError("a column of categories has no numbers that are names")
+                encoders[int(place)] = encoder_from_dict(plain_encoder)
             part = trees_from_dict({"trees": stored["trees"], "coef": stored["coef"]}, encoders, 2)
             self.groves_.append(part)
 
@@ -215,6 +245,20 @@ def order_categories(
 
     The place of a row comes from rows of other `parts`; -1 stays -1. Last is the place of the share of all rows.
     """
+    share, others, mean = category_shares(codes, target, weights, width, parts)
+    order = np.argsort(share, kind="stable")
+    between = (share[order][1:] + share[order][:-1]) / 2.0
+    places = np.where(codes >= 0, np.searchsorted(between, others), -1).astype(codes.dtype)
+    return order, places, int(np.searchsorted(between, mean))
+
+
+def category_shares(
+    codes: np.ndarray, target: np.ndarray, weights: np.ndarray, width: int, parts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """The shrunken share of positive rows of each category, for each row that of rows of other `parts`, and the mean.
+
+    Rows without a category, of code -1, have the mean.
+    """
     known = codes >= 0
     cells = parts[known] * width + codes[known].astype(np.int64)
     shape = (int(parts.max(initial=0)) + 1, width)
@@ -222,12 +266,61 @@ def order_categories(
     hits = np.bincount(cells, (weights * target)[known], shape[0] * width).reshape(shape)
     mean = float(weights @ target / weights.sum())
     share = (hits.sum(axis=0) + SHRINKAGE * mean) / (mass.sum(axis=0) + SHRINKAGE)
-    order = np.argsort(share, kind="stable")
-    between = (share[order][1:] + share[order][:-1]) / 2.0
-    others = (hits.sum(axis=0) - hits + SHRINKAGE * mean) / (mass.sum(axis=0) - mass + SHRINKAGE)
-    places = np.full(codes.size, -1, dtype=codes.dtype)
-    places[known] = np.searchsorted(between, others.ravel()[cells])
-    return order, places, int(np.searchsorted(between, mean))
+    elsewhere = (hits.sum(axis=0) - hits + SHRINKAGE * mean) / (mass.sum(axis=0) - mass + SHRINKAGE)
+    others = np.full(codes.size, mean)
+    others[known] = elsewhere.ravel()[cells]
+    return share, others, mean
+
+
+def recurring_numbers(X, encoders: Sequence[Any], drawn: int = 4096) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Columns of whole numbers that recur, more than quantiles tell apart: their values, and the place of each row.
+
+    The place of a missing value is -1. A few rows tell at little cost which columns these are not.
+    """
+    columns = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
+    some, found = np.random.RandomState(0).permutation(X.shape[0])[:drawn], {}
+    for j, encoder in enumerate(encoders):
+        if isinstance(encoder, Curves):
+            values = frames.numbers(columns, j)
+            different = np.unique(values[some])
+            known = ~np.isnan(values)
+            whole = (different == np.floor(different)) | np.isnan(different)
+            if not (N_NODES < different.size <= 0.99 * some.size and whole.all()):
+                continue
+            levels, places = np.unique(values[known].astype(np.float64), return_inverse=True)
+            if np.array_equal(levels, np.floor(levels)) and np.abs(levels).max() < 2.0**53:
+                of_rows = np.full(values.size, -1, dtype=np.int32)
+                of_rows[known] = places
+                found[j] = levels, of_rows
+    return found
+
+
+def numbers_as_names(
+    values: np.ndarray,
+    places: np.ndarray,
+    bins: np.ndarray,
+    n_bins: int,
+    target: np.ndarray,
+    weights: np.ndarray,
+    parts: np.ndarray,
+    least: float = 0.04,
+) -> tuple[np.ndarray, np.ndarray, int] | None:
+    """Codes of numbers that are names, of rows, and of the mean share: they grow with the shares of positive rows.
+
+    The code of a row comes from rows of other `parts`. None where numbers are no names: where shares of equal numbers
+    do not rank the rows better than shares of near numbers (`bins`), by `least` of AUC and by five standard errors.
+    """
+    known = places >= 0
+    share, others, mean = category_shares(places, target, weights, values.size, parts)
+    near = category_shares(bins, target, weights, n_bins, parts)[1]
+    positive = target[known] > 0.0
+    sizes = np.maximum([positive.sum(), (~positive).sum()], 1)
+    aucs = roc_auc_columns(positive, np.stack([others, near], axis=1)[known], weights[known])
+    if not aucs[0] - aucs[1] > max(least, 5.0 * float(np.sqrt((1.0 / sizes).sum() / 12.0))):
+        return None
+    edges = np.unique(np.quantile(others[known], np.linspace(0.0, 1.0, N_NODES)[1:-1], method="inverted_cdf"))
+    codes = [np.searchsorted(edges, one) for one in (share, others, mean)]
+    return codes[0].astype(np.int32), np.where(known, codes[1], -1).astype(bins.dtype), int(codes[2])
 
 
 class BoostedFeatures(LabelledTrees):
@@ -275,6 +368,8 @@ class BoostedFeatures(LabelledTrees):
         Where those of each column are.
     grouped_categories_ : list
         Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    numbers_as_names_ : list
+        Columns of numbers that trees of most sets of rows take as names, and how many different ones there are.
     n_features_in_, n_features_out_ : int
         Columns, and features: one for each set of rows.
     n_rows_held_ : int
@@ -380,6 +475,8 @@ class ForestFeatures(LabelledTrees):
         Where those of each column are.
     grouped_categories_ : list
         Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    numbers_as_names_ : list
+        Columns of numbers that trees of most sets of rows take as names, and how many different ones there are.
     n_features_in_, n_features_out_ : int
         Columns, and features: one for each set of rows.
     n_rows_held_ : int

@@ -113,6 +113,8 @@ class Curves:
     extend: bool = False
     # whether these lines end: beyond the width of the nodes on either side the functions are constant
     limited: bool = False
+    # (k,): for trees that take the numbers as names, the code of each node; a value that is no node counts as missing
+    names_as: np.ndarray | None = None
     # not stored: the nodes in the precisions that were asked for, which curves of the same nodes share, and what else
     # was computed from the fields
     lookups: dict[Any, Nodes] = field(default_factory=dict, compare=False, repr=False)
@@ -135,6 +137,15 @@ class Curves:
         low, high = float(self.nodes[0]), float(self.nodes[-1])
         width = min(high - low, LARGEST)
         return max(low - width, -LARGEST), min(high + width, LARGEST)
+
+    def places(self, values: np.ndarray) -> np.ndarray:
+        """How many nodes are below each value, or the code of the node that it is; -1 for missing ones."""
+        nodes = self.nodes.astype(values.dtype, copy=False)
+        found, known = np.searchsorted(nodes, values), ~np.isnan(values)
+        if self.names_as is not None:
+            found = np.minimum(found, nodes.size - 1)
+            known, found = nodes[found] == values, self.names_as[found]
+        return np.where(known, found, -1)
 
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
@@ -165,7 +176,8 @@ class Curves:
     def to_dict(self) -> dict[str, Any]:
         """Return plain arrays and values."""
         plain = {"kind": "curves", "nodes": self.nodes, "table": self.table, "labels": list(self.labels)}
-        return {**plain, "missing": self.missing, "extend": self.extend, "limited": self.limited}
+        named = {} if self.names_as is None else {"names_as": self.names_as}
+        return {**plain, "missing": self.missing, "extend": self.extend, "limited": self.limited, **named}
 
 
 @dataclass(frozen=True)
@@ -231,6 +243,7 @@ def same_encoders(one: Sequence[Encoder], other: Sequence[Encoder]) -> bool:
                 (a.missing, a.extend, a.limited) == (b.missing, b.extend, b.limited)
                 and np.array_equal(a.nodes, b.nodes)
                 and np.array_equal(a.table, b.table)
+                and np.array_equal([] if a.names_as is None else a.names_as, [] if b.names_as is None else b.names_as)
             )
         else:
             alike = type(a) is type(b) and a == b
@@ -274,7 +287,10 @@ def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
     if not (np.isfinite(nodes).all() and np.isfinite(table).all() and (np.diff(nodes) > 0.0).all()):
         raise ValueError("curves need finite numbers at increasing nodes")
     flags = bool(plain["missing"]), bool(plain["extend"]), bool(plain.get("limited", False))
-    return Curves(nodes, table, tuple(plain["labels"]), *flags)
+    named = None if plain.get("names_as") is None else np.asarray(plain["names_as"])
+    if named is not None and (named.shape != nodes.shape or named.dtype.kind not in "iu" or named.min() < 0):
+        raise ValueError("numbers that are names need a code each")
+    return Curves(nodes, table, tuple(plain["labels"]), *flags, None if named is None else named.astype(np.int32))
 
 
 # What fit keeps of a column: its distribution and whether values are missing, or its categories.

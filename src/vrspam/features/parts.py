@@ -33,7 +33,7 @@ def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
     most = MOST_ROWS if len(encoders) < 200 else 2_000
     if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > most:
         return False
-    return all(isinstance(encoder, Curves) and encoder.limits is None for encoder in encoders)
+    return all(isinstance(one, Curves) and one.limits is None and one.names_as is None for one in encoders)
 
 
 class PackedCurves(NamedTuple):
@@ -131,11 +131,7 @@ def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype
     values, dtype = read_columns(encoders, X)
     codes = np.empty((X.shape[0], len(encoders)), dtype=np.int32)
     for j, (encoder, column) in enumerate(zip(encoders, values, strict=True)):
-        if isinstance(encoder, Curves):
-            nodes = encoder.nodes.astype(column.dtype, copy=False)
-            codes[:, j] = np.where(np.isnan(column), -1, np.searchsorted(nodes, column))
-        else:
-            codes[:, j] = column
+        codes[:, j] = encoder.places(column) if isinstance(encoder, Curves) else column
     return codes, dtype
 
 

@@ -285,6 +285,10 @@ def choose_map(
         warn(warning)
     evaluator = MapsInMemory(folds, replace(search, sample=sample))
     found = compare(finalists, evaluator, search.rule, watch)
+    for said in {
+        one.column: one for own in finalists.values() for one in getattr(own, "numbers_as_names_", ())
+    }.values():
+        warn(said)
     return _selected(replace(found, order=tuple(maps), others=others), folds, search, sample)
 
 

@@ -93,6 +93,9 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
                     found[column.source] += one.slopes[:, starts[j]] * moved
             for forest in scorer.trees:
                 nodes = getattr(forest.encoders[j], "nodes", np.empty(0))
+                if getattr(forest.encoders[j], "names_as", None) is not None:
+                    found[column.source] += 0.0 if np.array_equal(nodes, _rounded(nodes)) else np.inf
+                    continue
                 limits = np.unique(forest.trees["thresholds"][forest.trees["columns"] == j])
                 splits = nodes[limits[(limits >= 0) & (limits < nodes.size)]]
                 if splits.size and nodes.size > 1:

@@ -459,10 +459,17 @@ def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -
     graph, blocks, width = rows.graph, [], 0
     columns, limits, factors = (part.trees[name].astype(np.int64) for name in ("columns", "thresholds", "multipliers"))
     features, thresholds = np.zeros_like(columns), np.full(columns.shape, 0.5)
-    numeric = {j: encoder for j, encoder in enumerate(part.encoders) if isinstance(encoder, Curves)}
+    named, numeric = _numeric(part)
     if numeric:
         blocks.append(rows.numbers(list(numeric)))
         width = len(numeric)
+    for column, encoder in named.items():
+        here = columns == column
+        features[here], thresholds[here] = width, np.minimum(limits[here], encoder.nodes.size) + 0.5
+        code = graph.cast(_names(rows, column, encoder), TensorProto.DOUBLE)
+        below = graph.add("Less", code, graph.constant([0.0]))
+        blocks.append(graph.add("Where", below, graph.constant([np.nan]), code))
+        width += 1
     for place, (column, encoder) in enumerate(numeric.items()):
         here = columns == column
         features[here] = place
@@ -524,8 +531,8 @@ def _leaves_by_level(rows: Rows, part: TreePart) -> str:
 def _codes(rows: Rows, part: TreePart) -> str:
     """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
     graph = rows.graph
-    blocks, order = [], []
-    numeric = {j: encoder for j, encoder in enumerate(part.encoders) if isinstance(encoder, Curves)}
+    named, numeric = _numeric(part)
+    blocks, order = [_names(rows, column, encoder) for column, encoder in named.items()], list(named)
     minus = graph.constant([-1], np.int64)
     if numeric:
         X = rows.numbers(list(numeric))
@@ -537,3 +544,24 @@ def _codes(rows: Rows, part: TreePart) -> str:
             blocks.append(rows.lines(column, encoder, np.array([*range(encoder.width), -1])[:, np.newaxis]))
             order.append(column)
     return graph.columns(graph.side_by_side(blocks), np.argsort(order).tolist(), len(order))
+
+
+def _numeric(part: TreePart) -> tuple[dict[int, Curves], dict[int, Curves]]:
+    """The columns of numbers that are names, and those of other numbers."""
+    found = {j: encoder for j, encoder in enumerate(part.encoders) if isinstance(encoder, Curves)}
+    named = {j: encoder for j, encoder in found.items() if encoder.names_as is not None}
+    return named, {j: encoder for j, encoder in found.items() if j not in named}
+
+
+def _names(rows: Rows, column: int, encoder: Curves) -> str:
+    """The codes of numbers that are names; -1 for others, which are not whole or not among them, and for NaN."""
+    assert encoder.names_as is not None
+    graph, x = rows.graph, rows.numbers([column])
+    inside = graph.add("LessOrEqual", graph.add("Abs", x), graph.constant([2.0**53]))
+    whole = graph.add("And", graph.add("Equal", x, graph.add("Floor", x)), inside)
+    keys, codes = encoder.nodes.astype(np.int64).tolist(), encoder.names_as.tolist()
+    number = graph.cast(graph.add("Where", whole, x, graph.constant([0.0])), TensorProto.INT64)
+    found = graph.add(
+        "LabelEncoder", number, domain=ML, keys_int64s=keys, values_int64s=codes, default_int64=-1
+    )  # fmt: skip
+    return graph.add("Where", whole, found, graph.constant([-1], np.int64))
