@@ -211,13 +211,13 @@ def independent_table(number: int) -> Any:
     return frame.assign(answer=np.where(rng.random(rows) < expit(odds), "yes", "no"))
 
 
-def print_alarms(count: int = 100) -> None:
+def print_alarms(count: int) -> None:
     """Severe findings where rows are independent, and in the tables of `make bench-quality`."""
     from benchmarks.tables import load_table
     from vrspam.tool import check
 
     tables: dict[str, Any] = {f"drawn {number}": (independent_table, number) for number in range(count)}
-    tables |= {name: (lambda name: _joined(*load_table(name)), name) for name in TABLES}
+    tables |= {name: (lambda name: _joined(*load_table(name)), name) for name in list(TABLES)[:count]}
     alarms = 0
     for name, (draw, which) in tables.items():
         found = [one for one in check(draw(which), "answer", ignore=["few-rows"]) if one.severity == "severe"]
@@ -298,7 +298,9 @@ def main() -> None:
     parser.add_argument("--features", help="as in `vrspam train` (its default)")
     parser.add_argument("--big-rows", type=int, default=BIG_ROWS, help="rows of the large file; 0 leaves it out")
     parser.add_argument("--fooling", nargs="?", const="all", help="only tables that fool people; names, or all of them")
-    parser.add_argument("--alarms", action="store_true", help="only severe findings in tables of independent rows")
+    parser.add_argument(
+        "--alarms", nargs="?", type=int, const=100, help="only severe findings in so many tables of independent rows"
+    )
     parser.add_argument("--doctor", nargs="?", const="all", help="only the time of the doctor; names, or all tables")
     asked = parser.parse_args()
     fooling = list(FOOLING) if asked.fooling in (None, "all") else asked.fooling.split(",")
@@ -308,7 +310,7 @@ def main() -> None:
             if asked.fooling:
                 print_promises(fooling, Path(folder))
             if asked.alarms:
-                print_alarms()
+                print_alarms(asked.alarms)
             if asked.doctor:
                 every = [*FOOLING, *CHOSEN] if asked.doctor == "all" else asked.doctor.split(",")
                 print_doctor_times(every, Path(folder))

@@ -24,7 +24,7 @@ from vrspam import AUCClassifierCV
 from vrspam.cli import main
 from vrspam.data.readers.csv_reader import without_spaces
 from vrspam.tables.schema import TableSchema
-from vrspam.tables.texts import Dates, Numbers, Times, find_kind, looks_like, typed_kind
+from vrspam.tables.texts import Dates, Numbers, Times, find_kind, looks_like, show_texts, typed_kind
 from vrspam.tool import check
 from vrspam.tool.table import open_labelled
 
@@ -120,6 +120,15 @@ def test_codes_with_zeros_in_front_are_names_without_a_word():
     assert "unread-text" not in found
     found = {one.code for one in check(frame.assign(sick=Y, zip=frame["zip"].str.replace("0", "<")), "sick")}
     assert "unread-text" in found
+
+
+def test_a_long_cell_is_not_shown_whole():
+    days = [f"2020-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(400)]
+    days[7] = "2020-01-01 10:30" + " ," * 20_000 + "x"
+    (found,) = [one for one in check(pd.DataFrame({"day": days, "sick": Y, "age": AMOUNTS}), "sick") if "10:30" in one]
+    assert "2020-01-01 10:30" in found
+    assert len(found) < 400
+    assert show_texts(["Yes ", "a" * 100]) == f"'Yes ', '{'a' * 30}…{'a' * 29}'"
 
 
 def test_dates_of_every_time_zone_are_read_in_a_frame_of_pandas():

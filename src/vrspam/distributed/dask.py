@@ -198,6 +198,8 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         Another loss needs the rows themselves in one place.
     max_fpr : None
         It needs another loss.
+    monotonic_cst, positive, bounds
+        As in `vrspam.AUCClassifier`, in the order of the columns.
 
     Attributes
     ----------
@@ -247,7 +249,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Parameters
     ----------
-    l2s, l1s, penalty, gamma, max_fpr, scoring, strata_weight, selection, tol, max_iter, threshold
+    l2s, l1s, penalty, gamma, max_fpr, scoring, strata_weight, selection, monotonic_cst, positive, bounds, tol, \
+max_iter, threshold
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
     loss : "squared"
         Another loss needs the rows themselves in one place.

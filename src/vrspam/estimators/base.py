@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -28,6 +29,7 @@ from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
+from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
 
 
@@ -162,6 +164,13 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _validate_params(self) -> None:
         check_parameters(self)
+
+    @property
+    def _limits(self) -> Callable[[int], Any] | None:
+        """From the number of columns as they are to the limits of their coefficients; None where none are asked for."""
+        own: Any = self
+        asked = own.monotonic_cst is not None or own.positive or own.bounds is not None
+        return partial(limits_of, self) if asked else None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from vrspam._utils.texts import shorten
 from vrspam.tables import frames
 
 NEARLY_ALL = 0.9  # share of the rows that must agree on one format
@@ -547,5 +548,6 @@ def count_missing(strays: Mapping[str, int]) -> str:
 
 
 def show_texts(texts: Sequence[str], most: int = 3) -> str:
-    """Some texts as examples: "'n/a', '?', '-', ..."."""
-    return ", ".join(map(repr, texts[:most])) + (", ..." if len(texts) > most else "")
+    """Some texts as examples, long ones without their middle: "'n/a', '?', '-', ..."."""
+    shown = [repr(text if len(text) <= 60 else shorten(text, 60)) for text in texts[:most]]
+    return ", ".join(shown) + (", ..." if len(texts) > most else "")
