@@ -38,13 +38,13 @@ def best_of_all_pieces(X, y, hinge, pieces, value):
 
     Given the pieces, and for the hinge the active pairs, F is quadratic, and a linear system gives its stationary
     point. The active pairs are computed again from the solution until they do not change. `pieces` has a list for
-    each column, without w = 0; a coordinate may be 0 where the gradient is at most the slope of its pieces at 0.
+    each column, without w = 0; a coordinate may be 0 where F does not fall on any of its pieces there.
     """
     X = np.asarray(X, dtype=np.longdouble)
     pairs = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, X.shape[1])
     weight = y.mean() * (1 - y.mean()) / len(pairs)
     zero = Piece(0.0, 0.0, 0.0, 0.0, 0.0)
-    threshold = np.array([max(piece.slope for piece in column if piece.least == 0.0) for column in pieces])
+    at_zero = [[piece for piece in column if piece.least == 0.0] for column in pieces]  # one sign, or both
     found = []
     for choice in product(*([zero, *column] for column in pieces)):
         used = np.flatnonzero([piece.sign != 0.0 for piece in choice])
@@ -68,7 +68,8 @@ def best_of_all_pieces(X, y, hinge, pieces, value):
             continue
         grad = -2 * weight * pairs[active].T @ (1 - pairs[active] @ w)
         rest = np.setdiff1d(np.arange(X.shape[1]), used)
-        if np.all(np.abs(grad[rest]) <= threshold[rest] * (1 + 1e-12)):
+        room = (p.sign * p.slope * (1 + 1e-12) + p.sign * grad[j] >= 0 for j in rest for p in at_zero[j])
+        if all(room):
             margin = np.maximum(1 - pairs @ w, 0) if hinge else 1 - pairs @ w
             found.append((float(weight * margin @ margin) + value(w.astype(float)), w.astype(float)))
     assert found, "no choice of pieces is consistent"
@@ -115,13 +116,14 @@ def check_penalty(penalty, d, steps=(0.05, 0.3, 0.9), seed=0):
             for j, x in enumerate(v):
 
                 def cost(z, x=x, step=step, j=j):
-                    return 0.5 * (z - x) ** 2 + step * alone[j].value(np.array([z]))
+                    return 0.5 * (z - x) ** 2 + step * min(alone[j].value(np.array([z])), 1e9)  # finite, to search
 
                 inside = minimize_scalar(cost, bounds=sorted([0.0, x]), method="bounded", options={"xatol": 1e-12})
                 assert cost(w[j]) <= min(inside.fun, cost(0.0), cost(x)) + 1e-12
                 assert compiled_prox(penalty, x, step, j) == pytest.approx(w[j], abs=1e-15)
     w, grad, curvature = rng.standard_normal(d), rng.standard_normal(d), rng.uniform(1.3, 4.0, d)
     w[2] = 0.0
+    w = penalty.prox(w, 1e-12)  # inside its limits
     left = penalty.violation(w, grad, curvature)
     assert np.isfinite(left)
     assert left > 0.0
@@ -132,7 +134,9 @@ def check_penalty(penalty, d, steps=(0.05, 0.3, 0.9), seed=0):
     assert np.isnan(gap) or gap >= penalty.value(w) + w @ grad - min(
         penalty.value(u) + u @ grad for u in rng.standard_normal((200, d))
     )
-    if penalty.ridge is None:  # at the stated strength the prox of the gradient step from 0 is 0, and below it is not
+    if (
+        penalty.ridge is None and penalty.l1 > 0.0
+    ):  # at the stated strength the prox of the gradient step from 0 is 0, and below it is not
         small = grad * 0.999 * penalty.l1 / penalty.zero_from(grad)
         assert not penalty.prox(-small, 1.0).any()
         assert penalty.prox(-small * 1.01, 1.0).any()

@@ -22,7 +22,7 @@ from vrspam import (
     SPAMClassifier,
     VRSPAMClassifier,
 )
-from vrspam.objective import MCP, SCAD, ElasticNet, SquaredHingeLoss, SquaredPairLoss
+from vrspam.objective import MCP, SCAD, Bounded, ElasticNet, SquaredHingeLoss, SquaredPairLoss
 from vrspam.solvers import exact_solvers
 from vrspam.solvers.gram import RidgePath
 
@@ -90,6 +90,17 @@ def scad_pieces(l2, l1, gamma, h):
     return signed_pieces(l2, l1, most=first) + middle + signed_pieces(l2, 0.0, least=end)
 
 
+SIGNS = np.array([0.0, -np.inf, 0.0, -np.inf]), np.array([np.inf, 0.0, np.inf, np.inf])  # of the coefficients
+
+
+def one_sided(pieces):
+    """The pieces inside these limits."""
+    return [
+        [piece for piece in column if (high if piece.sign > 0 else -low) > 0.0]
+        for column, low, high in zip(pieces, *SIGNS, strict=True)
+    ]
+
+
 PENALTIES = {
     "ridge": PenaltyCase(ElasticNet(0.02), 4 * [signed_pieces(0.02, 0.0)]),
     "elastic net": PenaltyCase(ElasticNet(0.01, 0.05), 4 * [signed_pieces(0.01, 0.05)]),
@@ -99,6 +110,11 @@ PENALTIES = {
     ),
     "mcp": PenaltyCase(MCP(0.01, 0.04, 3.0, CURVATURE), [mcp_pieces(0.01, 0.04, 3.0, h) for h in CURVATURE]),
     "scad": PenaltyCase(SCAD(0.0, 0.04, 3.7, CURVATURE), [scad_pieces(0.0, 0.04, 3.7, h) for h in CURVATURE]),
+    "signs": PenaltyCase(Bounded(ElasticNet(0.01, 0.05), *SIGNS), one_sided(4 * [signed_pieces(0.01, 0.05)])),
+    "ridge with signs": PenaltyCase(Bounded(ElasticNet(0.02), *SIGNS), one_sided(4 * [signed_pieces(0.02, 0.0)])),
+    "mcp with signs": PenaltyCase(
+        Bounded(MCP(0.01, 0.04, 3.0, CURVATURE), *SIGNS), one_sided([mcp_pieces(0.01, 0.04, 3.0, h) for h in CURVATURE])
+    ),
     "weighted lasso": PenaltyCase(WeightedLasso(0.04, WEIGHTS), [signed_pieces(0.0, 0.04 * c) for c in WEIGHTS]),
 }
 SOLVERS: dict[str, Callable] = {type(solver).__name__: type(solver) for solver in exact_solvers()}
@@ -109,7 +125,10 @@ ESTIMATORS = [
     AUCClassifier(),
     AUCClassifier(l1=0.01),
     AUCClassifier(l1=0.01, penalty="mcp"),
+    AUCClassifier(l1=0.01, positive=True),
+    AUCClassifier(bounds=(-0.5, 0.5)),
     AUCClassifierCV(cv=3),
+    AUCClassifierCV(cv=3, features="additive", positive=True),
     AUCClassifierCV(l1s=(0.0, 0.01), cv=3),
     AUCClassifierCV(cv=3, calibration="isotonic"),
     AUCClassifierCV(l2s=(0.01,), l1s="auto", penalty="scad", cv=3),
@@ -126,6 +145,7 @@ ESTIMATORS = [
     VRSPAMClassifier(),
     VRSPAMClassifier(l1=0.01),
     VRSPAMClassifier(l1=0.01, penalty="mcp"),
+    VRSPAMClassifier(positive=True),
     VRSPAMClassifier(variant="paper", l2=0.1),
 ]
 

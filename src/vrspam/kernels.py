@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic, overload, register_jitable
 
+from vrspam.objective.limits import Bounded
 from vrspam.objective.penalties import MCP, SCAD, ElasticNet
 
 # What is not public in Numba: without it each process compiles anew, and no cache line is asked for ahead of time.
@@ -148,6 +149,11 @@ def _mcp_prox(penalty, v, step, j):
 @register_prox(SCAD)
 def _scad_prox(penalty, v, step, j):
     return _concave_prox(penalty, v, step, j, 1.0)
+
+
+@register_prox(Bounded)
+def _bounded_prox(penalty, v, step, j):
+    return min(max(prox1(penalty.penalty, v, step, j), penalty.lower[j]), penalty.upper[j])
 
 
 class CSR(NamedTuple):
@@ -1640,14 +1646,16 @@ def _fill_histogram(codes, starts, tried, rows, g, h, sums):
 
 
 @compiled
-def _best_split(sums, starts, tried, totals, least, ridge):
+def _best_split(sums, starts, tried, totals, least, ridge, signs, ends):
     """The column, threshold and side of absent values with the largest gain; a gain of 0 if no split is allowed.
 
-    Each side keeps `least` rows. Where the node has no absent values, they go with the larger side.
+    Each side keeps `least` rows. Where the node has no absent values, they go with the larger side. With `signs` values
+    lie between `ends`, and that of the side of larger numbers is not smaller (1), or not larger (-1).
     """
     gain, column, threshold, absent_left = 0.0, 0, NO_SPLIT, True
     g, h, n = totals
-    without = g * g / (h + ridge)
+    bounded, (low, high) = signs.size > 0, ends
+    without = -g * min(max(-g / (h + ridge), low), high) if bounded else g * g / (h + ridge)
     for j in tried:
         first, last = starts[j] + 1, starts[j + 1]
         absent = sums[first - 1]
@@ -1665,7 +1673,14 @@ def _best_split(sums, starts, tried, totals, least, ridge):
                 right_h = h - left_h
                 if left_h < 1e-3 or right_h < 1e-3:
                     continue
-                new = left_g**2 / (left_h + ridge) + (g - left_g) ** 2 / (right_h + ridge) - without
+                if bounded:
+                    left = min(max(-left_g / (left_h + ridge), low), high)
+                    right = min(max((left_g - g) / (right_h + ridge), low), high)
+                    if (right - left) * signs[j] < 0.0:
+                        continue
+                    new = -left_g * left - (g - left_g) * right - without
+                else:
+                    new = left_g**2 / (left_h + ridge) + (g - left_g) ** 2 / (right_h + ridge) - without
                 if new > gain:
                     gain, column, threshold = new, j, place - first
                     absent_left = side == 1 if absent[2] > 0.0 else 2.0 * left_n > n
@@ -1728,10 +1743,24 @@ def _most_gaining(gains, active, count):
 
 
 @compiled
-def _write_leaves(active, totals, begin, end, inside, ridge, rate, raw, values):
+def _set_ends(ends, totals, node, sign, ridge):
+    """Between which values those of the children of a node lie: with a sign each on its side of the middle of both."""
+    left, right = 2 * node + 1, 2 * node + 2
+    (low, high), middle = ends[node], 0.0
+    for child in (left, right):
+        ends[child, 0], ends[child, 1] = low, high
+        middle += 0.5 * min(max(-totals[child, 0] / (totals[child, 1] + ridge), low), high)
+    if sign != 0:
+        below, above = (left, right) if sign > 0 else (right, left)
+        ends[below, 1] = ends[above, 0] = middle
+
+
+@compiled
+def _write_leaves(active, totals, begin, end, inside, ridge, rate, raw, values, ends):
     """Write the values of the leaves of a tree and, where it is boosted, add them to the scores of their rows."""
     for leaf in active:
         value = -totals[leaf, 0] / (totals[leaf, 1] + ridge) if totals[leaf, 1] + ridge > 0.0 else 0.0
+        value = min(max(value, ends[leaf, 0]), ends[leaf, 1])
         if rate > 0.0:
             value *= rate
             for place in range(begin[leaf], end[leaf]):
@@ -1742,15 +1771,18 @@ def _write_leaves(active, totals, begin, end, inside, ridge, rate, raw, values):
 
 
 @compiled
-def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots):
+def grow_labelled_trees(
+    codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots, signs
+):
     """Grow trees on labels: each leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
 
     With a positive `rate` the trees are boosted, from the log-odds `base`, by the logistic loss, and leaves hold steps
     of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1) minus `base`. `rows` (1 or trees
     × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1 or nodes × m) are the columns
     that a tree, or each node, may split. Histograms of `slots` nodes are held at once: with more than `leaves`, that of
-    the larger of two children is that of its parent minus the other. Returns the columns, thresholds and sides of
-    absent values of all nodes, and the values of all leaves.
+    the larger of two children is that of its parent minus the other. With `signs` (else empty) the score rises with a
+    column (1), or falls (-1): below a split of it, values stay on their side of the middle between those of its sides.
+    Returns the columns, thresholds and sides of absent values of all nodes, and the values of all leaves.
     """
     (n_trees, per_tree), n_nodes, m = tried.shape[:2], 2**depth - 1, rows.shape[1]
     columns = np.zeros((n_trees, n_nodes), dtype=np.int32)
@@ -1762,6 +1794,8 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
     gains, totals = np.empty(2 * n_nodes + 1), np.empty((2 * n_nodes + 1, 3))
     split = np.empty((2 * n_nodes + 1, 3), dtype=np.int64)
     begin, end, slot = np.zeros((3, 2 * n_nodes + 1), dtype=np.int64)
+    ends = np.empty((2 * n_nodes + 1, 2))
+    ends[:, 0], ends[:, 1] = -1e300, 1e300
     raw = np.full(codes.shape[1], base)
     inside, spare = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     g, h, spare_g, spare_h = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
@@ -1770,7 +1804,7 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
         _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, base, inside, g, h, totals[0])
         begin[0], end[0], free = 0, m, 1
         _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
-        found = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge)
+        found = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge, signs, ends[0])
         gains[0], split[0, 0], split[0, 1], split[0, 2] = found
         active[0], count = 0, 1
         while count < leaves:
@@ -1786,6 +1820,8 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
                 codes[j], threshold, to_left == 1, inside[own], g[own], h[own], spare, spare_g, spare_h
             )
             totals[right] = totals[node] - totals[left]
+            if signs.size > 0:
+                _set_ends(ends, totals, node, signs[j], ridge)
             middle = first + int(totals[left, 2])
             begin[left], end[left], begin[right], end[right] = first, middle, middle, last
             active[best], active[count] = left, right
@@ -1805,9 +1841,9 @@ def grow_labelled_trees(codes, starts, rows, target, weights, tried, leaves, dep
                 elif subtracts or not too_few:
                     _fill_histogram(codes, starts, some, inside[own], g[own], h[own], of_child)
                 if not too_few:
-                    found = _best_split(of_child, starts, some, totals[child], least, ridge)
+                    found = _best_split(of_child, starts, some, totals[child], least, ridge, signs, ends[child])
                     gains[child], split[child, 0], split[child, 1], split[child, 2] = found
-        _write_leaves(active[:count], totals, begin, end, inside, ridge, rate, raw, values[t])
+        _write_leaves(active[:count], totals, begin, end, inside, ridge, rate, raw, values[t], ends)
     return columns, thresholds, sides, values
 
 
@@ -1829,7 +1865,7 @@ def _won_below(tree, rank):
 
 @compiled
 def pair_wins(lines, weight, group, event, stratum, above, below):
-    """For each row the mass of the rows that it is rightly above, and rightly below, by each line of scores.
+    """For each row the mass of the rows that it is rightly above, and rightly `below` if not empty, by lines of scores.
 
     Rows are those of `vrspam.moments.pairs.SortedGroups`, from the lowest to the highest of each stratum; a tie counts
     one half. Trees of sums over ranks of scores are filled from both ends: n log n steps.
@@ -1850,6 +1886,8 @@ def pair_wins(lines, weight, group, event, stratum, above, below):
                     last += 1
                 ranks[i] = last
             for upwards in (True, False):
+                if not upwards and below.size == 0:
+                    continue
                 tree[: last + 1] = 0.0
                 total = 0.0
                 i = start if upwards else stop - 1
@@ -1872,3 +1910,100 @@ def pair_wins(lines, weight, group, event, stratum, above, below):
                             place += place & -place
                         i += step
             start = stop
+
+
+@compiled
+def stratum_centre(X, places, offset, first, last, centre):
+    """Write the first row, or of more than 64 rows the mean of about 64, to `centre`."""
+    step = 1 if last - first <= 64 else -(-(last - first) // 64)
+    count = 1 if step == 1 else -(-(last - first) // step)
+    centre[:] = 0.0
+    for k in range(count):
+        row = X[places[first + k * step] - offset]
+        for j in range(centre.size):
+            centre[j] += row[j] / count
+
+
+@compiled
+def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pilot, state, level, sums, middle, out):
+    """Write rows whose products add up to those of all pairs to `out`, see `vrspam.moments.pairs`; return their number.
+
+    `groups` has for each group its stratum, the row after its last, e N + b, e w N, b w N/(N + w) and N; `bounds` are
+    the first rows of the strata. `state` is carried from chunk to chunk: the centre of the stratum, the sum of the rows
+    below, and that of the rows of a group so far, with its weight behind.
+    """
+    d = X.shape[1]
+    centre, lower, part = state[0], state[1], state[2]
+    run = np.empty(d)
+    count = 0
+    i = first
+    while i < last:
+        g = group[i]
+        stratum, end = int(groups[0, g]), int(groups[1, g])
+        if i == bounds[stratum]:
+            stratum_centre(X, places, offset, i, min(bounds[stratum + 1], last), centre)
+            lower[:] = 0.0
+        if i == 0 or group[i - 1] != g:
+            part[:] = 0.0
+        stop = min(end, last)
+        each, below, half = groups[3, g], max(groups[5, g], TINY), 0.5 * groups[2, g]
+        root = np.sqrt(each + groups[4, g])
+        if stop == i + 1 and stop == end and part[d] == 0.0:  # a row of its own; short loops vectorise
+            row, c, share, new = X[places[i] - offset], weight[i], 1.0 / below, out[count]
+            if i + 6 < last:  # rows lie anywhere: ask for one of the next
+                ahead = X.ctypes.data + (places[i + 6] - offset) * X.strides[0]
+                for line in range(0, X.strides[0], 64):
+                    _prefetch(ahead + line)
+            for j in range(d):
+                run[j] = row[j] - centre[j]
+            for j in range(d):
+                level[j] = max(level[j], abs(run[j]))
+            for j in range(d):
+                new[j] = run[j] - share * lower[j] - pilot[j]
+            for j in range(d):
+                lower[j] += c * run[j]
+            for j in range(d):
+                middle[j] += half * c * row[j]
+            for j in range(d):
+                sums[j] += each * new[j]
+            for j in range(d):
+                new[j] *= root
+            count += root > 0.0
+            i = stop
+            continue
+        mass = 0.0
+        run[:] = 0.0
+        for r in range(i, stop):
+            row, c = X[places[r] - offset], weight[r]
+            mass += c
+            for j in range(d):
+                x = row[j] - centre[j]
+                level[j] = max(level[j], abs(x))
+                run[j] += c * x
+        if stop - i > 1:
+            for r in range(i, stop):
+                row, own = X[places[r] - offset], np.sqrt(groups[2, g] * weight[r])
+                for j in range(d):
+                    out[count, j] = own * ((row[j] - centre[j]) - run[j] / mass)
+                count += 1
+        before = part[d]
+        if before > 0.0:
+            own = np.sqrt(groups[2, g] * before * mass / (before + mass))
+            for j in range(d):
+                out[count, j] = own * (run[j] / mass - part[j] / before)
+            count += 1
+        for j in range(d):
+            middle[j] += half * (run[j] + mass * centre[j])
+            part[j] += run[j]
+        part[d] = before + mass
+        if stop == end:
+            if root > 0.0:
+                for j in range(d):
+                    v = part[j] / part[d] - lower[j] / below - pilot[j]
+                    sums[j] += each * v
+                    out[count, j] = root * v
+                count += 1
+            for j in range(d):
+                lower[j] += part[j]
+        i = stop
+    return count

@@ -81,7 +81,20 @@ def test_trees_on_their_own_are_those_of_scikit_learn(depth, least):
     tried = np.tile(np.arange(4), (1, 2**depth - 1, 1))  # all columns at each node: nothing is drawn
     some = rng.integers(0, 400, (1, 400))
     *trees, values = kernels.grow_labelled_trees(
-        codes, starts, some, target, weights, tried, 2**depth, depth, least, 0.0, 0.0, 0.5, 1
+        codes,
+        starts,
+        some,
+        target,
+        weights,
+        tried,
+        2**depth,
+        depth,
+        least,
+        0.0,
+        0.0,
+        0.5,
+        1,
+        np.zeros(0, dtype=np.int64),
     )
     columns, thresholds, sides = trees
     leaves = kernels.tree_leaves(codes.T.astype(np.int32), columns, thresholds, np.zeros_like(columns), sides)
@@ -99,7 +112,7 @@ def test_histograms_by_subtraction_give_the_same_trees(rows):
     both = [
         kernels.grow_labelled_trees(
             codes.astype(np.int16), starts, np.arange(y.size)[None], y.astype(float), np.ones(y.size), tried, 16, 6, 20,
-            0.0, 0.1, 0.0, slots,
+            0.0, 0.1, 0.0, slots, np.zeros(0, dtype=np.int64),
         )
         for slots in (1, 17)
     ]  # fmt: skip

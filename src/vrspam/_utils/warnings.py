@@ -294,6 +294,20 @@ class ColumnsLeftOut(WordedWarning):
 
 
 @dataclass(eq=False)
+class MapsLeftOut(WordedWarning):
+    """Feature maps that cannot keep the directions of columns are not compared."""
+
+    maps: tuple[str, ...]
+
+    @property
+    def message(self) -> Message:
+        return Message(
+            "These models cannot keep a score rising or falling with a column, and were left out: {names}.",
+            names=", ".join(self.maps),
+        )
+
+
+@dataclass(eq=False)
 class UnseenValues(WordedWarning):
     """New rows hold what training rows did not."""
 

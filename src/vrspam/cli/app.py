@@ -445,7 +445,7 @@ def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
         rich_help_panel=shown.panel if shown.panel in panels else None,
         show_default=default is not None and not flag,
     )
-    typed: Any = str | None if is_text else kind
+    typed: Any = list[str] | None if shown.several else str | None if is_text else kind
     return inspect.Parameter(
         name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Annotated[typed, option]
     )
@@ -459,7 +459,11 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
     with misuse():
         for name, value in given.items():
             shown = OPTIONS[name]
-            if isinstance(value, str):
+            if shown.several and value is not None:
+                read = [shown.read(text) for text in value]
+                wrong = [one for one in read if not isinstance(one, dict)]
+                value = wrong[0] if wrong else {name: part for one in read for name, part in one.items()} or None
+            elif isinstance(value, str):
                 value = shown.read(value)
             elif shown.type is bool and shown.default:
                 value = not value
@@ -484,7 +488,7 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 # Options of the other commands, and values that have another form on the command line.
 _OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top")}
-_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing"}
+_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

@@ -132,6 +132,8 @@ def _describe(model: Model, path: Path) -> None:
         shown += [("", expected.remark), ("", words.describe_auc(expected.auc))]
         if (other := words.as_independent(model)) is not None:
             shown.append(("as independent rows", other))
+        if (free := words.without_directions(model)) is not None:
+            shown.append(("without directions", free))
     if "max_fpr" in facts:
         interval = words.interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"

@@ -156,7 +156,7 @@ class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
 
     Parameters
     ----------
-    l2, l1, loss, penalty, gamma, tol, max_iter, random_state
+    l2, l1, loss, penalty, gamma, monotonic_cst, positive, bounds, tol, max_iter, random_state
         As in `AUCClassifier`, with κ in place of pq. ``loss="squared_hinge"`` is for y of two values alone.
     strata_weight : {"pairs", "strata"}, default="pairs"
         With `strata`: whether each pair inside a stratum weighs the same, or each stratum.
@@ -204,6 +204,9 @@ feature_names_in_
         loss="squared",
         penalty="elasticnet",
         gamma=None,
+        monotonic_cst=None,
+        positive=False,
+        bounds=None,
         strata_weight="pairs",
         tol=1e-8,
         max_iter=1000,
@@ -214,6 +217,9 @@ feature_names_in_
         self.loss = loss
         self.penalty = penalty
         self.gamma = gamma
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
         self.strata_weight = strata_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -254,7 +260,8 @@ class ConcordanceRankerCV(Ranker, AUCClassifierCV):  # type: ignore[misc]
 
     Parameters
     ----------
-    l2s, l1s, loss, penalty, gamma, cv, selection, tol, max_iter, n_jobs, random_state, verbose
+    l2s, l1s, loss, penalty, gamma, cv, selection, monotonic_cst, positive, bounds, tol, max_iter, n_jobs, \
+random_state, verbose
         As in `AUCClassifierCV`, with κ, the share of ordered pairs that can be compared, in place of pq. A number of
         folds spreads events and ranks evenly over them.
     strata_weight : {"pairs", "strata"}, default="pairs"
@@ -311,6 +318,9 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
         cv=5,
         selection="auto",
         features="linear",
+        monotonic_cst=None,
+        positive=False,
+        bounds=None,
         tol=1e-8,
         max_iter=1000,
         n_jobs=None,
@@ -326,6 +336,9 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
         self.cv = cv
         self.selection = selection
         self.features = features
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs

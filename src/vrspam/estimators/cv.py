@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from numbers import Integral, Real
@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
-from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES
+from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES, Parameter, WordedError
 from vrspam._utils.parameters import (
     HasMethods,
     Instance,
@@ -25,7 +25,7 @@ from vrspam._utils.parameters import (
 )
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows, column_names
-from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
+from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
@@ -44,7 +44,9 @@ from vrspam.model_selection.selection import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.moments import RankedPairs
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
+from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, names_of
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
+from vrspam.tables import frames
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
 from vrspam.tables.schema import TableSchema
 
@@ -133,6 +135,15 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         5,000 features). One of them alone is named as in `selection_`, for example "kernel 1", "kernel alone 0.3" or
         "trees 4". With a map X may be a frame with categories, dates and missing values (docs/tables.md). In a list
         write "standardized" for "linear". A dict gives each transformer the name that it has in `selection_`.
+    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
+        The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. With feature maps
+        an ordered category may be told too. Straight lines, curves and boosted trees can obey; other maps are left out
+        of "auto", which a warning says, and refused alone (docs/monotone.md).
+    positive : bool, default=False
+        The score must rise with every column; on the columns as they are, no coefficient is negative.
+    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
+        Limits (lower, upper) of coefficients of the columns as they are (``features="linear"``), one pair for all or
+        one for each, with 0 between them; None is no end.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -272,6 +283,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     _works_on_devices = True
     _reads_columns = True  # whether text in a frame is read as numbers and dates
     _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
+    _orders: Mapping[str, Sequence[str]] = {}  # the categories of some columns in their order, beside ordered types
     l1_: float
     converged_path_: np.ndarray
     corrected_score_: float
@@ -291,6 +303,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "calibration": [StrOptions(set(METHODS)), None],
         "threshold": [Interval(Real, None, None, closed="neither"), THRESHOLD_RULE, None],
         "features": [StrOptions(SPELLED_NAMES), *map(Instance, (list, tuple, dict)), HasMethods("fit", "transform")],
+        **LIMITS,
         "tol": base.PENALTY_CONSTRAINTS["tol"],
         "max_iter": base.PENALTY_CONSTRAINTS["max_iter"],
         "n_jobs": [Instance(Integral), None],
@@ -314,6 +327,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         calibration="sigmoid",
         threshold=None,
         features="linear",
+        monotonic_cst=None,
+        positive=False,
+        bounds=None,
         tol=1e-8,
         max_iter=1000,
         n_jobs=None,
@@ -333,6 +349,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         self.calibration = calibration
         self.threshold = threshold
         self.features = features
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -424,7 +443,11 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
             selected = choose_point(folds, search, few or isinstance(folds, DeviceFolds), progress)
-        self._store_search(selected, self._read(selected, folds, search.seed, None, {}), like=X, _table_schema=None)
+        shapes = self._read(selected, folds, search.seed, None, {})
+        if self._limits is not None and isinstance(shapes, Shapes):
+            signs = directions_of(self, names_of(self), d)
+            shapes = shapes if signs is None else shapes.told(signs.tolist(), [()] * d)
+        self._store_search(selected, shapes, like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
@@ -441,7 +464,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             if self._reads_columns:
                 reading = TableSchema.learn_frame(rows.X)
                 rows = rows._replace(X=reading.read(rows.X)[0])
-            rows = rows._replace(X=HeldColumns.of(rows.X))
+            rows = rows._replace(X=HeldColumns.of(rows.X, orders=self._orders))
+        maps = self._obeying(maps, reading)
         folds = folds._replace(rows=rows)
         with StepProgress("comparing models", self._in_words) if self.verbose else nullcontext() as progress:
             alone = self.selection != "blend"  # who asks for a blend gets one
@@ -449,9 +473,49 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         features = selected.fit.features
         if reading is not None and (reading.readings or reading.identifiers) and isinstance(features, FeatureMap):
             features._read_columns = reading.source
-        return self._store_search(
-            selected, self._read(selected, folds, search.seed, reading, shared), like=rows.X, _table_schema=reading
-        )
+        shapes = self._read(selected, folds, search.seed, reading, shared)
+        told = getattr(next(iter(maps.values())), "monotonic_cst", None)
+        if told is not None and isinstance(shapes, Shapes):
+            levels = [frames.levels(rows.X, j) if is_frame(rows.X) else () for j in range(len(told))]
+            shapes = shapes.told(told, levels)
+        return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
+
+    def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
+        """The maps that can keep the directions that are asked for, told so; all of them where none is."""
+        if self.bounds is not None:
+            raise WordedError(
+                "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees.",
+                bounds=Parameter("bounds"),
+                linear=Parameter("features", "linear"),
+                cst=Parameter("monotonic_cst"),
+            )
+        if self._limits is None:
+            return maps
+        if (signs := directions_of(self, names_of(self), self.n_features_in_)) is None:
+            return maps
+        if reading is not None:
+            signs = directions_as_read(signs, reading)
+        able = {name: new for name, new in maps.items() if "monotonic_cst" in getattr(new, "get_params", dict)()}
+        others = [name for name in maps if name not in able]
+        if not able:
+            raise WordedError(
+                "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', 'boosted' "
+                "or 'auto', or leave {cst} out.",
+                maps=", ".join(others),
+                additive=Parameter("features", "additive"),
+                cst=Parameter("monotonic_cst"),
+            )
+        curved = any(new.kind != "standardized" for new in able.values())
+        if curved and (self.penalty != "elasticnet" or not np.array_equal(np.atleast_1d(self.l1s), [0.0])):
+            raise WordedError(
+                "Curves that must rise or fall have l2 alone: leave {l1s} and {penalty} out, or use {lines}.",
+                l1s=Parameter("l1s"),
+                penalty=Parameter("penalty"),
+                lines=Parameter("features", "standardized"),
+            )
+        if others:
+            warn(MapsLeftOut(tuple(dict.fromkeys(name.partition(" ")[0] for name in others))))
+        return {name: new.set_params(monotonic_cst=signs.tolist()) for name, new in able.items()}
 
     @checks_parameters(skip_nested=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
@@ -530,7 +594,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             rule = "best" if len(maps) < 2 or foreign else "blend"
         # The seed of the correction is the same in each fit if random_state is None.
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        scoring, family = make_scoring(self.scoring, self.max_fpr), PenaltyFamily(self.penalty, self.gamma)
+        limits = None if maps else self._limits  # maps have their own
+        scoring, family = make_scoring(self.scoring, self.max_fpr), PenaltyFamily(self.penalty, self.gamma, limits)
         loss = self._loss if pairs is None else self._loss.on_pairs(pairs)
         solving = (self.tol, self.max_iter, self.n_jobs, family, scoring, loss)
         return GridSearch(self.l2s, self.l1s, *solving, rule=rule, seed=seed)

@@ -23,6 +23,7 @@ from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, SolverName, choose_solver
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import COARSE_FROM, ExactSolver
+from vrspam.solvers.limits import LIMITS
 
 __all__ = ["AUCClassifier", "OneVsRestAUC", "choose_solver", "warn_of_raw_columns"]
 
@@ -66,6 +67,13 @@ class AUCClassifier(AUCClassifierBase):
         negatives, of total weight max_fpr times that of all negatives (the last one counts in part). For
         ``loss="squared_hinge"``; None is all negatives. All coefficients are 0, and a warning says so, where the
         classes overlap too much for a part so small (docs/losses.md).
+    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
+        The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. On straight lines
+        it is the sign of a coefficient (docs/monotone.md).
+    positive : bool, default=False
+        All coefficients are at least 0, as in scikit-learn's `Lasso`.
+    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
+        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
     strata_weight : {"pairs", "strata"}, default="pairs"
         With `strata` in `fit` and `score`: whether each pair inside a stratum weighs the same, or each stratum.
     tol : float, default=1e-8
@@ -144,6 +152,7 @@ class AUCClassifier(AUCClassifierBase):
         "loss": [StrOptions(set(LOSSES))],
         **base.CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
+        **LIMITS,
         "strata_weight": [StrOptions({"pairs", "strata"})],
         "random_state": ["random_state"],
     }
@@ -157,6 +166,9 @@ class AUCClassifier(AUCClassifierBase):
         penalty="elasticnet",
         gamma=None,
         max_fpr=None,
+        monotonic_cst=None,
+        positive=False,
+        bounds=None,
         strata_weight="pairs",
         tol=1e-8,
         max_iter=1000,
@@ -168,6 +180,9 @@ class AUCClassifier(AUCClassifierBase):
         self.penalty = penalty
         self.gamma = gamma
         self.max_fpr = max_fpr
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
         self.strata_weight = strata_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -267,8 +282,9 @@ class AUCClassifier(AUCClassifierBase):
 
         Parameters
         ----------
-        chunks : iterable of (X, y) or (X, y, sample_weight)
-            Blocks of rows, dense or sparse: for files, `vrspam.data.read_chunks`.
+        chunks : iterable of (X, y), (X, y, sample_weight) or (X, y, sample_weight or None, strata)
+            Blocks of rows, dense or sparse: for files, `vrspam.data.read_chunks`. With strata only pairs inside them
+            count, as in `fit`; the rows of a stratum must lie together, and may go on in the next block.
         progress : bool, default=False
             Show rows per second and the time left on the standard error stream.
 
@@ -288,7 +304,7 @@ class AUCClassifier(AUCClassifierBase):
         True
         """
         base.refuse_without_rows(self, "fit_stream")
-        blocks = base.RowBlocks(self, chunks, progress)
+        blocks = base.RowBlocks(self, chunks, progress, takes_strata=True)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
         if moments.has_scatter:
             fit = self._solver.from_moments(moments)
@@ -321,7 +337,7 @@ class AUCClassifier(AUCClassifierBase):
 
     @property
     def _solver(self) -> ExactSolver:
-        family = PenaltyFamily(self.penalty, self.gamma)
+        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
         return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, self._loss)
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
@@ -358,6 +374,12 @@ class OneVsRestAUC(AUCClassifierBase):
         very different scale need standardising first.
     l1 : float, default=0.0
         Weight of the absolute norm; positive values give zeros in `coef_`.
+    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
+        The score of each class must rise (1) or fall (-1) with a column; 0 leaves it free (docs/monotone.md).
+    positive : bool, default=False
+        All coefficients are at least 0, as in scikit-learn's `Lasso`.
+    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
+        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
     tol : float, default=1e-8
         Relative accuracy: stop when the gap of a class is at most tol·F_k(0), F_k(0) = pq.
     max_iter : int, default=1000
@@ -412,11 +434,15 @@ class OneVsRestAUC(AUCClassifierBase):
     1.000 1.000
     """
 
-    _parameter_constraints: dict = base.PENALTY_CONSTRAINTS
+    _parameter_constraints: dict = {**base.PENALTY_CONSTRAINTS, **LIMITS}
+    penalty = "elasticnet"
 
-    def __init__(self, l2="auto", l1=0.0, *, tol=1e-8, max_iter=1000):
+    def __init__(self, l2="auto", l1=0.0, *, monotonic_cst=None, positive=False, bounds=None, tol=1e-8, max_iter=1000):
         self.l2 = l2
         self.l1 = l1
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
 
@@ -475,7 +501,8 @@ class OneVsRestAUC(AUCClassifierBase):
         X, y, weights = rows
         d = X.shape[1]
         codes = np.searchsorted(classes, y)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
+        family = PenaltyFamily(limits=self._limits)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family)
         of_all: Iterator = iter([None] * classes.size)
         if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
             with blas_threads_for(d):

@@ -12,6 +12,7 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
+from vrspam.solvers.limits import LIMITS
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
 
@@ -45,6 +46,13 @@ class VRSPAMClassifier(AUCClassifierBase):
         l2 = 0, run as the variant "centred" from 0 on, and refuse a sparse X and the variant "paper".
     gamma : float, optional
         Of "mcp" (default 3.0) and "scad" (3.7).
+    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
+        The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. On straight lines
+        it is the sign of a coefficient (docs/monotone.md).
+    positive : bool, default=False
+        All coefficients are at least 0, as in scikit-learn's `Lasso`.
+    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
+        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
         iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
@@ -127,6 +135,7 @@ class VRSPAMClassifier(AUCClassifierBase):
     _parameter_constraints: dict = {
         **PENALTY_CONSTRAINTS,
         **CHOSEN_PENALTY,
+        **LIMITS,
         "variant": [StrOptions({*VARIANTS, "centered"})],
         "step_size": [StrOptions({"auto", "theory"}), Interval(Real, 0, None, closed="neither")],
         "inner_steps": [None, Interval(Integral, 1, None, closed="left")],
@@ -142,6 +151,9 @@ class VRSPAMClassifier(AUCClassifierBase):
         *,
         penalty="elasticnet",
         gamma=None,
+        monotonic_cst=None,
+        positive=False,
+        bounds=None,
         variant="accelerated",
         step_size="auto",
         inner_steps=None,
@@ -155,6 +167,9 @@ class VRSPAMClassifier(AUCClassifierBase):
         self.l1 = l1
         self.penalty = penalty
         self.gamma = gamma
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
         self.variant = variant
         self.step_size = step_size
         self.inner_steps = inner_steps
@@ -193,7 +208,8 @@ class VRSPAMClassifier(AUCClassifierBase):
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
         l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
-        objective = objective_on_rows(rows, l2, l1, PenaltyFamily(self.penalty, self.gamma))
+        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
+        objective = objective_on_rows(rows, l2, l1, family)
         variant = variant_that_runs(usual_spelling(self.variant, VARIANTS), objective.penalty, rows.is_sparse)
         solver = VRSPAM(
             rows,

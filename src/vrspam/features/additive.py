@@ -5,6 +5,7 @@ A linear score of the latter is a sum of curves.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -30,6 +31,9 @@ class LinearFeatures(FeatureMap):
         Mean and deviation come from at most this many rows.
     random_state : int, RandomState or None, default=None
         Draws those rows.
+    monotonic_cst : array-like of -1, 0 and 1, or None, default=None
+        For each column whether the score must rise (1) or fall (-1) with it; 0 leaves it free. `AUCClassifierCV` sets
+        it, and keeps the coefficients inside `limits`.
 
     Attributes
     ----------
@@ -61,10 +65,11 @@ class LinearFeatures(FeatureMap):
     kind = "standardized"
     _encoded_by = ()
 
-    def __init__(self, *, max_categories=1000, max_rows=50_000, random_state=None):
+    def __init__(self, *, max_categories=1000, max_rows=50_000, random_state=None, monotonic_cst=None):
         self.max_categories = max_categories
         self.max_rows = max_rows
         self.random_state = random_state
+        self.monotonic_cst = monotonic_cst
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
@@ -74,6 +79,26 @@ class LinearFeatures(FeatureMap):
         return Curves(ends, table, ("",), missing, extend=True)
 
 
+def splines(ranks: np.ndarray, n_knots: int) -> np.ndarray:
+    """The cubic B-splines of evenly spaced knots at the given ranks: shape (len(ranks), n_knots + 2)."""
+    degree = 3
+    # Evenly spaced beyond both ends, so that straight lines have no second differences.
+    knots = np.arange(-degree, n_knots + degree) / (n_knots - 1.0)
+    return BSpline.design_matrix(ranks, knots, degree).toarray()
+
+
+def integrated_splines(ranks: np.ndarray, n_knots: int) -> np.ndarray:
+    """Functions of a rank that rise from 0 to 1, each around another knot: sums of the last B-splines."""
+    return np.cumsum(splines(ranks, n_knots)[:, :0:-1], axis=1)[:, ::-1]
+
+
+def independent(columns: np.ndarray) -> np.ndarray:
+    """Numbers of columns that span nearly the same space as all, none of them nearly a sum of the others."""
+    _, triangle, order = linalg.qr(columns, mode="economic", pivoting=True)
+    sizes = np.abs(np.diagonal(triangle))
+    return np.sort(order[: int(np.count_nonzero(sizes > 1e-4 * sizes[0]))])
+
+
 def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.ndarray:
     """Orthogonal functions of a rank, smoothest first, at the given ranks: shape (len(ranks), q).
 
@@ -81,10 +106,7 @@ def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.
     second differences of the coefficients, they are the solutions of P a = λ C a in order of λ. They have
     mean 0 and variance 1 and are uncorrelated; of the two signs the one with a positive last value is taken.
     """
-    degree = 3
-    # Evenly spaced beyond both ends, so that straight lines have no second differences.
-    knots = np.arange(-degree, n_knots + degree) / (n_knots - 1.0)
-    basis = BSpline.design_matrix(ranks, knots, degree).toarray()
+    basis = splines(ranks, n_knots)
     basis -= shares @ basis
     covariance, directions = linalg.eigh((basis * shares[:, np.newaxis]).T @ basis)
     # The constant has no variance; with few different values other directions have none either.
@@ -127,6 +149,10 @@ class AdditiveFeatures(FeatureMap):
         The ranks of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None
         Draws those rows.
+    monotonic_cst : array-like of -1, 0 and 1, or None, default=None
+        For each column whether the score must rise (1) or fall (-1) with it; 0 leaves it free. `AUCClassifierCV` sets
+        it, and keeps the coefficients inside `limits`. Such a column has the same curves, in another
+        basis.
 
     Attributes
     ----------
@@ -179,6 +205,7 @@ class AdditiveFeatures(FeatureMap):
         max_categories=1000,
         max_rows=50_000,
         random_state=None,
+        monotonic_cst=None,
     ):
         self.n_knots = n_knots
         self.decay = decay
@@ -187,16 +214,54 @@ class AdditiveFeatures(FeatureMap):
         self.max_categories = max_categories
         self.max_rows = max_rows
         self.random_state = random_state
+        self.monotonic_cst = monotonic_cst
 
-    def _curves(self, seen: Distribution, missing: bool) -> Curves:
-        if seen.deviation == 0.0:
-            return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
+    def _nodes(self, seen: Distribution) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes of a column that varies, and the standardised column there, clipped."""
         bounds = seen.mean + np.array([-self.clip, self.clip]) * seen.deviation
         inside = bounds[(bounds > seen.values[0]) & (bounds < seen.values[-1])]
         # If there are few values, all of them are nodes, and no others.
         nodes = np.union1d(seen.values, inside) if seen.values.size > 20 else seen.values
-        curves, labels = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)], [""]
-        most_functions = self.max_features // max(self._n_curved, 1) - 1  # beside the column itself
+        return nodes, np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)
+
+    @property
+    def _most_functions(self) -> int:
+        """Most functions of a column beside itself."""
+        return self.max_features // max(self._n_curved, 1) - 1
+
+    def _rising(self, seen: Distribution, missing: bool) -> Curves:
+        """The same curves as `_curves`, in a basis of which a curve that rises has coefficients of one sign.
+
+        The rising functions M are steps where all functions of the values are possible, else integrated splines and
+        the column itself. T holds the coefficients of M in the free basis, so that Mv costs ‖Tv‖² there. With T = QU
+        the features M U⁻¹ have coefficients w = Uv: the same cost, and v = U⁻¹w.
+        """
+        n_knots = min(self.n_knots, self._most_functions - 1)
+        if seen.values.size <= 2 or n_knots < 3:
+            free = self._curves(seen, missing)
+            return replace(free, table=free.table[:, :1], labels=free.labels[:1])
+        nodes, line = self._nodes(seen)
+        smooth = smooth_functions(seen.ranks, seen.shares, n_knots)
+        smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay
+        at = np.searchsorted(nodes, seen.values)
+        if smooth.shape[1] >= seen.values.size - 1:
+            rising = np.tri(seen.values.size, k=-1)[:, :-1]  # the nodes are the values
+        else:
+            several = integrated_splines(seen.ranks, n_knots).T
+            rising = np.column_stack([line, *(np.interp(nodes, seen.values, function) for function in several)])
+        root, functions = np.sqrt(seen.shares)[:, np.newaxis], np.column_stack([line[at], smooth])
+        rising, functions = rising - seen.shares @ rising[at], functions - seen.shares @ functions
+        rising = rising[:, independent(root * rising[at])]
+        basis = linalg.qr(linalg.lstsq(root * functions, root * rising[at])[0], mode="economic")[1]
+        rows = linalg.solve_triangular(basis, np.eye(len(basis)))
+        table = rising @ rows
+        return Curves(nodes, table, tuple(f"rising{r + 1}" for r in range(len(rows))), missing, rising=rows)
+
+    def _curves(self, seen: Distribution, missing: bool) -> Curves:
+        if seen.deviation == 0.0:
+            return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
+        nodes, line = self._nodes(seen)
+        curves, labels, most_functions = [line], [""], self._most_functions
         if seen.values.size > 2 and most_functions > 0:
             smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most_functions]
             smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, check_parameters, checks_parameters, links_to_documentation
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
@@ -45,6 +46,8 @@ from vrspam.features.parts import (
     read_columns,
 )
 from vrspam.moments import CodedRows, Indicated, LastProduct
+from vrspam.objective import Limits
+from vrspam.objective.limits import Rising
 from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
@@ -63,6 +66,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     """
 
     supervised = False  # whether the map learns from labels too
+    monotonic_cst: Any = None  # for each column whether the score must rise (1) or fall (-1) with it; as a parameter
     gains_by_rows = False  # whether it gains more than others by more rows, so that a few of them tell less of it
     kind: str  # what the map is called among the facts about a model
     encoders_: list[Encoder]
@@ -78,6 +82,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_rows": [Interval(Integral, 100, None, closed="left")],
         "random_state": ["random_state"],
+        "monotonic_cst": ["array-like", None],
     }
 
     def __init_subclass__(cls, **more: Any) -> None:
@@ -97,6 +102,50 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         """Return the functions of a numeric column with this distribution."""
         raise NotImplementedError
+
+    def _rising(self, seen: Distribution, missing: bool) -> Curves:
+        """Return the functions of a numeric column that must rise or fall."""
+        return self._curves(seen, missing)
+
+    @property
+    def _signs(self) -> np.ndarray:
+        """-1, 0 or 1 for each column."""
+        given = [0] * self.n_features_in_ if self.monotonic_cst is None else self.monotonic_cst
+        if np.shape(given) != (self.n_features_in_,) or not np.isin(given, (-1, 0, 1)).all():
+            raise ValueError(f"monotonic_cst must hold -1, 0 or 1 for each of the {self.n_features_in_} columns.")
+        return np.asarray(given)
+
+    def limits(self, n_features: int) -> Limits | None:
+        """The limits of the coefficients of the features that `monotonic_cst` asks for.
+
+        Parameters
+        ----------
+        n_features : int
+            `n_features_out_`.
+
+        Returns
+        -------
+        Limits or None
+        """
+        if not self._signs.any():
+            return None
+        lower, upper, curves = np.full(n_features, -np.inf), np.full(n_features, np.inf), []
+        for encoder, where, sign in zip(self.encoders_, self.column_slices_, self._signs.tolist(), strict=True):
+            if not sign:
+                continue
+            if isinstance(encoder, Indicators):  # each level beside the one before it; the first one is free
+                scale = np.array(encoder.scale or (1.0,) * encoder.width)[: len(encoder.categories)]
+                rows = np.diag(sign * scale) - np.diag(sign * scale[:-1], -1)
+                rising = Rising(slice(where.start, where.start + scale.size), rows, np.arange(scale.size) > 0)
+                curves += [rising] if scale.size > 1 else []
+            elif encoder.rising is not None:
+                q = encoder.table.shape[1]
+                curves.append(
+                    Rising(slice(where.start, where.start + q), sign * encoder.rising, np.ones(q, dtype=bool))
+                )
+            else:
+                (lower if sign > 0 else upper)[where.start] = 0.0
+        return Limits(lower, upper, curves)
 
     def blocks(self) -> list[Block]:
         """What the features of the fitted map are, in their order: functions of single columns, kernels, trees."""
@@ -227,7 +276,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self._n_rows, some = X.shape[0], None
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
-        settings = (self.max_categories, None if some is None else some.tobytes())
+        signs = self._signs
+        settings = (self.max_categories, None if some is None else some.tobytes(), signs.tobytes())
         shared = {} if shared is None else shared
         if settings not in shared:
             columns, found = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X), list[ColumnSummary]()
@@ -235,7 +285,15 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 if numeric:
                     found.append(see_numbers(columns, j, weights, some))
                 else:
-                    found.append(see_categories(columns, j, weights, self.max_categories))
+                    levels = frames.levels(columns, j) if signs[j] else ()
+                    if signs[j] and not levels:
+                        raise WordedError(
+                            "{cst} is given for {column!r}, whose categories have no order: give it an ordered type, "
+                            "as pandas.Categorical(values, categories, ordered=True), or leave it out.",
+                            cst=Parameter("monotonic_cst"),
+                            column=frames.named_column(columns, j)[0],
+                        )
+                    found.append(see_categories(columns, j, weights, self.max_categories, levels))
             shared[settings] = SeenColumns(found, {})
         seen = shared[settings]
         if some is not None:
@@ -247,14 +305,15 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self._n_curved = 0  # numeric columns of more than two values
         for column in seen.columns:
             self._n_curved += not isinstance(column, Indicators) and column[0].values.size > 2
-        encoding = (type(self), *(getattr(self, name) for name in self._encoded_by or ()))
+        signs = self._signs.tolist()
+        encoding = (type(self), *signs, *(getattr(self, name) for name in self._encoded_by or ()))
         if self._encoded_by is not None and encoding in seen.encoders:
             self.encoders_ = list(seen.encoders[encoding])
             return
         self.encoders_ = []
-        for column in seen.columns:
+        for column, sign in zip(seen.columns, signs, strict=True):
             if not isinstance(column, Indicators):
-                self.encoders_.append(self._curves(*column))
+                self.encoders_.append(self._rising(*column) if sign else self._curves(*column))
             elif self._category_scale is None:
                 self.encoders_.append(column)
             else:
@@ -429,6 +488,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         params = self.get_params(deep=False)
         if not isinstance(params["random_state"], (int, np.integer, type(None))):
             params["random_state"] = None  # a generator has moved on; the fitted map does not need it
+        if self.monotonic_cst is not None:
+            params["monotonic_cst"] = self._signs.tolist()
         names = getattr(self, "feature_names_in_", None)
         return {
             "map": type(self).__name__,

@@ -154,7 +154,10 @@ class LabelledTrees(FeatureMap):
         mass = np.ones(rows.size) if weights is None else weights[rows] / weights[rows].mean()
         encoders, sizes, middles = list(self.encoders_), [], {}
         for j, encoder in enumerate(self.encoders_):
-            if isinstance(encoder, Indicators):
+            if isinstance(encoder, Indicators) and self._signs[j]:  # in their own order
+                encoders[j] = Indicators(encoder.categories, missing=False)
+                sizes.append(len(encoder.categories))
+            elif isinstance(encoder, Indicators):
                 width = len(encoder.categories) - bool(encoder.grouped)
                 order, own[j], middle = order_categories(own[j], target, mass, width, parts[rows])
                 encoders[j] = Indicators(tuple(encoder.categories[code] for code in order), missing=False)
@@ -357,6 +360,9 @@ class BoostedFeatures(LabelledTrees):
     random_state : int, RandomState or None, default=None
         Draws rows for quantiles, parts of the rows for statistics of categories, and on more than 200 columns those
         that a tree may split.
+    monotonic_cst : array-like of -1, 0 and 1, or None, default=None
+        For each column whether the score must rise (1) or fall (-1) with it; 0 leaves it free. As in scikit-learn,
+        values below a split of such a column stay on their side of the middle of its two sides.
 
     Attributes
     ----------
@@ -412,6 +418,7 @@ class BoostedFeatures(LabelledTrees):
         max_categories=1000,
         max_rows=50_000,
         random_state=None,
+        monotonic_cst=None,
     ):
         self.n_trees = n_trees
         self.learning_rate = learning_rate
@@ -421,6 +428,7 @@ class BoostedFeatures(LabelledTrees):
         self.max_categories = max_categories
         self.max_rows = max_rows
         self.random_state = random_state
+        self.monotonic_cst = monotonic_cst
 
     def _grow_trees(self, codes, starts, positive, weights, rng: np.random.RandomState) -> tuple[np.ndarray, ...]:
         from vrspam import kernels  # compiled code is loaded only when it is needed
@@ -439,6 +447,7 @@ class BoostedFeatures(LabelledTrees):
         return kernels.grow_labelled_trees(
             codes, starts, np.arange(positive.size)[np.newaxis], positive, weights, np.ascontiguousarray(tried), leaves,
             self.max_depth, self.min_rows, 0.0, rate, np.log(share / (1.0 - share)), slots,
+            self._signs if self._signs.any() else self._signs[:0],
         )  # fmt: skip
 
 
@@ -523,6 +532,7 @@ class ForestFeatures(LabelledTrees):
         totals = np.array([weights @ (1.0 - positive), weights @ positive])
         balanced = weights * (weights.sum() / (2.0 * np.maximum(totals, 1e-300)))[positive.astype(np.intp)]
         *trees, values = kernels.grow_labelled_trees(
-            codes, starts, rows, positive, balanced, tried, nodes + 1, self.max_depth, self.min_rows, 1.0, 0.0, 0.5, 1
-        )
+            codes, starts, rows, positive, balanced, tried, nodes + 1, self.max_depth, self.min_rows, 1.0, 0.0, 0.5, 1,
+            np.zeros(0, dtype=np.int64),
+        )  # fmt: skip
         return *trees, np.round(values, 4) / self.n_trees  # so few digits make a smaller file

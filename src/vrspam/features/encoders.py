@@ -115,6 +115,8 @@ class Curves:
     limited: bool = False
     # (k,): for trees that take the numbers as names, the code of each node; a value that is no node counts as missing
     names_as: np.ndarray | None = None
+    # not stored: v = rising @ coef are coefficients of rising functions, so that v ≥ 0 means a curve that rises
+    rising: np.ndarray | None = field(default=None, compare=False, repr=False)
     # not stored: the nodes in the precisions that were asked for, which curves of the same nodes share, and what else
     # was computed from the fields
     lookups: dict[Any, Nodes] = field(default_factory=dict, compare=False, repr=False)
@@ -327,18 +329,19 @@ def see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) 
     return distribution(values, weights), missing
 
 
-def see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
+def see_categories(X, j: int, weights: np.ndarray | None, most: int, levels: tuple[str, ...] = ()) -> Indicators:
     """The categories of a column; scaled by it, the indicator of each has variance 1.
 
     Of more than `most` the most frequent are kept, and the others counted as one; a column that differs in nearly every
-    row is refused.
+    row is refused. All `levels` of an ordered category are kept, in their order, also those that no row has.
     """
     found = frames.categories(X, j)
-    seen = Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
+    present = sorted(value for value in found if value is not None)
+    seen = Indicators(levels or tuple(present), None in found)
     codes = frames.category_codes(X, j, seen.codes)
     counts = np.bincount(codes, weights, seen.width)
     different = len(seen.categories)
-    if different > most:
+    if different > most and not levels:
         if different > NEARLY_ALL * np.count_nonzero(codes < different):
             raise WordedError(
                 "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a "

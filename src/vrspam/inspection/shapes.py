@@ -49,6 +49,8 @@ class Shape(NamedTuple):
         What a category that training did not have adds (or a missing value, where none was missing).
     extend : bool
         Whether the curve goes on as a straight line outside the grid; otherwise it stays at its last value.
+    direction : {-1, 0, 1}
+        Whether the score was told to fall or to rise with the column.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class Shape(NamedTuple):
     together: tuple[str, ...] = ()
     unknown: float = 0.0
     extend: bool = False
+    direction: int = 0
 
     @property
     def numeric(self) -> bool:
@@ -205,6 +208,28 @@ class Shapes:
         rest = INTERACTIONS if len(self.columns) > 1 else "finer than the curve"
         return distinct([*(shape.name for shape in self.columns), rest])[-1]
 
+    def told(self, directions: Sequence[float], levels: Sequence[Sequence[str]]) -> Shapes:
+        """The same, where the columns, some of them ordered categories of these levels, were told these directions.
+
+        Each such curve is the nearest one that keeps its direction: other columns may bend the projection of a score.
+        """
+        from sklearn.isotonic import isotonic_regression  # here, because commands that only score do without
+
+        columns = []
+        for shape, sign, order in zip(self.columns, directions, levels, strict=True):
+            if sign:
+                known = {value: place for place, value in enumerate(shape.grid.tolist())}
+                places = (
+                    list(range(shape.grid.size)) if shape.numeric else [known[one] for one in order if one in known]
+                )
+                moved = np.zeros(shape.grid.size)
+                own = shape.contribution[places]
+                moved[places] = isotonic_regression(own, increasing=bool(sign > 0)) - own
+                curves = {name: getattr(shape, name) + moved for name in _LISTS}
+                shape = shape._replace(direction=int(sign), **curves)
+            columns.append(shape)
+        return replace(self, columns=tuple(columns))
+
     def importances(self) -> dict[str, float]:
         """Spread of what each column, and interactions, add to the score."""
         spread = {shape.name: shape.importance for shape in self.columns}
@@ -222,6 +247,8 @@ class Shapes:
             plain = {**shape._asdict(), **{key: getattr(shape, key).tolist() for key in ("grid", *_LISTS)}}
             means = None if shape.mean_score is None else _with_gaps(shape.mean_score)
             columns.append({**plain, "mean_score": means, "together": list(shape.together)})
+            if not shape.direction:
+                del columns[-1]["direction"]
         for pair in self.pairs:
             axes = [
                 {"name": a.name, "labels": list(a.labels), "edges": None if a.edges is None else a.edges.tolist()}
@@ -286,6 +313,7 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
         together=_texts(plain.get("together", [])),
         unknown=float(plain.get("unknown", 0.0)),
         extend=_flag(plain, "extend", False),
+        direction=int(plain.get("direction", 0)),
     )
     single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
     parts = (value, low, high, missing or (), () if texts else grid, single, mean_score[~np.isnan(mean_score)])

@@ -84,9 +84,10 @@ class ColumnPlan(NamedTuple):
 
 def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     """What to draw of a column, where pictures reach from ends[0] to ends[1]."""
+    asked = [f"{'rises' if shape.direction > 0 else 'falls'} by request"] if shape.direction else []
     if is_curve(shape):
-        return _plan_curve(shape, ends)
-    chosen, remarks = np.arange(shape.grid.size), []
+        return _plan_curve(shape, ends, asked)
+    chosen, remarks = np.arange(shape.grid.size), asked
     if not shape.numeric:
         chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
         chosen = chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
@@ -103,9 +104,9 @@ def is_curve(shape: Shape) -> bool:
     return shape.numeric and shape.grid.size > 8
 
 
-def _plan_curve(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
+def _plan_curve(shape: Shape, ends: tuple[float, float], remarks: list[str]) -> ColumnPlan:
     far_off = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
-    grid, part, remarks = shape.grid, date_part(shape.name, shape.grid), []
+    grid, part = shape.grid, date_part(shape.name, shape.grid)
     chosen = np.arange(grid.size)
     if grid.size > MANY_VALUES:
         steps, inner = np.diff(grid), grid[-2] - grid[1]

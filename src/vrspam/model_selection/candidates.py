@@ -345,7 +345,7 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
             if candidate.features is not None:
                 rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
             source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
-            scores = cross_validate(source, again)
+            scores = cross_validate(source, again.on(candidate.features))
         assert scores.kept is not None
         kept.append(scores.kept)
         intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
@@ -380,7 +380,7 @@ class MapsInMemory(NamedTuple):
         X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
         source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
         sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
-        scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
+        scores = cross_validate(source, search.on(features), keep_coefs=True, held_out=sizes)
         found = Candidate.of(name, features, X.shape[1], folds.rows.y.size, scores, search.rule)
         if scores.held_out is not None:
             point = int(np.ravel_multi_index(found.choice.index, found.choice.mean.shape))
@@ -401,7 +401,11 @@ class MapsInMemory(NamedTuple):
             rows, solver, total = source.rows, source.solver, candidate.scores.total
         if self.search.loss.needs_rows:
             rows = rows._replace(X=hold_features(rows.X))
-        fit = self.search.solver(candidate.choice).from_rows(rows, self.folds.classes, solver, total)
+        fit = (
+            self.search.on(candidate.features)
+            .solver(candidate.choice)
+            .from_rows(rows, self.folds.classes, solver, total)
+        )
         moments = fit.moments  # computed to the end, so that the rows are not needed any more
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
 

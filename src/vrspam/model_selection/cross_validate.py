@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,12 @@ class GridSearch:
         """Points of the grid."""
         l2s = AUTO_L2S if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s).size
         return l2s * (AUTO_L1S if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s).size)
+
+    def on(self, features: Any) -> GridSearch:
+        """The search for a map that has learnt: with the limits of its coefficients, where it has some."""
+        if getattr(features, "monotonic_cst", None) is None:
+            return self
+        return replace(self, penalty=replace(self.penalty, limits=features.limits))
 
     def solver(self, point: Choice) -> ExactSolver:
         """What fits all rows at a point of the grid."""

@@ -22,6 +22,7 @@ from vrspam._utils.messages import LossName, Parameter, WordedError
 from vrspam._utils.validation import Rows
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
+from vrspam.objective.limits import Bounded, Limits, Shaped
 from vrspam.objective.losses import (
     DeviceProducts,
     Operator,
@@ -48,7 +49,9 @@ from vrspam.objective.rounding import UNIT
 __all__ = [  # what losses, penalties and solvers from outside need
     "MCP",
     "SCAD",
+    "Bounded",
     "ElasticNet",
+    "Limits",
     "Objective",
     "Penalty",
     "PenaltyFamily",

@@ -67,6 +67,9 @@ class Penalty(Protocol):
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
         """(c, s) such that Ω(u) = Σ_j (c_j/2 u_j² + s_j u_j) + a constant, for u near w with the same zeros."""
 
+    def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Between which numbers each coordinate may move on its piece: w itself and w for one that stays."""
+
     def start(self) -> Penalty | None:
         """A convex penalty whose solution is a good start for this one; None where every start is as good."""
 
@@ -117,6 +120,10 @@ class Separable:
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
         """None: solvers do without Newton steps on the columns in use."""
         return None
+
+    def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A coordinate may move until it changes its sign; zeros stay."""
+        return np.where(w < 0.0, -np.inf, 0.0), np.where(w > 0.0, np.inf, 0.0)
 
     def start(self) -> Penalty | None:
         """None: solvers start from 0."""
@@ -371,6 +378,8 @@ class PenaltyFamily:
     name : {"elasticnet", "mcp", "scad"}, default="elasticnet"
     gamma : float or None
         Of "mcp" (default 3.0) and "scad" (3.7).
+    limits : callable or None
+        From the number of features to the `Limits` of their coefficients, or None where there are none.
 
     Examples
     --------
@@ -385,8 +394,15 @@ class PenaltyFamily:
 
     name: PenaltyName = "elasticnet"
     gamma: float | None = None
+    limits: Callable[[int], Any] | None = None
 
     def __call__(self, loss: Any) -> Strengths:
+        free = self._free(loss)
+        limits = None if self.limits is None else self.limits(loss.n_features)
+        return free if limits is None else lambda l2, l1: limits(free(l2, l1))
+
+    def _free(self, loss: Any) -> Strengths:
+        """The penalties without limits."""
         if self.name == "elasticnet":
             return ElasticNet
         kind, usual = CONCAVE[self.name]

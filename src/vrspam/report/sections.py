@@ -74,6 +74,8 @@ def report_page(
     noticed = [worry_of(note, parameter) for note in model.training.get("warnings", ())]
     other = words.as_independent(model)
     beside = {} if other is None or kept else {"as independent rows": other}
+    if (free := words.without_directions(model)) is not None:
+        beside["without directions"] = free
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = html.headline(
         "AUC of rows kept from the training" if kept else "AUC to expect on new rows",

@@ -142,6 +142,15 @@ def as_independent(model: Model) -> str | None:
     return f"about {auc_text(facts['independent_auc'])} (a quick model): {kept} flatter it"
 
 
+def without_directions(model: Model) -> str | None:
+    """The AUC to expect of a model that is free, where columns were told directions."""
+    facts = model.training
+    if "unconstrained_auc" not in facts:
+        return None
+    told = [f"{name} {'rises' if sign > 0 else 'falls'}" for name, sign in facts["monotone"].items() if sign]
+    return f"{auc_text(facts['unconstrained_auc'])} ({', '.join(told)} by request)"
+
+
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
     """What to say of an AUC that may be guessing: one sentence, or none.
 

@@ -17,7 +17,8 @@ from vrspam.solvers.base import EpochSolver, Solution, Solver, State
 from vrspam.solvers.gram import Cholesky, GramDescent
 from vrspam.solvers.newton import PairNewton
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient, DualRidge
-from vrspam.solvers.proximal_newton import EdgeWeights, PairProximalNewton
+from vrspam.solvers.proximal_newton import EdgeWeights, MatrixNewton, PairProximalNewton
+from vrspam.solvers.shaped import ShapedGram
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 __all__ = ["EpochSolver", "Solution", "Solver", "State", "choose_solver", "exact_solvers", "solve"]
@@ -94,7 +95,8 @@ def exact_solvers() -> list[Solver]:
     ['Cholesky', 'GramDescent']
     """
     quadratic: list[Solver] = [Cholesky(), GramDescent(), DualRidge(), ConjugateGradient(), ColumnDescent()]
-    return [*quadratic, EdgeWeights(), PairNewton(), PairProximalNewton(), TruncatedNewton(), ProximalGradient()]
+    pairs: list[Solver] = [EdgeWeights(), PairNewton(), PairProximalNewton()]
+    return [*quadratic, ShapedGram(), *pairs, MatrixNewton(), TruncatedNewton(), ProximalGradient()]
 
 
 def solve(

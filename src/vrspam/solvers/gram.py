@@ -234,6 +234,15 @@ class RidgePath:
         return self._solutions[objective.penalty.ridge]
 
 
+def gram_of(loss: Any) -> tuple[np.ndarray, np.ndarray]:
+    """A quadratic loss as wᵀMw/2 - b·w: M and b."""
+    if (linear := getattr(loss, "linear", None)) is not None:
+        return loss.matrix, linear
+    tilt = getattr(loss, "tilt", None)  # of a pair loss
+    linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
+    return np.ascontiguousarray(loss.k * (loss.matrix + np.outer(loss.delta, loss.delta))), linear
+
+
 class GramDescent:
     """Any penalty on a d×d matrix: coordinate descent, and Newton steps on the columns in use when that is slow.
 
@@ -252,12 +261,8 @@ class GramDescent:
 
         loss = objective.loss
         if self._loss is not loss:
-            self._loss, self.gram = loss, loss.matrix
-            if (linear := getattr(loss, "linear", None)) is None:  # of a pair loss
-                self.gram = np.ascontiguousarray(loss.k * (loss.matrix + np.outer(loss.delta, loss.delta)))
-                tilt = getattr(loss, "tilt", None)
-                linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
-            self.linear, self._diagonal = linear, np.diagonal(self.gram).copy()
+            self._loss, (self.gram, self.linear) = loss, gram_of(loss)
+            self._diagonal = np.diagonal(self.gram).copy()
         target = tol * objective.loss.scale
         w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
         grad = self.gram @ w - self.linear
@@ -284,30 +289,36 @@ class GramDescent:
         return certify(objective, w, max(sweeps, 1), tol)
 
     def _minimise_on_support(self, objective: Objective, w: np.ndarray) -> np.ndarray:
-        """Newton steps, each in the orthant of the present signs, until one is taken whole: at most d of them."""
+        """Newton steps, each on the present piece of the penalty, until one is taken whole: at most d of them."""
         value = objective.value(w)
         while True:
-            support = np.flatnonzero(w)
+            low, high = objective.penalty.piece_ends(w)
+            support = np.flatnonzero(low < high)
             piece = objective.penalty.restricted_to(support).quadratic_piece(w[support])
             if piece is None or support.size == 0:
                 return w
             curvature, slope = piece
-            start = w[support]
-            matrix = self.gram[np.ix_(support, support)]
+            start, low, high = w[support], low[support], high[support]
+            matrix, linear, others = self.gram[np.ix_(support, support)], self.linear[support] - slope, w.copy()
             matrix[np.diag_indices_from(matrix)] += curvature
+            others[support] = 0.0
+            if others.any():  # coordinates that stay on a bound
+                linear -= (self.gram @ others)[support]
             try:
                 factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
             except linalg.LinAlgError:
                 return w
-            goal = linalg.cho_solve(factor, self.linear[support] - slope, check_finite=False)
-            crossing = goal * np.sign(start) < 0.0
+            goal = linalg.cho_solve(factor, linear, check_finite=False)
+            ends = np.where(goal < low, low, high)
+            crossing = (goal < low) | (goal > high)
             fractions = np.ones(support.size)
-            fractions[crossing] = start[crossing] / (start[crossing] - goal[crossing])
+            fractions[crossing] = (start - ends)[crossing] / (start[crossing] - goal[crossing])
             improved = False
             for fraction in dict.fromkeys((1.0, float(fractions.min()))):  # all at once if that helps, else one by one
                 moved = start + fraction * (goal - start)
-                moved[crossing & (fractions <= fraction)] = 0.0
-                candidate = np.zeros_like(w)
+                stopped = crossing & (fractions <= fraction)
+                moved[stopped] = ends[stopped]
+                candidate = others.copy()
                 candidate[support] = moved
                 candidate_value = objective.value(candidate)
                 if candidate_value < value:

@@ -8,6 +8,7 @@ is found does not depend on the rest of the grid.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, S
 from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.base import Solver
 from vrspam.solvers.gram import EIGEN_MIN_POINTS, RidgePath
+from vrspam.solvers.limits import Asked, limits_of
 from vrspam.solvers.products import DualRidge, ShiftedConjugateGradient
 
 
@@ -117,6 +119,9 @@ def coef_path(
     *,
     penalty: PenaltyName = "elasticnet",
     gamma: float | None = None,
+    monotonic_cst: ArrayLike | None = None,
+    positive: bool = False,
+    bounds: ArrayLike | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
     like=None,
@@ -137,6 +142,8 @@ def coef_path(
         "auto" is 30 values from the least l1 that makes all coefficients 0 down to 1e-3 of it.
     penalty, gamma
         As in `vrspam.AUCClassifier`: "mcp" and "scad" replace l1 ‖w‖₁.
+    monotonic_cst, positive, bounds
+        As in `vrspam.AUCClassifier`, in the order of the columns.
     tol : float, default=1e-8
         Each point is certified to lie within tol·F(0) of the optimum ("mcp" and "scad": stationary to it); if one is
         not, a `ConvergenceWarning` says how many.
@@ -164,7 +171,7 @@ def coef_path(
     if not tol >= 0.0 or max_iter < 1:
         raise ValueError(f"coef_path needs tol ≥ 0 and max_iter ≥ 1, got tol={tol!r} and max_iter={max_iter!r}.")
     l2_axis, l1_axis = grid_axes(moments, l2s, l1s)
-    family = PenaltyFamily(penalty, gamma)
+    family = PenaltyFamily(penalty, gamma, partial(limits_of, Asked(monotonic_cst, positive, bounds, penalty)))
     family.check(l1_axis)
     loss = SquaredPairLoss.from_moments(moments)
     with blas_threads_for(loss.n_features, square=True):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from vrspam.objective import UNIT, Objective
+from vrspam.objective import UNIT, Objective, Shaped
 from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss, SquaredHingeLoss
 from vrspam.solvers.base import Solution, State
 from vrspam.solvers.gram import GramDescent, refuse_uncompiled
@@ -28,6 +28,7 @@ from vrspam.solvers.newton import (
     newton_direction,
     with_rounding,
 )
+from vrspam.solvers.shaped import NO_CURVES, shaped_minimum
 from vrspam.solvers.smooth import TruncatedNewton
 
 
@@ -114,13 +115,14 @@ class PairProximalNewton(SortedScores):
         direction[columns] = goal - w
         image = loss.quick_scores(direction)
         state.passes += 1.0
-        signs = np.sign(state.w)
+        signs, ends = np.sign(state.w), penalty.piece_ends(state.w)
         taken = self.search(objective, state, direction, image)
         if taken == 1.0:
             state.w[columns] = goal  # w + (goal - w) may not be 0 where goal is
         if taken == 0.0 and not penalty.is_convex:  # the model lies below F, and leads to another valley
             taken = self._majorised_step(objective, state, columns)
-        self._settled = taken > 0.0 and np.array_equal(np.sign(state.w), signs)
+        same = np.array_equal(np.sign(state.w), signs) and np.array_equal(penalty.piece_ends(state.w), ends)
+        self._settled = taken > 0.0 and same
 
     def _majorised_step(self, objective: Objective, state: State, columns: np.ndarray) -> float:
         """A step that minimises g·d + c/2 Σ h_j d_j² + Ω(w + d), c raised until that lies above F and F falls.
@@ -147,8 +149,9 @@ class PairProximalNewton(SortedScores):
     def _newton_step(self, objective: Objective, state: State) -> bool:
         """A Newton step on the columns in use, up to the first change of a sign; False if none was possible."""
         assert self._columns is not None
-        used = np.flatnonzero(state.w)
-        inside = np.searchsorted(self._columns, used)
+        low, high = objective.penalty.piece_ends(state.w)
+        used = np.flatnonzero(low < high)
+        inside, low, high = np.searchsorted(self._columns, used), low[used], high[used]
         w, penalty = state.w[used], objective.penalty.restricted_to(used)
         piece = penalty.quadratic_piece(w)
         if piece is None or used.size == 0:
@@ -173,14 +176,15 @@ class PairProximalNewton(SortedScores):
         state.passes += 2.0 * steps + 1.0
         if not step.any():  # a penalty that is not convex bends F down here
             return False
-        crossing = (w + step) * np.sign(w) < 0.0
-        fractions = np.where(crossing, w / np.where(crossing, -step, 1.0), 1.0)
+        crossing = (w + step < low) | (w + step > high)
+        ends = np.where(step < 0.0, low, high)
+        fractions = np.where(crossing, (ends - w) / np.where(crossing, step, 1.0), 1.0)
         most = float(np.min(fractions, initial=1.0))
         direction = np.zeros_like(state.w)
         direction[used] = step
         taken = self.search(objective, state, direction, image, most) if most > 1e-8 else 0.0
         if taken == most < 1.0:
-            state.w[used[fractions <= most]] = 0.0
+            state.w[used[fractions <= most]] = ends[fractions <= most]
         self._settled = taken == 1.0
         return taken > 0.0
 
@@ -193,24 +197,37 @@ class PairProximalNewton(SortedScores):
 
 
 class MatrixNewton:
-    """Newton's method for a smoothed loss with l2 alone, by its whole Hessian: tied rows make it stiff as μ falls."""
+    """Newton's method for a smoothed loss with l2 alone, by its whole Hessian: tied rows make it stiff as μ falls.
+
+    Curves that must rise or fall take the minimum of the quadratic model inside their limits.
+    """
+
+    def refuses(self, objective: Objective) -> str | None:
+        if not isinstance(objective.loss, SquaredHingeLoss):
+            return NOT_SORTED
+        return None if isinstance(objective.penalty, Shaped) else NO_CURVES
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
-        loss, l2, target = objective.loss, objective.penalty.ridge, tol * objective.scale
+        loss, penalty, target = objective.loss, objective.penalty, tol * objective.scale
         w = np.zeros(loss.n_features) if w0 is None else w0
         scores = loss.scores(w)
         point = loss.at(scores)
         steps, passes = 0, 1.0
-        halvings = 40
+        halvings, shaped = 40, isinstance(penalty, Shaped)
+        least, since = np.inf, 0
         while True:
             grad = loss.gradient_of(point.slope)
             gap, left = objective.exact_certificate(w, grad)
             passes += 1.0
-            if left <= target or steps == max_iter:
+            least, since = (left, 0) if left < 0.5 * least else (least, since + 1)
+            if left <= (0.1 * target if shaped else target) or steps == max_iter or (shaped and since == 8):
                 break
-            hessian, gradient = loss.hessian_matrix(point.pairs), grad + l2 * w
-            factor = cholesky_of(hessian, max(l2, 1e-14 * float(np.trace(hessian))))
-            direction = -linalg.cho_solve(factor, gradient, check_finite=False)
+            hessian, gradient = loss.hessian_matrix(point.pairs), grad + penalty.strong_convexity * w
+            if shaped:
+                direction = shaped_minimum(hessian, hessian @ w - grad, penalty, w) - w
+            else:
+                factor = cholesky_of(hessian, max(penalty.ridge, 1e-14 * float(np.trace(hessian))))
+                direction = -linalg.cho_solve(factor, gradient, check_finite=False)
             image, slope = loss.scores(direction), float(gradient @ direction)
             value, fraction = point.value + objective.penalty.value(w), 1.0
             for _ in range(halvings):
@@ -225,7 +242,10 @@ class MatrixNewton:
             steps, passes = steps + 1, passes + 2.0
         history = {"passes": np.array([passes])}
         value = point.value + objective.penalty.value(w)
-        return Solution(w, value, float(gap), steps, bool(left <= target), history)
+        found = Solution(w, value, float(gap), steps, bool(left <= target), history)
+        if isinstance(loss, SmoothedPartialLoss):  # certified by the loss that it smooths
+            return found
+        return with_rounding(objective, found, loss.rounding_of(np.abs(w), point.slope), tol)
 
 
 class EdgeWeights:
@@ -243,14 +263,16 @@ class EdgeWeights:
     def refuses(self, objective: Objective) -> str | None:
         if not isinstance(objective.loss, PartialHingeLoss):
             return "it needs the squared hinge on part of the negatives"
-        return PairProximalNewton().refuses(replace(objective, loss=objective.loss.whole))
+        whole = replace(objective, loss=objective.loss.whole)
+        return (MatrixNewton() if isinstance(objective.penalty, Shaped) else PairProximalNewton()).refuses(whole)
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss: PartialHingeLoss = objective.loss
         inner: Any = PairProximalNewton() if objective.penalty.ridge is None else PairNewton()
         n, d = loss.whole.products.shape
         matrix_work = 4e9  # rows · columns², up to which a step by the whole Hessian takes a fraction of a second
-        if objective.penalty.ridge is not None and n * d * d <= matrix_work:
+        ridge = objective.penalty.ridge is not None and n * d * d <= matrix_work
+        if ridge or isinstance(objective.penalty, Shaped):
             inner = MatrixNewton()
         first_mu = 1.0  # in units of what a pair costs at w = 0
         before, mu = np.full(loss.whole.pair_rows.b.size, loss.max_fpr), first_mu

@@ -127,9 +127,12 @@ class TruncatedNewton(EpochSolver):
 
     def epoch(self, objective: Objective, state: State) -> None:
         self._proximal_step(objective, state)
-        support = np.flatnonzero(state.w) if objective.penalty.ridge is None else np.arange(state.w.size)
+        low, high = np.full_like(state.w, -np.inf), np.full_like(state.w, np.inf)
+        if objective.penalty.ridge is None:
+            low, high = objective.penalty.piece_ends(state.w)
+        support = np.flatnonzero(low < high)
         if support.size:
-            self._newton_step(objective, state, support)
+            self._newton_step(objective, state, support, low[support], high[support])
 
     def _proximal_step(self, objective: Objective, state: State) -> None:
         """One step of proximal gradient; 1/step starts below the bound on ∇²f and is raised until F falls enough."""
@@ -146,7 +149,9 @@ class TruncatedNewton(EpochSolver):
         if value <= state.value:
             state.w, state.grad, state.value = w, grad, value
 
-    def _newton_step(self, objective: Objective, state: State, support: np.ndarray) -> None:
+    def _newton_step(
+        self, objective: Objective, state: State, support: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> None:
         w = state.w[support]
         piece = objective.penalty.restricted_to(support).quadratic_piece(w)
         assert piece is not None  # `refuses`
@@ -167,14 +172,10 @@ class TruncatedNewton(EpochSolver):
         direction, _ = conjugate_gradient(product, -gradient, lambda r: r / diagonal, lambda _, rho: rho <= goal, 100)
         if not direction.any():
             return  # nothing is left to gain, or the penalty is too concave here
-        kinked = objective.penalty.ridge is None
         fraction = 1.0
         for _ in range(30):
-            moved = w + fraction * direction
-            if kinked:
-                moved[moved * w < 0.0] = 0.0
-            candidate = np.zeros_like(state.w)
-            candidate[support] = moved
+            candidate = state.w.copy()
+            candidate[support] = np.clip(w + fraction * direction, low, high)
             value, grad = objective.value_and_grad(candidate)
             state.passes += 2.0
             if value < state.value:

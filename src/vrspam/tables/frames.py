@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -27,12 +28,14 @@ WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in 
 class Categories(NamedTuple):
     """A column of categories: the place of each row's among `values`, -1 where it is missing.
 
-    `known` holds the codes that maps have given to the values, for all rows that are taken of the column.
+    `known` holds the codes that maps have given to the values, for all rows that are taken of the column. The values of
+    an `ordered` column are all that its type has, in their order.
     """
 
     codes: np.ndarray
     values: tuple[str, ...]
     known: dict[tuple[int, int], tuple[Mapping[str | None, int], np.ndarray]]
+    ordered: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +50,31 @@ class HeldColumns:
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, X: Any, numeric_columns: Sequence[bool] | None = None) -> HeldColumns:
-        """All rows of a frame; which columns hold numbers is told by their types, unless it is known."""
+    def of(
+        cls,
+        X: Any,
+        numeric_columns: Sequence[bool] | None = None,
+        orders: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> HeldColumns:
+        """All rows of a frame; which columns hold numbers is told by their types, unless it is known.
+
+        `orders` has the values of some categories in their order, where their type does not.
+        """
         found, columns = columns_of(X), list[np.ndarray | Categories]()
         for index, numeric in enumerate(numeric_flags(X) if numeric_columns is None else numeric_columns):
             if numeric:
                 columns.append(numbers(found, index))
             else:
-                values = sorted(value for value in categories(found, index) if value is not None)
+                order = tuple(orders.get(found.names[index], ())) or levels(found, index)
+                present = {value for value in categories(found, index) if value is not None}
+                if order and (others := present - set(order)):
+                    raise ValueError(
+                        f"Column {found.names[index]!r} holds {min(others)!r}, which has no place in the order "
+                        f"{', '.join(order)}: add it there."
+                    )
+                values = order or tuple(sorted(present))
                 places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
-                columns.append(Categories(category_codes(found, index, places), tuple(values), {}))
+                columns.append(Categories(category_codes(found, index, places), values, {}, bool(order)))
         return cls(found.names, columns, (X.shape[0], len(columns)))
 
 
@@ -235,6 +253,14 @@ def categories(X: Any, index: int) -> set[str | None]:
             )
         found.add(None if gone else str(value))
     return found
+
+
+def levels(X: Any, index: int) -> tuple[str, ...]:
+    """The values of an ordered category, in their order: an ordered type of pandas, an Enum of polars; else none."""
+    _, column = named_column(X, index)
+    if isinstance(column, Categories):
+        return column.values if column.ordered else ()
+    return tuple(map(str, column.dtype.categories)) if column is not None and column.dtype == nw.Enum else ()
 
 
 def value_counts(column: Any) -> dict[str, int]:

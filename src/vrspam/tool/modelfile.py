@@ -271,13 +271,14 @@ _FACTS = {
     "count": ("rows", "positives", "columns", "features", "rows_held", "nonzero", "folds"),
     "number": (
         *("l2", "l1", "max_fpr", "objective", "gap", "relative_gap", "stationarity", "relative_stationarity"),
-        "independent_auc",
+        *("independent_auc", "unconstrained_auc"),
         *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
     "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
     "text": ("penalty", "map", "loss", "groups", "weights"),
     "texts": ("data",),
     "selection": ("selection",),
+    "directions": ("monotone",),
     "notes": ("warnings",),
 }
 
@@ -294,6 +295,8 @@ def _fits(kind: str, value: Any) -> bool:
             return is_number and isinstance(value, int) and 0 <= value < 2**63
         case "text":
             return isinstance(value, str)
+        case "directions":
+            return isinstance(value, dict) and all(sign in (-1, 0, 1) for sign in value.values())
         case "texts" | "notes":
             return isinstance(value, list) and all(_fits(kind[:-1], one) for one in value)
         case "note" if isinstance(value, dict):  # a template, and fields that can be shown

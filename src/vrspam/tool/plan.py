@@ -7,6 +7,7 @@ Help pages are drawn from this module, so that it imports nothing that takes tim
 """
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
@@ -27,7 +28,8 @@ class Option(NamedTuple):
     braces are shown in `help` as the reader types them; `typed` is added on the command line, `in_python` in Python.
     `check` returns what is wrong with a value ("must be at least 2"), or None; `read` makes the value of what was
     typed. `metavar` and `kind` are its type, on the command line and in Python; `only` names the one command that has
-    it. `type`, `default` and `flag`, the option as it is typed, follow from the field.
+    it; one with `several` is a dict that may be typed more than once. `type`, `default` and `flag`, the option as it is
+    typed, follow from the field.
     """
 
     panel: str | None
@@ -40,6 +42,7 @@ class Option(NamedTuple):
     kind: str | None = None
     read: Callable[[str], Any] = lambda text: text
     only: str | None = None
+    several: bool = False
     type: Any = None
     default: Any = None
     flag: str = ""
@@ -57,6 +60,29 @@ def read_names(text: str) -> tuple[str, ...]:
     if not found:
         raise WordedError("give at least one column")
     return found
+
+
+def read_directions(text: str) -> Any:
+    """Columns with their directions; what is none stays text, which the check refuses.
+
+    >>> read_directions('income=-1,"age, years"=1'), read_directions("income")
+    ({'income': -1, 'age, years': 1}, 'income')
+    """
+    parts = [part.strip().rpartition("=") for part in re.findall(r'(?:"[^"]*"|[^,"])+', text)]
+    known = {"-1": -1, "0": 0, "1": 1, "+1": 1}
+    if not parts or not all(name and value.strip() in known for name, _, value in parts):
+        return text
+    return {name.strip().strip('"'): known[value.strip()] for name, _, value in parts}
+
+
+def read_order(text: str) -> Any:
+    """The categories of a column in their order; what is none stays text, which the check refuses.
+
+    >>> read_order("size=small,medium,large"), read_order("size")
+    ({'size': ('small', 'medium', 'large')}, 'size')
+    """
+    name, _, values = text.partition("=")
+    return {name.strip(): read_names(values)} if name.strip() and values.strip() else text
 
 
 def read_numbers(text: str) -> Any:
@@ -81,6 +107,14 @@ def at_least(least: int) -> Callable[[Any], str | None]:
     return must(lambda value: value >= least, f"must be at least {least}")
 
 
+directions = must(
+    lambda value: isinstance(value, dict) and all(sign in (-1, 0, 1) for sign in value.values()),
+    "must name columns with -1 (the score falls), 0 or 1 (it rises), as in income=-1,age=1",
+)
+orders = must(
+    lambda value: isinstance(value, dict) and all(len(set(names)) == len(names) > 1 for names in value.values()),
+    "must name a column and its categories from low to high, as in size=small,medium,large",
+)
 share = must(lambda value: 0.0 < value < 1.0, "must be between 0 and 1")
 share_or_all = must(lambda value: 0.0 < value <= 1.0, "must be above 0 and at most 1")
 positive_number = must(lambda value: 0.0 < value < float("inf"), "must be a positive number")
@@ -181,6 +215,17 @@ class TrainPlan:
     max_categories: int = option(
         1000, DATA, "Most categories of a text column: rarer ones count as one.", check=at_least(2)
     )
+    ordered: Any = option(
+        None,
+        DATA,
+        "Categories of a column in their order, from low to high, for {monotone}; once for each column.",
+        typed="As in size=small,medium,large.",
+        check=orders,
+        read=read_order,
+        metavar="<column=names>",
+        kind="dict of column to sequence of str",
+        several=True,
+    )
     dates: Literal["features", "drop"] = option(
         "features", DATA, "features: dates become a position in time, month, weekday, hour; drop: they are left out."
     )
@@ -226,6 +271,17 @@ class TrainPlan:
         MODEL,
         "What a pair of rows costs: squared, or squared_hinge, which ignores pairs ranked right by more than the "
         "margin (not with {streaming}).",
+    )
+    monotone: Any = option(
+        None,
+        MODEL,
+        "Columns with which the score must rise (1) or fall (-1), whatever the others are; the AUC without this is "
+        "told beside.",
+        typed="As in income=-1,age=1.",
+        check=directions,
+        read=read_directions,
+        metavar="<directions>",
+        kind="dict of column to -1, 0 or 1",
     )
     max_fpr: float | None = option(
         None,
@@ -354,6 +410,8 @@ class TrainPlan:
         for name, column in (("groups", kept), ("time", self.time)):
             if self.streaming and column:
                 raise conflict("a stream draws its folds from the rows alone", streaming=True, **{name: None})
+        if self.streaming and self.ordered:
+            raise conflict("an order of categories needs all rows in memory", streaming=True, ordered=None)
         check_measures(self.weights, max_fpr=self.max_fpr)
         given = {name: None for name in THRESHOLD_RULES if getattr(self, name) is not None}
         if len(given) > 1:

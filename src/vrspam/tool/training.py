@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri, stdtrit
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
@@ -38,7 +39,7 @@ from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_li
 from vrspam.tool.plan import COPIES, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier
 from vrspam.tool.table import OpenedTable, RowSample
-from vrspam.tool.training_notes import note_few_maps, note_of, note_straight
+from vrspam.tool.training_notes import note_few_maps, note_of, note_straight, notes_on_directions
 
 LEAST = 4  # rows of each class: two folds of two
 
@@ -102,6 +103,7 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
         opened, found = open_table(path, plan, keep=by or ())
         whole = opened
         opened.check_columns(by or ())
+        check_directions(plan, opened)
         if found.constant and len(found.constant) == len(opened.schema.columns):
             raise ValueError("every feature is constant: there is nothing to learn from")
         if holdout is not None:
@@ -114,6 +116,8 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
             plan = replace(plan, features="linear" if asked or (wide and not tabular) else "auto")
         too_wide = len(opened.schema.columns) > MAX_FEATURES  # for any map
         named = isinstance(plan.features, str)
+        if plan.monotone and not plan.streaming and plan.features == "linear":
+            plan = replace(plan, features="standardized")  # the same lines, column by column
         straight = named and (plan.features == "linear" or (too_wide and plan.features == "auto"))
         if straight or plan.streaming:
             fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
@@ -131,7 +135,11 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
             notes.append(note)
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
-    facts: dict[str, Any] = {"warnings": notes}
+    if plan.monotone:
+        notes += notes_on_directions(plan.monotone, plan.ordered or {}, fit.free)
+    facts: dict[str, Any] = {"warnings": notes, **({"monotone": plan.monotone} if plan.monotone else {})}
+    if fit.free is not None and not np.isnan(fit.free.corrected_score_):
+        facts["unconstrained_auc"] = fit.free.corrected_score_
     facts |= {} if plan.weights is None else {"weights": plan.weights}
     if opened.groups is not None:
         facts["groups"] = opened.groups_column or COPIES
@@ -149,7 +157,7 @@ class Fit(NamedTuple):
     """A fitted estimator, the rows of each class (negative ones first), scores of the folds, and what was noticed.
 
     `moments` and `scaling` are those of encoded rows, None where a map took the columns as they are; `sample` are some
-    training rows as they are.
+    training rows as they are. `free` is the same search without the directions of columns, where some were given.
     """
 
     estimator: AUCClassifierCV
@@ -160,13 +168,14 @@ class Fit(NamedTuple):
     scaling: Scaling | None = None
     weights: np.ndarray | None = None
     sample: Any = None
+    free: AUCClassifierCV | None = None
 
 
 def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
     """The cross-validation that a plan asks for, unfitted."""
     calibration = None if plan.calibration == "none" else plan.calibration
     same = {name: getattr(plan, name) for name in ("loss", "penalty", "max_fpr", "selection", "n_jobs")}
-    return kind(l1s=l1s, cv=folds, calibration=calibration, **same, **more)
+    return kind(l1s=l1s, cv=folds, calibration=calibration, monotonic_cst=plan.monotone, **same, **more)
 
 
 def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened: OpenedTable, **more: Any) -> Fit:
@@ -177,6 +186,26 @@ def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened
     held_out = fitted.out_of_fold_
     weights = None if opened.weights is None else held_out.weights
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, weights=weights, **more)
+
+
+def check_directions(plan: TrainPlan, opened: OpenedTable) -> None:
+    """Refuse directions and orders of columns that are not there, or whose kind has none."""
+    known, categories = opened.schema.columns, opened.schema.categorical
+    for name, given in (("monotone", plan.monotone), ("ordered", plan.ordered)):
+        for column in given or ():
+            if column not in known:
+                raise WordedError(
+                    "{given} names {column!r}, which is not among the columns: {columns}",
+                    given=Parameter(name),
+                    column=column,
+                    columns=", ".join(known[:20]) + (", ..." if len(known) > 20 else ""),
+                )
+            if name == "ordered" and column not in categories:
+                raise WordedError(
+                    "{given} is for categories, and {column!r} holds numbers, which have an order: leave it out",
+                    given=Parameter(name),
+                    column=column,
+                )
 
 
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
@@ -204,7 +233,13 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     if plan.private and isinstance(features, dict):
         features = {name: new.holding_no_rows() for name, new in features.items()}
     search = _search(TableClassifier, plan, l1s, folds, random_state=plan.random_state, features=features)
-    return _fit_in_memory(search, rows, positive, opened, sample=rows)
+    search._orders = plan.ordered or {}
+    fit = _fit_in_memory(search, rows, positive, opened, sample=rows)
+    if plan.monotone and any(plan.monotone.values()):
+        plan.say("fitting the model that is free, to tell what the directions cost")
+        free = _fit_in_memory(clone(search).set_params(monotonic_cst=None), rows, positive, opened).estimator
+        fit = fit._replace(free=free)
+    return fit
 
 
 def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
@@ -240,6 +275,8 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.random_state)
     search = _search(AUCClassifierCV, plan, l1s, folds)
+    if plan.monotone:
+        search.monotonic_cst = [plan.monotone.get(name, 0) for name in opened.schema.feature_names]
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     findings = [*examine(opened, plan, sample).findings, *constant]
     held_out = fitted.held_out_

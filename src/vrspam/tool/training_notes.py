@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 
@@ -49,6 +54,55 @@ def note_of(noticed: Warning | str) -> str:
                 squared=Parameter("loss", "squared"),
             )
     return getattr(noticed, "message", str(noticed))
+
+
+def notes_on_directions(directions: Mapping[str, int], orders: Mapping[str, Sequence[str]], free: Any) -> list[Message]:
+    """Directions that columns were told although the free model clearly goes the other way somewhere."""
+    shapes = getattr(free, "shape_functions_", {})
+    notes = []
+    for name, sign in directions.items():
+        if not sign or name not in shapes:
+            continue
+        shape, half = shapes[name], (shapes[name].high - shapes[name].low) / 2.0
+        places = list(range(shape.grid.size))
+        if not shape.numeric:
+            known = shape.grid.tolist()
+            places = [known.index(level) for level in orders.get(name, ()) if level in known]
+        found = steepest(sign * shape.contribution[places], half[places])
+        if found is not None:
+            size, start, stop = found
+            ends = [
+                f"{shape.grid[places[at]]:g}" if shape.numeric else str(shape.grid[places[at]]) for at in (start, stop)
+            ]
+            notes.append(
+                Message(
+                    "{column!r} must {told}; without it the score would {free} by {size:.2g} between {low} and {high}, "
+                    "more than chance explains: check the direction, or leave it out of {option}",
+                    column=name,
+                    told="rise" if sign > 0 else "fall",
+                    free="fall" if sign > 0 else "rise",
+                    size=size,
+                    low=ends[0],
+                    high=ends[1],
+                    option=Parameter("monotone"),
+                )
+            )
+    return notes
+
+
+def steepest(values: np.ndarray, half: np.ndarray) -> tuple[float, int, int] | None:
+    """The largest fall of a curve, and where it begins and ends; None where the bands at both ends explain it.
+
+    >>> steepest(np.array([0.0, 2.0, 1.0, 3.0]), np.full(4, 0.1))
+    (1.0, 1, 2)
+    """
+    if values.size < 2 or not np.isfinite(half).all():
+        return None
+    falls = np.maximum.accumulate(values) - values
+    stop = int(falls.argmax())
+    start = int(values[: stop + 1].argmax())
+    explained = float(np.hypot(half[start], half[stop]))
+    return (float(falls[stop]), start, stop) if falls[stop] > explained else None
 
 
 def note_straight(most_columns: int) -> Message:

@@ -1,0 +1,310 @@
+"""Limits of coefficients: signs, boxes, and curves that rise or fall. A penalty is infinite outside of them.
+
+A limit of single coefficients is one more penalty of single coordinates (`Bounded`). A curve that must rise is a sum of
+rising functions with coefficients v ≥ 0, and v = A w for the coefficients w of its features. In these the penalty of
+the curve is still l2/2 ‖w‖², but the limit is not one of single coordinates (`Shaped`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from vrspam.objective.penalties import ElasticNet, Penalty, Separable
+
+
+class Rising(NamedTuple):
+    """Coefficients w[places] such that, of v = rows @ w[places], those that are `bound` must not be negative."""
+
+    places: slice
+    rows: np.ndarray  # square and invertible
+    bound: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """lower ≤ w ≤ upper, both with 0 between them, and curves that must rise.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (d,)
+    curves : sequence of Rising
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import ElasticNet
+    >>> from vrspam.objective.limits import Limits
+    >>> rises = Limits(np.array([0.0, -np.inf]), np.full(2, np.inf))
+    >>> rises(ElasticNet(l2=1.0)).prox(np.array([-1.0, -1.0]), 1.0).tolist()
+    [0.0, -0.5]
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    curves: Sequence[Rising] = ()
+
+    def __call__(self, penalty: Any) -> Penalty:
+        """The penalty with these limits; the same where there are none."""
+        if self.curves:
+            return Shaped(penalty.l2, penalty.l1, self)
+        if np.isneginf(self.lower).all() and np.isposinf(self.upper).all():
+            return penalty
+        return Bounded(penalty, self.lower, self.upper)
+
+    @property
+    def are_signs(self) -> bool:
+        """Whether each end is 0 or infinite."""
+        return bool(all((np.isinf(ends) | (ends == 0.0)).all() for ends in (self.lower, self.upper)))
+
+    def blocks(self) -> list[Rising]:
+        """The curves, and each sign of a single coefficient as one of a single function."""
+        found = list(self.curves)
+        for ends, sign in ((self.lower, 1.0), (self.upper, -1.0)):
+            for j in np.flatnonzero(ends == 0.0).tolist():
+                found.append(Rising(slice(j, j + 1), np.array([[sign]]), np.ones(1, dtype=bool)))
+        return found
+
+
+class BoundedNumbers(NamedTuple):
+    """A penalty, and between which numbers each coefficient lies."""
+
+    penalty: Any
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class Bounded(BoundedNumbers, Separable):
+    """A penalty of single coordinates inside lower ≤ w ≤ upper, and infinite outside; 0 is inside.
+
+    Attributes
+    ----------
+    penalty : ElasticNet, MCP or SCAD
+        The last two with signs alone: there the best point inside is 0, or the best of all points.
+    lower, upper : ndarray of shape (d,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import Bounded, ElasticNet
+    >>> positive = Bounded(ElasticNet(l2=1.0, l1=0.5), np.zeros(2), np.full(2, np.inf))
+    >>> positive.prox(np.array([-3.0, 3.0]), 1.0).tolist(), positive.gap(np.array([0.0, 0.5]), np.array([2.0, -1.0]))
+    ([0.0, 1.25], 0.0)
+    """
+
+    __slots__ = ()
+
+    @property
+    def is_convex(self) -> bool:  # type: ignore[override]
+        """As of the penalty."""
+        return self.penalty.is_convex
+
+    @property
+    def strong_convexity(self) -> float:  # type: ignore[override]
+        """As of the penalty."""
+        return self.penalty.strong_convexity
+
+    @property
+    def l1(self) -> float:
+        """As of the penalty."""
+        return self.penalty.l1
+
+    def value(self, w: np.ndarray) -> float:
+        """Ω(w), infinite outside, but for rounding."""
+        room = 1e-13 * (1.0 + np.abs(w))
+        outside = np.any(w < self.lower - room) or np.any(w > self.upper + room)
+        return float("inf") if outside else self.penalty.value(w)
+
+    def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
+        """The prox of the penalty, clipped."""
+        return np.clip(self.penalty.prox(v, step), self.lower, self.upper)
+
+    def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
+        """Fenchel-Young gap, NaN without l2 or a certificate of the penalty.
+
+        With u = clip(-soft(grad, l1)/l2, lower, upper), which minimises tangent + Ω, r = -(grad + l2 u), s the slope of
+        l1 |u| that is nearest to r, and λ = r - s, which is 0 unless u lies on a bound,
+
+            gap = Σ_j (l2/2 (w_j - u_j)² + (l1 |w_j| - s_j w_j) + λ_j (u_j - w_j));
+
+        every term is ≥ 0 inside, so nothing cancels.
+        """
+        if not self.is_convex or self.strong_convexity == 0.0:
+            return float("nan")
+        if np.isinf(self.value(w)):
+            return float("inf")
+        l2, l1 = self.penalty
+        best = -np.sign(grad) * np.maximum(np.abs(grad) - l1, 0.0) / l2
+        u = np.clip(best, self.lower, self.upper)
+        r = -(grad + l2 * u)
+        s = np.where(u == 0.0, np.clip(r, -l1, l1), l1 * np.sign(u))
+        off = np.where(best == u, 0.0, (r - s) * (u - w))
+        scaled = np.sqrt(l2 / 2.0) * (w - u)
+        return float(scaled @ scaled) + float(np.sum(l1 * np.abs(w) - s * w)) + float(np.sum(off))
+
+    def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
+        """The gap, or where there is none what a step along each coordinate gains."""
+        gap = self.gap(w, grad)
+        return gap if np.isfinite(gap) else super().violation(w, grad, curvature)
+
+    def gap_curvature(self, curvature: np.ndarray) -> float:
+        """As of the penalty; without l2 the mean curvature."""
+        known = self.is_convex and self.strong_convexity == 0.0
+        return super().gap_curvature(curvature) if known else self.penalty.gap_curvature(curvature)
+
+    def zero_from(self, grad: np.ndarray) -> float:
+        """The largest slope at 0 in a direction that is inside."""
+        down, up = np.where(self.lower < 0.0, grad, 0.0), np.where(self.upper > 0.0, -grad, 0.0)
+        return float(max(np.max(down, initial=0.0), np.max(up, initial=0.0)))
+
+    def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
+        """As of the penalty."""
+        return self.penalty.quadratic_piece(w)
+
+    def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As of the penalty, up to the bounds; a coordinate that lies on one stays."""
+        low, high = self.penalty.piece_ends(w)
+        stays = (w == self.lower) | (w == self.upper)
+        low, high = np.maximum(low, self.lower), np.minimum(high, self.upper)
+        return np.where(stays, w, low), np.where(stays, w, high)
+
+    def start(self) -> Penalty | None:
+        """That of the penalty, inside the same limits."""
+        start = self.penalty.start()
+        return None if start is None else Bounded(start, self.lower, self.upper)
+
+    def restricted_to(self, columns: np.ndarray) -> Bounded:
+        """The penalty and limits of these columns."""
+        return Bounded(self.penalty.restricted_to(columns), self.lower[columns], self.upper[columns])
+
+
+def nonnegative_minimum(
+    matrix: np.ndarray, linear: np.ndarray, bound: np.ndarray, start: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The v of the least vᵀMv/2 - b·v with v ≥ 0 where it is `bound`, and Mv - b; M is positive definite.
+
+    Block principal pivoting (Kim and Park, 2011): coordinates are either 0 or solved for, and all of those change sides
+    whose sign, or whose slope, is wrong. If that does not make fewer of them wrong for some time, only the last one of
+    them does, which ends after finitely many changes. `start` says which are solved for at first.
+    """
+    solved = np.ones(linear.size, dtype=bool) if start is None else start | ~bound
+    unit = 1e-14 * np.sqrt(np.diagonal(matrix))  # of v in units of its own curvature
+    fewest, tries, v, slope = linear.size + 1, 3, np.zeros_like(linear), -linear
+    for _ in range(50 + 10 * linear.size):
+        v, inside = np.zeros_like(linear), np.flatnonzero(solved)
+        if inside.size:
+            factor = linalg.cho_factor(matrix[np.ix_(inside, inside)], lower=True, check_finite=False)
+            v[inside] = linalg.cho_solve(factor, linear[inside], check_finite=False)
+        slope = matrix @ v - linear
+        size = float(np.sqrt(np.maximum(v @ (slope + linear), 0.0)))
+        wrong = bound & np.where(solved, v * np.sqrt(np.diagonal(matrix)) < -1e-14 * size, slope < -unit * size)
+        count = int(np.count_nonzero(wrong))
+        if count == 0:
+            break
+        if count < fewest:
+            fewest, tries = count, 3
+        elif tries > 0:
+            tries -= 1
+        else:
+            wrong[: np.flatnonzero(wrong)[-1]] = False
+        solved = solved ^ wrong
+    return np.where(bound, np.maximum(v, 0.0), v), np.where(solved, 0.0, slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """Ω(w) = l2/2 ‖w‖² for curves that rise, and other coefficients inside their signs; infinite elsewhere.
+
+    Parameters
+    ----------
+    l2, l1 : float
+        l1 is 0: |w| of a rotated basis of a curve means nothing.
+    limits : Limits
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective.limits import Limits, Rising, Shaped
+    >>> steps = Rising(slice(0, 2), np.array([[1.0, 0.0], [-1.0, 1.0]]), np.ones(2, dtype=bool))  # 0 ≤ w_0 ≤ w_1
+    >>> shaped = Shaped(1.0, 0.0, Limits(np.full(2, -np.inf), np.full(2, np.inf), [steps]))
+    >>> shaped.prox(np.array([3.0, 1.0]), 1.0).round(12).tolist()
+    [1.0, 1.0]
+    """
+
+    l2: float
+    l1: float
+    limits: Limits
+    ridge: float | None = None
+    is_convex: bool = True
+
+    def __post_init__(self) -> None:
+        if self.l1 != 0.0 or not self.limits.are_signs:
+            raise ValueError("Curves that must rise or fall take l1=0 and no bounds: leave these out.")
+
+    @property
+    def strong_convexity(self) -> float:
+        """l2."""
+        return self.l2
+
+    def value(self, w: np.ndarray) -> float:
+        """Ω(w), for w inside."""
+        return ElasticNet(self.l2).value(w)
+
+    def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
+        """The nearest w inside, one curve after the other; `step` is one number."""
+        found = v / (1.0 + step * self.l2)
+        for places, rows, bound in self.limits.blocks():
+            back = np.linalg.inv(rows)
+            found[places] = back @ nonnegative_minimum(back.T @ back, back.T @ found[places], bound)[0]
+        return found
+
+    def gap(self, w: np.ndarray, grad: np.ndarray, curvature: float | None = None) -> float:
+        """An upper bound on F(w) - F* that is 0 at the optimum; NaN without l2.
+
+        f lies above its tangent, and tangent + Ω above what is left of it with any λ ≥ 0 for the limits A w ≥ 0, so
+
+            gap = ‖l2·w + grad - Aᵀλ‖² / (2 l2) + λ·(A w);
+
+        no term is negative inside. The λ of the least value is that of the nearest point to -grad/l2 inside.
+        """
+        if curvature is None and self.l2 == 0.0:
+            return float("nan")
+        rest, kinks = self.l2 * w + grad, 0.0
+        for places, rows, bound in self.limits.blocks():
+            back, v = np.linalg.inv(rows), rows @ w[places]
+            # min over λ ≥ 0 is a minimum over v ≥ 0 of the tangent at w and l2/2 ‖A⁻¹v‖²
+            slope = nonnegative_minimum(back.T @ back, -(back.T @ grad[places]) / (self.l2 or 1.0), bound, v > 0.0)[1]
+            multipliers = np.where(bound, np.maximum(slope, 0.0) * (self.l2 or 1.0), 0.0)
+            rest[places] -= rows.T @ multipliers
+            kinks += float(multipliers @ np.maximum(v, 0.0))
+        scaled = rest / np.sqrt(2.0 * (self.l2 if curvature is None else curvature))
+        return float(scaled @ scaled) + kinks
+
+    def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
+        """The gap; for l2 = 0 its terms are divided by the `gap_curvature` instead of by l2."""
+        return self.gap(w, grad, self.gap_curvature(curvature))
+
+    def gap_curvature(self, curvature: np.ndarray) -> float:
+        """As of the elastic net."""
+        return ElasticNet(self.l2).gap_curvature(curvature)
+
+    def zero_from(self, grad: np.ndarray) -> float:
+        """Never: there is no l1."""
+        return float("inf")
+
+    def quadratic_piece(self, w: np.ndarray) -> None:
+        """None: pieces end where curves are flat, not where coordinates change their sign."""
+
+    def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """No coordinate moves alone."""
+        return w, w
+
+    def start(self) -> None:
+        """None: solvers start from 0."""
+
+    def restricted_to(self, columns: np.ndarray) -> Penalty:
+        raise TypeError("The coefficients of a curve stay together.")

@@ -1,0 +1,137 @@
+"""What estimators are told about coefficients and directions of columns: `monotonic_cst`, `positive` and `bounds`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.parameters import Instance
+from vrspam.objective import Limits
+
+LIMITS: dict = {
+    "monotonic_cst": ["array-like", Instance(dict), None],
+    "positive": ["boolean"],
+    "bounds": ["array-like", Instance(dict), None],
+}
+
+
+class Asked(NamedTuple):
+    """The same as of an estimator, where there is none."""
+
+    monotonic_cst: Any = None
+    positive: bool = False
+    bounds: Any = None
+    penalty: str = "elasticnet"
+
+
+def by_column(name: str, given: Any, names: Sequence[Any] | None, n: int, default: Any) -> list[Any]:
+    """What is given for each of n columns, in their order or by their names."""
+    if isinstance(given, Mapping):
+        if names is None:
+            raise WordedError(
+                "{given} names columns, and the rows have no names: give a list of {n} values, or a frame.",
+                given=Parameter(name),
+                n=n,
+            )
+        if unknown := [column for column in given if column not in set(names)]:
+            raise WordedError(
+                "{given} names {column!r}, which is not among the columns: {names}.",
+                given=Parameter(name),
+                column=unknown[0],
+                names=", ".join(map(str, names[:20])) + (", ..." if len(names) > 20 else ""),
+            )
+        return [given.get(column, default) for column in names]
+    values = list(given)
+    if len(values) != n:
+        raise WordedError(
+            "{given} has {count} values for {n} columns: give one for each, 0 where a column is free, or a dict of "
+            "names.",
+            given=Parameter(name),
+            count=len(values),
+            n=n,
+        )
+    return values
+
+
+def directions_of(estimator: Any, names: Sequence[Any] | None, n: int) -> np.ndarray | None:
+    """-1, 0 or 1 for each column: whether the score must fall or rise with it; None where nothing is asked for."""
+    found = np.zeros(n)
+    if estimator.monotonic_cst is not None:
+        values = by_column("monotonic_cst", estimator.monotonic_cst, names, n, 0)
+        if not all(np.isscalar(value) and value in (-1, 0, 1) for value in values):
+            raise WordedError(
+                "{given} must hold -1 (the score falls), 0 (free) or 1 (it rises) for each column.",
+                given=Parameter("monotonic_cst"),
+            )
+        found = np.array(values, dtype=np.float64)
+    if estimator.positive:
+        if (found < 0.0).any():
+            raise WordedError(
+                "{positive} and a -1 in {cst} contradict each other: leave one out.",
+                positive=Parameter("positive", True),
+                cst=Parameter("monotonic_cst"),
+            )
+        found[:] = 1.0
+    return found if found.any() else None
+
+
+def directions_as_read(signs: np.ndarray, reading: Any) -> np.ndarray:
+    """The directions of the columns that a `TableSchema` makes of those of a frame."""
+    found: dict[Any, float] = {}
+    for column, sign in zip(reading.source, signs.tolist(), strict=True):
+        made = reading.readings[column].made(column) if column in reading.readings else [str(column)]
+        if sign and (len(made) > 1 or column in reading.identifiers):
+            why = "looks like an identifier and is not used" if len(made) == 1 else f"becomes {', '.join(made)}"
+            raise WordedError(
+                "{given} is given for {column!r}, which {why}: leave it out there, or convert it to numbers.",
+                given=Parameter("monotonic_cst"),
+                column=column,
+                why=why,
+            )
+        found |= dict.fromkeys(made, sign)
+    return np.array([found[str(name)] for name in reading.names])
+
+
+def names_of(estimator: Any) -> Sequence[Any] | None:
+    """The names of the columns, where the rows had some."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+def limits_of(estimator: Any, n: int) -> Limits | None:
+    """The limits of the coefficients of n columns as they are, where there are any."""
+    signs = directions_of(estimator, names_of(estimator), n)
+    if signs is None and estimator.bounds is None:
+        return None
+    signs = np.zeros(n) if signs is None else signs
+    lower, upper = np.where(signs > 0.0, 0.0, -np.inf), np.where(signs < 0.0, 0.0, np.inf)
+    if estimator.bounds is not None:
+        given = estimator.bounds
+        if not isinstance(given, Mapping) and np.ndim(given) == 1 and len(given) == 2:  # one pair for all
+            given = [given] * n
+        for j, pair in enumerate(by_column("bounds", given, names_of(estimator), n, (None, None))):
+            try:
+                low, high = (
+                    end if value is None else float(value) for value, end in zip(pair, (-np.inf, np.inf), strict=True)
+                )
+            except (TypeError, ValueError):
+                low, high = 1.0, -1.0
+            if not low <= 0.0 <= high:
+                raise WordedError(
+                    "{given} must hold pairs (lower, upper) with 0 between them, and None for no end; got {pair!r}.",
+                    given=Parameter("bounds"),
+                    pair=pair,
+                )
+            lower[j], upper[j] = max(lower[j], low), min(upper[j], high)
+        if estimator.penalty != "elasticnet" and not Limits(lower, upper).are_signs:
+            raise WordedError(
+                "{penalty} takes signs alone: use {cst} or {positive} instead of bounds, or {net}.",
+                penalty=Parameter("penalty", estimator.penalty),
+                cst=Parameter("monotonic_cst"),
+                positive=Parameter("positive", True),
+                net=Parameter("penalty", "elasticnet"),
+            )
+    return Limits(lower, upper)
