@@ -41,6 +41,7 @@ COMMANDS = {
     **{f"benchmarks {name}": ["benchmarks", name] for name in BENCHES},
     "bands": ["benchmarks.bands", "--sets", "3"],
     "blends": ["benchmarks.blends", "caravan", "german", "--records", "RECORDS"],
+    "blends of few positives": ["benchmarks.blends", "ijcnn1", "--positives", "20", "--records", "RECORDS"],
     "concordance intervals": ["benchmarks.concordance_coverage", "--events", "30", "--repeats", "3", "--settings", "2"],
     "corrected scores": ["benchmarks.corrected_scores", "n4", "s1", "--sets", "4", "--tried", "--records", "RECORDS"],
     "grouped scores": ["benchmarks.grouped_scores", "--sets", "2", "--groups", "8", "--records", "RECORDS/groups"],
