@@ -1865,7 +1865,7 @@ def _won_below(tree, rank):
 
 @compiled
 def pair_wins(lines, weight, group, event, stratum, above, below):
-    """For each row the mass of the rows that it is rightly above, and rightly below, by each line of scores.
+    """For each row the mass of the rows that it is rightly above, and rightly `below` if not empty, by lines of scores.
 
     Rows are those of `vrspam.moments.pairs.SortedGroups`, from the lowest to the highest of each stratum; a tie counts
     one half. Trees of sums over ranks of scores are filled from both ends: n log n steps.
@@ -1886,6 +1886,8 @@ def pair_wins(lines, weight, group, event, stratum, above, below):
                     last += 1
                 ranks[i] = last
             for upwards in (True, False):
+                if not upwards and below.size == 0:
+                    continue
                 tree[: last + 1] = 0.0
                 total = 0.0
                 i = start if upwards else stop - 1
@@ -1908,3 +1910,100 @@ def pair_wins(lines, weight, group, event, stratum, above, below):
                             place += place & -place
                         i += step
             start = stop
+
+
+@compiled
+def stratum_centre(X, places, offset, first, last, centre):
+    """Write the first row, or of more than 64 rows the mean of about 64, to `centre`."""
+    step = 1 if last - first <= 64 else -(-(last - first) // 64)
+    count = 1 if step == 1 else -(-(last - first) // step)
+    centre[:] = 0.0
+    for k in range(count):
+        row = X[places[first + k * step] - offset]
+        for j in range(centre.size):
+            centre[j] += row[j] / count
+
+
+@compiled
+def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pilot, state, level, sums, middle, out):
+    """Write rows whose products add up to those of all pairs to `out`, see `vrspam.moments.pairs`; return their number.
+
+    `groups` has for each group its stratum, the row after its last, e N + b, e w N, b w N/(N + w) and N; `bounds` are
+    the first rows of the strata. `state` is carried from chunk to chunk: the centre of the stratum, the sum of the rows
+    below, and that of the rows of a group so far, with its weight behind.
+    """
+    d = X.shape[1]
+    centre, lower, part = state[0], state[1], state[2]
+    run = np.empty(d)
+    count = 0
+    i = first
+    while i < last:
+        g = group[i]
+        stratum, end = int(groups[0, g]), int(groups[1, g])
+        if i == bounds[stratum]:
+            stratum_centre(X, places, offset, i, min(bounds[stratum + 1], last), centre)
+            lower[:] = 0.0
+        if i == 0 or group[i - 1] != g:
+            part[:] = 0.0
+        stop = min(end, last)
+        each, below, half = groups[3, g], max(groups[5, g], TINY), 0.5 * groups[2, g]
+        root = np.sqrt(each + groups[4, g])
+        if stop == i + 1 and stop == end and part[d] == 0.0:  # a row of its own; short loops vectorise
+            row, c, share, new = X[places[i] - offset], weight[i], 1.0 / below, out[count]
+            if i + 6 < last:  # rows lie anywhere: ask for one of the next
+                ahead = X.ctypes.data + (places[i + 6] - offset) * X.strides[0]
+                for line in range(0, X.strides[0], 64):
+                    _prefetch(ahead + line)
+            for j in range(d):
+                run[j] = row[j] - centre[j]
+            for j in range(d):
+                level[j] = max(level[j], abs(run[j]))
+            for j in range(d):
+                new[j] = run[j] - share * lower[j] - pilot[j]
+            for j in range(d):
+                lower[j] += c * run[j]
+            for j in range(d):
+                middle[j] += half * c * row[j]
+            for j in range(d):
+                sums[j] += each * new[j]
+            for j in range(d):
+                new[j] *= root
+            count += root > 0.0
+            i = stop
+            continue
+        mass = 0.0
+        run[:] = 0.0
+        for r in range(i, stop):
+            row, c = X[places[r] - offset], weight[r]
+            mass += c
+            for j in range(d):
+                x = row[j] - centre[j]
+                level[j] = max(level[j], abs(x))
+                run[j] += c * x
+        if stop - i > 1:
+            for r in range(i, stop):
+                row, own = X[places[r] - offset], np.sqrt(groups[2, g] * weight[r])
+                for j in range(d):
+                    out[count, j] = own * ((row[j] - centre[j]) - run[j] / mass)
+                count += 1
+        before = part[d]
+        if before > 0.0:
+            own = np.sqrt(groups[2, g] * before * mass / (before + mass))
+            for j in range(d):
+                out[count, j] = own * (run[j] / mass - part[j] / before)
+            count += 1
+        for j in range(d):
+            middle[j] += half * (run[j] + mass * centre[j])
+            part[j] += run[j]
+        part[d] = before + mass
+        if stop == end:
+            if root > 0.0:
+                for j in range(d):
+                    v = part[j] / part[d] - lower[j] / below - pilot[j]
+                    sums[j] += each * v
+                    out[count, j] = root * v
+                count += 1
+            for j in range(d):
+                lower[j] += part[j]
+        i = stop
+    return count

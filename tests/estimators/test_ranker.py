@@ -396,3 +396,39 @@ def test_units_join_strata_and_groups():
     found = whole_units(strata, groups)
     assert len(set(found[:4].tolist())) == 1
     assert found[4] == found[5] != found[0]
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.StrataWithoutPairs")
+@pytest.mark.parametrize("same", ["pairs", "strata"])
+def test_a_stream_of_sorted_strata_gives_the_fit_of_all_rows(same):
+    rng = np.random.default_rng(24)
+    X, strata = rng.standard_normal((500, 3)) + 10.0, np.sort(rng.integers(0, 60, 500))
+    y, weights = rng.integers(0, 2, 500), rng.exponential(size=500)
+    blocks = [(X[a : a + 37], y[a : a + 37], weights[a : a + 37], strata[a : a + 37]) for a in range(0, 500, 37)]
+    whole = AUCClassifier(strata_weight=same).fit(X, y, weights, strata=strata)
+    streamed = AUCClassifier(strata_weight=same).fit_stream(iter(blocks))
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-10)
+    assert streamed.pairs_ == pytest.approx(whole.pairs_, rel=1e-12)
+    assert streamed.objective_ == pytest.approx(whole.objective_, rel=1e-10)
+    torn = [blocks[0], blocks[5], blocks[0]]
+    with pytest.raises(ValueError, match="lie apart: sort the rows by their strata"):
+        AUCClassifier().fit_stream(torn)
+    with pytest.raises(ValueError, match="has strata, which only"):
+        AUCClassifierCV().fit_stream(blocks)
+    with pytest.raises(AttributeError, match="all rows at once, in order"):
+        ConcordanceRanker().fit_stream(blocks)
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.StrataWithoutPairs")
+def test_dask_adds_the_pairs_of_its_blocks():
+    da = pytest.importorskip("dask.array")
+    from vrspam.distributed import DaskAUCClassifier
+
+    rng = np.random.default_rng(25)
+    X, y, strata = rng.standard_normal((300, 3)), rng.integers(0, 2, 300), np.repeat(np.arange(60), 5)
+    parts = da.from_array(X, chunks=(50, 3)), da.from_array(y, chunks=50)
+    model, whole = DaskAUCClassifier().fit(*parts, strata=strata), AUCClassifier().fit(X, y, strata=strata)
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-10)
+    assert model.score(*parts, strata=strata) == pytest.approx(whole.score(X, y, strata=strata), abs=1e-12)
+    with pytest.raises(ValueError, match="lie apart"):
+        DaskAUCClassifier().fit(*parts, strata=np.arange(300) // 7)

@@ -61,10 +61,13 @@ class Blocks(Protocol):
         """
 
 
-def fit_blocks(estimator: AUCClassifier, blocks: Blocks) -> None:
-    """Find the optimum for the rows of all blocks."""
-    full = blocks.n_features <= base.MOMENTS_MAX_FEATURES_DENSE
-    moments = blocks.reduce(block_moments, add, clone(estimator), full)
+def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -> None:
+    """Find the optimum for the rows of all blocks, which may have strata."""
+    full = strata or blocks.n_features <= base.MOMENTS_MAX_FEATURES_DENSE
+    if strata:
+        moments = blocks.reduce(block_pairs, add_pairs, clone(estimator)).checked()
+    else:
+        moments = blocks.reduce(block_moments, add, clone(estimator), full)
     if moments.n_features is None:
         raise ValueError(NO_ROWS)
     if full:
@@ -72,6 +75,19 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks) -> None:
     else:
         fit = estimator._solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
     estimator._store_exact(fit)._store_columns(moments.n_features, blocks.feature_names)
+
+
+def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) -> base.PairsOfStrata:
+    """The pairs inside the strata of one block."""
+    rows = validated_rows(estimator, number, X, y, weights)
+    if rows is None:
+        return base.PairsOfStrata(None, frozenset(), 0, 0)
+    return base.PairsOfStrata.of(rows, np.asarray(strata), estimator.strata_weight == "strata")
+
+
+def add_pairs(parts: list[base.PairsOfStrata]) -> base.PairsOfStrata:
+    """The pairs of several blocks."""
+    return functools.reduce(base.PairsOfStrata.plus, parts)
 
 
 class ClusterProducts:

@@ -34,13 +34,13 @@ from vrspam.model.scorer import Scorer
 class DaskBlocks:
     """Blocks of rows on a cluster or in files; each block is the result of a Dask task."""
 
-    parts: list[tuple[Any, Any, Any]]  # (X, y, weights), delayed; there may be no weights
+    parts: list[tuple[Any, ...]]  # (X, y, weights) and perhaps strata, delayed; there may be no weights
     n_features: int
     feature_names: np.ndarray | None  # of a data frame
 
     @classmethod
-    def of(cls, X, y=None, sample_weight=None) -> DaskBlocks:
-        """Split X, the labels and the weights into the blocks of X."""
+    def of(cls, X, y=None, sample_weight=None, strata=None) -> DaskBlocks:
+        """Split X, the labels, the weights, and the strata if there are any, into the blocks of X."""
         if not is_dask_collection(X) or getattr(X, "ndim", None) != 2:
             raise ValueError(
                 f"X must be a Dask array or data frame of two dimensions, got {type(X).__name__}; "
@@ -57,7 +57,8 @@ class DaskBlocks:
         blocks = _rows(X)
         columns = [
             [None] * len(blocks) if part is None else _alongside(part, X, len(blocks), name)
-            for part, name in ((y, "y"), (sample_weight, "sample_weight"))
+            for part, name in ((y, "y"), (sample_weight, "sample_weight"), (strata, "strata"))
+            if name != "strata" or part is not None
         ]
         parts = list(zip(blocks, *columns, strict=True))
         return cls(parts, int(X.shape[1]), names)
@@ -136,14 +137,15 @@ class DaskScores(AUCClassifierBase):
         check_is_fitted(self, "coef_")
         return self._by_block(X, super().predict, self.classes_.dtype)
 
-    def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
+    def score(self, X, y, sample_weight=None, strata=None) -> float:
         """Return the area under the ROC curve; the scores and labels (16 bytes per row) are sent to the client.
 
         Parameters
         ----------
         X : dask array, dask data frame, or data in memory
         y : dask array or series, or array-like, of shape (n_samples,)
-        sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
+        sample_weight, strata : dask array or series, or array-like, of shape (n_samples,), optional
+            With strata only pairs of rows of the same stratum count.
 
         Returns
         -------
@@ -153,6 +155,10 @@ class DaskScores(AUCClassifierBase):
         scores, y, weights = (dask.compute(part)[0] for part in (self.decision_function(X), y, sample_weight))
         y = column_or_1d(y)
         self._refuse_unknown_labels(y)
+        if strata is not None:
+            more: dict[str, Any] = {"strata": np.asarray(dask.compute(strata)[0]), "sample_weight": weights}
+            more["strata_weight"] = getattr(self, "strata_weight", "pairs")
+            return metrics.concordance_index(y == self.classes_[1], scores, **more)
         return metrics.roc_auc(y == self.classes_[1], scores, sample_weight=weights)
 
     def _by_block(self, X, function, dtype):
@@ -220,7 +226,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     """
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None) -> DaskAUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> DaskAUCClassifier:
         """Find the optimum for the rows of X.
 
         Parameters
@@ -230,13 +236,15 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         y : dask array or series, or array-like, of shape (n_samples,)
             Two different labels; a Dask array or series needs the same blocks as X.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
+        strata : dask array or series, or array-like, of shape (n_samples,), optional
+            Only pairs of rows of the same stratum count; all rows of a stratum must be in one block.
 
         Returns
         -------
         self
         """
         refuse_without_rows(self, "DaskAUCClassifier")
-        fit_blocks(self, DaskBlocks.of(X, y, sample_weight))
+        fit_blocks(self, DaskBlocks.of(X, y, sample_weight, strata), strata is not None)
         return self
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -23,7 +23,7 @@ from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
 from vrspam.model.scorer import Scorer, scorer_of_estimator
 from vrspam.model_selection.sources import add_block
-from vrspam.moments import ClassMoments, RankedPairs
+from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
@@ -58,23 +58,36 @@ def validated_rows(
 class RowBlocks:
     """The blocks of a stream as rows, validated as `estimator` does; iterate as often as the stream itself can be."""
 
-    def __init__(self, estimator: AUCClassifierBase, chunks: Iterable, progress: bool = False):
+    def __init__(
+        self, estimator: AUCClassifierBase, chunks: Iterable, progress: bool = False, takes_strata: bool = False
+    ):
         if not isinstance(chunks, Iterable):
             raise ValueError(f"chunks must be an iterable of (X, y) blocks, got {type(chunks).__name__}.")
-        self.chunks, self.progress = chunks, progress
+        self.chunks, self.progress, self.takes_strata = chunks, progress, takes_strata
         self.one_shot = iter(chunks) is chunks  # whether the stream can be read only once
         self._validator = clone(estimator)
         self.n_features: int | None = None
         self.sparse = False  # whether any block is
+        self.strata: np.ndarray | None = None  # of the block that was read last
         self._said: set[Any] = set()  # columns that a warning has named
 
     def __iter__(self) -> Iterator[Rows]:
         done = 0
         with Progress("fitting", getattr(self.chunks, "n_rows", None), "rows", self.progress) as bar:
             for number, chunk in enumerate(self.chunks):
-                if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
-                    raise ValueError(f"Block {number} must be a tuple (X, y) or (X, y, sample_weight).")
-                rows = validated_rows(self._validator, number, *chunk, reset=self.n_features is None, said=self._said)
+                if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3, 4):
+                    raise ValueError(
+                        f"Block {number} must be a tuple (X, y), (X, y, sample_weight) or (X, y, sample_weight, "
+                        "strata)."
+                    )
+                if len(chunk) == 4 and not self.takes_strata:
+                    raise ValueError(
+                        f"Block {number} has strata, which only AUCClassifier.fit_stream takes from a stream: "
+                        f"{type(self._validator).__name__}.fit takes them with all rows in memory."
+                    )
+                self.strata = None if len(chunk) < 4 else np.asarray(chunk[3])
+                new = self.n_features is None
+                rows = validated_rows(self._validator, number, *chunk[:3], reset=new, said=self._said)
                 if rows is not None:
                     self.n_features, self.sparse = rows.X.shape[1], self.sparse or sparse.issparse(rows.X)
                     yield rows
@@ -86,7 +99,15 @@ class RowBlocks:
     def moments(self, most_once: int) -> ClassMoments:
         """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, or if it is the only pass."""
         moments: ClassMoments | None = None
+        strata: WholeStrata | None = None
         for number, rows in enumerate(self):
+            if self.strata is not None or strata is not None:
+                same = getattr(self._validator, "strata_weight", "pairs") == "strata"
+                strata = WholeStrata(same) if strata is None and number == 0 else strata
+                if strata is None or self.strata is None:
+                    raise ValueError(f"Block {number}: give either all blocks their strata, or none.")
+                strata.add(rows, self.strata, number)
+                continue
             if moments is None:
                 d = rows.X.shape[1]
                 if self.one_shot and d > most_once:
@@ -96,8 +117,84 @@ class RowBlocks:
                     )
                 moments = ClassMoments(d, scatter=self.one_shot or d <= MOMENTS_MAX_FEATURES_DENSE)
             add_block(moments, rows, number)
+        moments = moments if strata is None else strata.total()
         assert moments is not None
         return moments
+
+
+class WholeStrata:
+    """Sums over the pairs inside strata of rows that come in blocks, the rows of each stratum one after the other."""
+
+    def __init__(self, same: bool):
+        self.same, self._sum = same, PairsOfStrata(None, frozenset(), 0, 0)
+        self._open: tuple[Rows, np.ndarray] | None = None  # the rows of the last stratum, which may go on
+
+    def add(self, rows: Rows, strata: np.ndarray, number: int, last: bool = False) -> None:
+        """Add a block; the rows of its last stratum wait for the next."""
+        if self._open is not None:
+            (X, y, weights), names = self._open
+            both = (X, rows.X)
+            joined = sparse.vstack(both, format="csr") if sparse.issparse(rows.X) else np.concatenate(both)
+            ones = None if weights is None or rows.weights is None else np.concatenate([weights, rows.weights])
+            rows, strata = Rows(joined, np.concatenate([y, rows.y]), ones), np.concatenate([names, strata])
+        if strata.shape != (rows.X.shape[0],):
+            raise ValueError(f"Block {number}: strata has shape {strata.shape}; it needs one entry for each row.")
+        waits = np.zeros(strata.size, dtype=bool) if last else strata == strata[-1]
+        held, done = (
+            (Rows(rows.X[some], rows.y[some], None if rows.weights is None else rows.weights[some]), strata[some])
+            for some in (waits, ~waits)
+        )
+        self._open = None if last else held
+        if done[1].size:
+            try:
+                self._sum = self._sum.plus(PairsOfStrata.of(*done, self.same))
+            except ValueError as error:
+                raise error_in_block(number, error) from error
+
+    def total(self) -> ClassMoments:
+        """The sums over all strata."""
+        if self._open is not None:
+            rows, names = self._open
+            self._open = None
+            self.add(rows, names, 0, last=True)
+        return self._sum.checked()
+
+
+class PairsOfStrata(NamedTuple):
+    """Sums over pairs inside whole strata, their names, and how many strata, and rows, are in no pair."""
+
+    moments: PairMoments | None
+    names: frozenset
+    without: int
+    rows: int
+
+    @classmethod
+    def of(cls, rows: Rows, strata: Any, same: bool) -> PairsOfStrata:
+        """Those of a block that holds all rows of its strata."""
+        numbers = validation.strata_numbers(strata, rows.X.shape[0])
+        labels, rank = np.unique(array_api.on_host(rows.y), return_inverse=True)
+        pairs = RankedPairs(rank.astype(np.float64), np.ones(rank.size, dtype=bool), numbers, same)
+        without = np.flatnonzero(pairs.pairs_of_strata(rows.weights) == 0.0)
+        moments = PairMoments.of_pairs(pairs, rows.X, rows.weights, classes=labels)
+        lost = int(np.isin(numbers, without).sum())
+        return cls(moments, frozenset(np.asarray(strata).tolist()), without.size, lost)
+
+    def plus(self, other: PairsOfStrata) -> PairsOfStrata:
+        """The sum; an error if a stratum is in both."""
+        if both := self.names & other.names:
+            raise ValueError(f"Rows of the stratum {next(iter(both))!r} lie apart: sort the rows by their strata.")
+        if self.moments is None or other.moments is None:
+            return other if self.moments is None else self
+        counts = self.without + other.without, self.rows + other.rows
+        return PairsOfStrata(self.moments + other.moments, self.names | other.names, *counts)
+
+    def checked(self) -> PairMoments:
+        """The sums, if there is any pair; strata without one are said."""
+        if self.moments is None or not self.moments.complete:
+            raise ValueError("No two rows can be compared: no stratum has rows of both classes.")
+        if self.without:
+            warn(StrataWithoutPairs(self.without, len(self.names), self.rows))
+        return self.moments
 
 
 class BlockProducts:

@@ -282,8 +282,9 @@ class AUCClassifier(AUCClassifierBase):
 
         Parameters
         ----------
-        chunks : iterable of (X, y) or (X, y, sample_weight)
-            Blocks of rows, dense or sparse: for files, `vrspam.data.read_chunks`.
+        chunks : iterable of (X, y), (X, y, sample_weight) or (X, y, sample_weight or None, strata)
+            Blocks of rows, dense or sparse: for files, `vrspam.data.read_chunks`. With strata only pairs inside them
+            count, as in `fit`; the rows of a stratum must lie together, and may go on in the next block.
         progress : bool, default=False
             Show rows per second and the time left on the standard error stream.
 
@@ -303,7 +304,7 @@ class AUCClassifier(AUCClassifierBase):
         True
         """
         base.refuse_without_rows(self, "fit_stream")
-        blocks = base.RowBlocks(self, chunks, progress)
+        blocks = base.RowBlocks(self, chunks, progress, takes_strata=True)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
         if moments.has_scatter:
             fit = self._solver.from_moments(moments)

@@ -15,21 +15,23 @@ from vrspam.model_selection.held_out import group_numbers
 from vrspam.moments import RankedPairs, SortedGroups
 
 
-def concordance_of(groups: SortedGroups, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def concordance_of(groups: SortedGroups, lines: np.ndarray, moved: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The concordance of each line of scores, and how much each row moves it, (lines, rows in some pair).
 
-    The scores are those of ``groups.rows``. Without any pair both are NaN.
+    The scores are those of ``groups.rows``. Without any pair both are NaN. The second is empty if not `moved`.
     """
     from vrspam.kernels import pair_wins
 
     lines = np.ascontiguousarray(lines, dtype=np.float64)
-    above, below = np.zeros((2, *lines.shape))
+    above, below = np.zeros(lines.shape), np.zeros(lines.shape if moved else (0, 0))
     pair_wins(lines, groups.weight, groups.group, groups.event, groups.stratum, above, below)
     each = groups.factor[groups.group] * groups.weight
     pairs = (groups.event * groups.below)[groups.group]
     with np.errstate(invalid="ignore", divide="ignore"):
         total = np.float64(each @ pairs)
         found = np.clip(above @ each / total, 0.0, 1.0)
+        if not moved:
+            return found, below
         won, possible = above + below, pairs + groups.above[groups.group]
         return found, each * (won - found[:, np.newaxis] * possible) / total
 
@@ -42,7 +44,7 @@ def measure_columns(
         return metrics.roc_auc_columns(positive, scores, weights)
     assert places is not None
     groups = pairs.take(places).groups(None if weights is None else np.asarray(weights, dtype=np.float64))
-    return concordance_of(groups, array_api.on_host(scores)[groups.rows].T)[0]
+    return concordance_of(groups, array_api.on_host(scores)[groups.rows].T, moved=False)[0]
 
 
 def whole_units(strata: np.ndarray, groups: Any) -> np.ndarray:
@@ -71,6 +73,7 @@ def ranked_folds(pairs: RankedPairs, n_splits: int, seed: Any) -> list[Split]:
 
 def refuse_torn_pairs(pairs: RankedPairs, splits: Sequence[Split], weights: np.ndarray | None) -> None:
     """An error if a fold has a part of a stratum, or if one of its two parts has no pair that counts."""
+    inside = pairs.pairs_of_strata(weights)
     for number, split in enumerate(splits):
         if pairs.stratum is not None:
             both = np.intersect1d(pairs.stratum[split.train], pairs.stratum[split.validation])
@@ -80,5 +83,5 @@ def refuse_torn_pairs(pairs: RankedPairs, splits: Sequence[Split], weights: np.n
                     "splitter that keeps groups whole (sklearn.model_selection.GroupKFold)."
                 )
         for part, index in (("training", split.train), ("validation", split.validation)):
-            if not pairs.groups(weights, index).pairs > 0.0:
+            if not pairs.has_pair(index if weights is None else index[weights[index] > 0.0], inside):
                 raise ValueError(f"Fold {number}: its {part} part has no two rows to compare: use fewer folds.")

@@ -15,20 +15,23 @@ over all pairs that count: an event has N rows below it, whose scatter about the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one
-from vrspam.moments._statistics import ClassStatistics, check_range
+from vrspam._utils.blas import blas_thread_count, blas_threads
+from vrspam._utils.validation import union_of_labels
+from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one, two_sum
+from vrspam.moments._statistics import THREAD_PRODUCTS, ClassStatistics, check_range
 from vrspam.moments.class_moments import ClassMoments, PairErrors, PairStatistics
 
 CHUNK_BYTES = 1 << 21  # rows that are sorted, centred and multiplied at once: they stay in the cache meanwhile
-SMALL_STRATUM = 64  # rows up to which a stratum is centred at its first row, and larger ones at the mean of so many
+SMALL_STRATUM = 64  # groups of a stratum up to which sums inside many strata are made side by side
 
 
 class SortedGroups(NamedTuple):
@@ -70,6 +73,15 @@ class RankedPairs:
         stratum = None if self.stratum is None else self.stratum[index]
         return RankedPairs(self.rank[index], self.event[index], stratum, self.same_strata)
 
+    @property
+    def _keys(self) -> list[np.ndarray]:
+        return [self.event, self.rank, *([] if self.stratum is None else [self.stratum])]
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """All rows from the lowest to the highest, stratum by stratum."""
+        return np.lexsort(self._keys)
+
     @cached_property
     def upper(self) -> np.ndarray:
         """Which rows are above others in more pairs than below others: two classes that stand for the target."""
@@ -86,14 +98,30 @@ class RankedPairs:
         count = 1 if self.stratum is None else int(self.stratum.max()) + 1
         return np.bincount(names[first] if self.stratum is not None else 0 * first, each, count)
 
+    def has_pair(self, index: np.ndarray, inside: np.ndarray) -> bool:
+        """Whether any pair is among these rows, all with weight; `inside` are the pairs of each stratum."""
+        if self.stratum is not None:
+            return bool(inside[self.stratum[index]].any())
+        rank, event = self.rank[index], self.event[index]
+        if not event.any():
+            return False
+        lowest, highest = rank.min(), rank[event].max()
+        return bool(highest > lowest or not event[rank == lowest].all())
+
     def groups(self, weights: np.ndarray | None = None, index: np.ndarray | None = None) -> SortedGroups:
         """Sort the rows (of those numbered by `index`), and leave out those that are in no pair."""
-        rows = np.arange(self.rank.size) if index is None else index
+        known = self.__dict__.get("_all")
+        if index is not None:
+            return self._sorted(weights, index)
+        if known is None or known[0] is not weights:
+            known = self.__dict__["_all"] = weights, self._sorted(weights, np.arange(self.rank.size))
+        return known[1]
+
+    def _sorted(self, weights: np.ndarray | None, rows: np.ndarray) -> SortedGroups:
         if weights is not None:
             rows = rows[weights[rows] > 0.0]
-        keys = [self.event[rows], self.rank[rows]] + ([] if self.stratum is None else [self.stratum[rows]])
-        order = np.lexsort(keys)
-        rows, keys = rows[order], [key[order] for key in keys]
+        rows = np.repeat(self._order, np.bincount(rows, minlength=self.rank.size)[self._order])
+        keys = [key[rows] for key in self._keys]
         c = np.ones(rows.size) if weights is None else weights[rows].astype(np.float64)
         for _ in range(2):  # the second time without rows that are in no pair
             new = np.zeros(rows.size, dtype=bool)
@@ -152,20 +180,17 @@ def _running(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
 class PairMoments(ClassMoments):
     """What the squared pair loss needs of the pairs of a `RankedPairs`, in place of two classes.
 
-    Moments of rows that hold whole strata add and subtract. `within` is the covariance of x_i - x_j over the pairs,
-    `delta` its mean, `means` are those of the lower and of the upper rows, and p q is κ = Σ c_i c_j / (Σ c)², the share
-    of all ordered pairs that count.
+    The differences x_i - x_j are one class, `differences`: its mean is δ and its scatter Σ times its weight. Those of
+    rows that hold whole strata add and subtract. `means` are those of the lower and of the upper rows, and p q is
+    κ = Σ c_i c_j / (Σ c)², the share of all ordered pairs that count.
     """
 
     def __init__(self, n_features: int, *, classes: Any = (False, True), scatter: bool = True):
         self.n_features, self.half_life, self.has_scatter = n_features, None, scatter
         self.classes = self._known = np.asarray(classes)
-        self.inner = ClassStatistics.empty(n_features, scatter)  # rows about the mean of their group
-        self.between = ClassStatistics.empty(n_features, scatter)  # groups about the mean of the rows below
-        self.total, self.pairs, self.mass = 0.0, 0.0, 0.0  # Σ c, Σ c_i c_j, and that with the factors of strata
-        self.sums, self.middle = np.zeros((2, n_features))  # Σ (x_i - x_j), Σ (x_i + x_j)/2
-        self.of_sums, self.of_rows, self.level = np.zeros((3, n_features))  # errors of sums, of rows, and sizes of x
-        self.of_weights, self.grows, self.n_rows = 0.0, False, 0
+        self.differences = ClassStatistics.empty(n_features, scatter)
+        self.total, self.pairs, self.middle = 0.0, 0.0, np.zeros(n_features)  # Σ c, Σ c_i c_j, Σ (x_i + x_j)/2
+        self.of_weights = 0.0
 
     @classmethod
     def of_pairs(
@@ -175,65 +200,47 @@ class PairMoments(ClassMoments):
         new = cls(X.shape[1], **more)
         rows = slice(None) if index is None else index
         new.total = float(pairs.rank[rows].size if weights is None else weights[rows].sum())
-        with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
-            new._gather(pairs.groups(weights, index), X)
-        for statistics in (new.inner, new.between):
-            check_range(statistics, forgets=True)
+        groups = pairs.groups(weights, index)
+        new.pairs, new.of_weights = groups.pairs, groups.of_weights
+        if groups.rows.size:
+            with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
+                new._gather(groups, X)
+            check_range(new.differences, forgets=True)
         return new
 
     def _gather(self, groups: SortedGroups, X: Any) -> None:
-        self.n_rows, self.pairs, self.of_weights = groups.rows.size, groups.pairs, groups.of_weights
-        each = groups.factor * groups.event * groups.mass * groups.below  # of the pairs below a group
-        self.mass = float(each.sum())
-        growing = groups.factor * groups.above * groups.mass * (groups.below / (groups.below + groups.mass))
-        self.grows = bool(np.any(growing > 0.0))
-        step = min(max(SMALL_STRATUM, CHUNK_BYTES // (8 * max(X.shape[1], 1))), max(self.n_rows, 1))
-        state = _Walk(groups, X, step)
-        touched = groups.touched
-        for part in state:
-            self.middle += part.middle
-            self.level = np.maximum(self.level, part.level)
-            if part.inner.size:
-                scale = touched[part.inner_groups] * part.inner_weights
-                self.inner.add_rows(part.inner, scale, groups.of_weights)
-            ends = part.ends
-            if ends.size:
-                self.sums += each[ends] @ part.steps
-                weight = each[ends] + growing[ends]
-                used = weight > 0.0
-                steps = part.steps if used.all() else part.steps[used]
-                self.between.add_rows(steps, weight[used], groups.of_weights)
-        # an entry of a row, of a mean or of a sum below it is rounded so often; the sums themselves once more
-        of_row = (8.0 * gamma(2 * step + state.chunks + 8) + 2.0 * groups.of_weights) * self.level
-        self.of_sums = self.mass * (of_row + (gamma(step + state.chunks + 8) + groups.of_weights) * 2.0 * self.level)
-        weight = self.inner.weight + self.between.weight
-        squares = self._squares()
-        self.of_rows = of_rank_one(1.0, 0.0, np.sqrt(squares), np.sqrt(weight) * of_row, squares)
-
-    def _squares(self) -> np.ndarray:
-        """Sums of the squares of all rows that were multiplied, about 0."""
-        found = np.zeros_like(self.sums)
-        for s in (self.inner, self.between):
-            found += s.diagonal + s.errors.scatter + s.weight * (s.mean + s.low) ** 2
-        return found
+        d, walk = X.shape[1], _Walk(groups, X)
+        pilot = np.zeros(d)
+        if not walk.grows:  # rows about the mean of the first ones: a large mean costs no digits
+            first = walk.gather(pilot, self.has_scatter, walk.edges[:2])
+            pilot = first.sums / max(first.mass, 1e-300)
+        threads = blas_thread_count() if self.has_scatter and groups.rows.size * d * d >= THREAD_PRODUCTS else 1
+        parts = walk.parts(threads)
+        if len(parts) == 1:
+            found = [walk.gather(pilot, self.has_scatter, parts[0])]
+        else:
+            with blas_threads(1), ThreadPoolExecutor(threads, "vrspam pairs") as pool:
+                found = list(pool.map(lambda part: walk.gather(pilot, self.has_scatter, part), parts))
+        own, sums = sum(part.own for part in found), sum(part.sums for part in found)
+        level = np.max([part.level for part in found], axis=0)
+        self.middle = sum((part.middle for part in found), self.middle)
+        weight = float(walk.table[3].sum())
+        self.differences = walk.statistics(own, sums, weight, level, pilot)
 
     # Parts that hold whole strata add and subtract.
 
     def copy(self) -> PairMoments:
         """An independent copy."""
-        new = PairMoments(self.sums.size, classes=self.classes, scatter=self.has_scatter)
+        new = PairMoments(self.middle.size, classes=self.classes, scatter=self.has_scatter)
         new._join(self, 1)
         return new
 
     def _join(self, other: PairMoments, sign: int) -> None:
-        for mine, others in ((self.inner, other.inner), (self.between, other.between)):
-            (mine.merge if sign > 0 else mine.remove)(others)
-        self.sums, self.middle = self.sums + sign * other.sums, self.middle + sign * other.middle
-        for name in ("total", "pairs", "mass", "n_rows"):
-            setattr(self, name, max(getattr(self, name) + sign * getattr(other, name), 0))
-        self.of_sums, self.of_rows = self.of_sums + other.of_sums, self.of_rows + other.of_rows
-        self.of_sums = self.of_sums + 2.0 * UNIT * (np.abs(self.sums) + np.abs(other.sums))
-        self.level, self.grows = np.maximum(self.level, other.level), self.grows or other.grows
+        (self.differences.merge if sign > 0 else self.differences.remove)(other.differences)
+        self.classes = self._known = union_of_labels(self.classes, other.classes)
+        self.middle = self.middle + sign * other.middle
+        for name in ("total", "pairs"):
+            setattr(self, name, max(getattr(self, name) + sign * getattr(other, name), 0.0))
         self.of_weights = max(self.of_weights, other.of_weights) + gamma(8)
 
     def add_checked(self, *rows: Any, **more: Any) -> PairMoments:
@@ -245,8 +252,8 @@ class PairMoments(ClassMoments):
         raise ValueError("Sums over pairs of rows cannot be saved: save the fitted model instead.")
 
     def __add__(self, other: ClassMoments) -> PairMoments:
-        new = self.copy()
         assert isinstance(other, PairMoments)
+        new = self.copy()
         new._join(other, 1)
         return new
 
@@ -261,192 +268,129 @@ class PairMoments(ClassMoments):
     @property
     def complete(self) -> bool:
         """Whether there is any pair."""
-        return self.mass > 0.0
+        return self.differences.weight > 0.0
 
     @property
-    def _delta(self) -> np.ndarray:
-        return self.sums / self.mass if self.grows else self.between.mean + self.between.low
-
-    @property
-    def _of_delta(self) -> np.ndarray:
-        own: Any = 0.0 if self.grows else self.between.errors.mean
-        return own + self.of_sums / self.mass + 4.0 * UNIT * np.abs(self._delta)
-
-    @cached_property
     def within(self) -> np.ndarray:
         """The covariance of x_i - x_j over the pairs, shape (d, d)."""
         self._both(with_scatter=True)
-        matrix = self.inner.scatter + self.between.scatter
-        centre = self.inner.mean + self.inner.low
-        matrix += np.outer(self.inner.weight * centre, centre)
-        if self.grows:
-            mean = self.between.mean + self.between.low
-            matrix += np.outer(self.between.weight * mean, mean) - np.outer(self.mass * self._delta, self._delta)
-        matrix /= self.mass
-        return np.asfortranarray(matrix)
+        return self.differences.scatter / self.differences.weight
 
     @property
     def within_on_device(self) -> None:
         """None: the matrices are on the host."""
         return
 
-    @property
-    def _diagonal(self) -> np.ndarray:
-        found = (
-            self.inner.diagonal + self.between.diagonal + self.inner.weight * (self.inner.mean + self.inner.low) ** 2
-        )
-        if self.grows:
-            found = found + self.between.weight * (self.between.mean + self.between.low) ** 2
-            found -= self.mass * self._delta**2
-        return np.maximum(found / self.mass, 0.0)
-
     def pair_statistics(self) -> PairStatistics:
         """κ as p with q = 1, the means of lower and upper rows, their difference and the diagonal of `within`."""
+        s = self.differences
         if not self.complete:
             raise ValueError("No pair of rows counts.")
-        delta, middle = self._delta, self.middle / self.mass
-        kappa = self.pairs / self.total / self.total
-        return PairStatistics(kappa, 1.0, np.stack([middle - delta / 2, middle + delta / 2]), delta, self._diagonal)
+        delta, middle = s.mean + s.low, self.middle / s.weight
+        kappa, diagonal = self.pairs / self.total / self.total, np.maximum(s.diagonal / s.weight, 0.0)
+        return PairStatistics(kappa, 1.0, np.stack([middle - delta / 2, middle + delta / 2]), delta, diagonal)
 
     def pair_errors(self) -> PairErrors:
         """How far rounding may have moved each of the statistics."""
-        share, mass, unit = 4.0 * self.of_weights + 16.0 * UNIT, self.mass, self._squares()
-        delta, of_delta = self._delta, self._of_delta
-        found = self.of_rows + self.inner.errors.scatter + self.between.errors.scatter + (share + 8.0 * UNIT) * unit
-        for s in (self.inner, *([self.between] if self.grows else [])):
-            found += of_rank_one(s.weight, share, s.mean + s.low, s.errors.mean + 2.0 * UNIT * np.abs(s.mean), unit)
-        if self.grows:
-            found += of_rank_one(mass, share, delta, of_delta, unit)
-        of_means = of_delta + (self.of_weights + gamma(self.n_rows + 8)) * np.abs(self.means)
-        return PairErrors(share, of_means, of_delta, np.minimum(1.01 * found / mass, UNKNOWN_SCATTER))
+        s, share = self.differences, 4.0 * self.of_weights + 16.0 * UNIT
+        delta = s.errors.mean + 4.0 * UNIT * np.abs(s.mean)
+        within = (1.01 * s.errors.scatter + share * (s.diagonal + s.errors.scatter)) / s.weight
+        of_means = delta + (self.of_weights + gamma(s.rows + 8)) * np.abs(self.means)
+        return PairErrors(share, of_means, delta, np.minimum(within, UNKNOWN_SCATTER))
 
     @property
     def _stats(self) -> list[ClassStatistics]:  # type: ignore[override]
         """Lower and upper rows as two classes, each with half of the variance of the differences."""
         if not self.complete:
-            return [ClassStatistics.empty(self.sums.size, False)] * 2
+            return [ClassStatistics.empty(self.middle.size, False)] * 2
         statistics, errors = self.pair_statistics(), self.pair_errors()
-        half, zero = statistics.within_diagonal / 2.0, np.zeros_like(self.sums)
-        of_mean, of_half = errors.means.max(axis=0), errors.within / 2.0
-        weight, rows = self.total / 2.0, max(self.n_rows // 2, 1)
+        weight, rows = self.total / 2.0, max(self.differences.rows // 2, 1)
+        spread, zero = statistics.within_diagonal / 2.0 * weight, np.zeros_like(self.middle)
+        bounds = Errors(0.0, errors.means.max(axis=0), errors.within / 2.0 * weight)
         return [
-            ClassStatistics(
-                rows,
-                weight,
-                mean,
-                half * weight,
-                half * weight,
-                low=zero,
-                errors=Errors(0.0, of_mean, of_half * weight),
-            )
-            for mean in statistics.means
+            ClassStatistics(rows, weight, mean, spread, spread, low=zero, errors=bounds) for mean in statistics.means
         ]
 
     @property
     def cancellation(self) -> float:
-        """How many times larger the sums of squares were than what subtraction has left of them, at most."""
-        now = self.inner.diagonal + self.between.diagonal
-        now = np.maximum(np.maximum(now, now.mean()), np.finfo(float).tiny)
+        """How many times larger the scatter was than what subtraction has left of it, at most."""
+        now = np.maximum(np.maximum(self.differences.diagonal, self.differences.diagonal.mean()), 1e-300)
         with np.errstate(over="ignore"):
-            return float(np.max((self.inner.peak + self.between.peak) / now, initial=1.0))
+            return float(np.max(self.differences.peak / now, initial=1.0))
 
 
-class _Chunk(NamedTuple):
-    """Some rows: those of groups of several rows about the mean of their group, and groups about the rows below."""
+class _Sums(NamedTuple):
+    """Sums over some of the rows that `pair_rows` makes, about a pilot mean."""
 
-    inner: np.ndarray
-    inner_groups: np.ndarray
-    inner_weights: np.ndarray
-    steps: np.ndarray  # μ - m of the groups that end here
-    ends: np.ndarray  # their numbers
+    own: np.ndarray  # products
+    sums: np.ndarray  # of differences,
+    mass: float  # and their weight
+    level: np.ndarray  # the largest entry of each column, about the centres of the strata
     middle: np.ndarray
-    level: np.ndarray
 
 
 class _Walk:
     """The sorted rows, some at a time; a stratum, and a group, may go on in the next chunk."""
 
-    def __init__(self, groups: SortedGroups, X: Any, step: int):
-        self.groups, self.X, self.step = groups, X, step
-        n = groups.rows.size
-        self.edges = [*range(0, n, step), n]
-        self.chunks = len(self.edges) - 1
-        d = X.shape[1]
-        self.centre, self.below, self.part, self.part_weight = np.zeros(d), np.zeros(d), np.zeros(d), 0.0
+    def __init__(self, groups: SortedGroups, X: Any):
+        self.groups, self.X = groups, X
+        self.direct = isinstance(X, np.ndarray) and X.flags.c_contiguous
+        n, d = groups.rows.size, X.shape[1]
+        self.step = min(max(64, CHUNK_BYTES // (8 * max(d, 1))), n)
+        self.edges = [*range(0, n, self.step), n]
+        sizes = np.bincount(groups.group)
+        ends = np.cumsum(sizes)
+        self.bounds = np.append((ends - sizes)[np.flatnonzero(np.diff(groups.stratum, prepend=-1))], n)
+        growing = groups.above * groups.mass * (groups.below / (groups.below + groups.mass)) * groups.factor
+        self.grows = bool(np.any(growing > 0.0))
+        each = groups.factor * groups.event * groups.mass * groups.below
+        self.table = np.stack([groups.stratum, ends, groups.touched, each, growing, groups.below]).astype(np.float64)
 
-    def __iter__(self) -> Iterator[_Chunk]:
-        for first, last in zip(self.edges[:-1], self.edges[1:], strict=True):
-            if last > first:
-                yield self._chunk(first, last)
+    def parts(self, threads: int) -> list[list[int]]:
+        """Edges of chunks for each thread; strata stay whole."""
+        cuts = self.bounds[np.searchsorted(self.bounds, [self.edges[-1] * k // threads for k in range(threads)])]
+        cuts = np.unique([0, *cuts, self.edges[-1]])
+        return [[*range(first, last, self.step), last] for first, last in pairwise(cuts.tolist())]
 
-    def _chunk(self, first: int, last: int) -> _Chunk:
-        groups, some = self.groups, slice(first, last)
-        group, c = groups.group[some], groups.weight[some]
-        rows = self._read(groups.rows[some])
-        touched = groups.touched
-        middle = (0.5 * c * touched[group]) @ rows
-        starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))  # where groups begin, or go on, here
-        numbers, sizes = group[starts], np.diff(starts, append=group.size)
-        begins = np.flatnonzero(np.diff(groups.stratum[numbers], prepend=-1))  # the same of strata, among the groups
-        goes_on = first > 0 and groups.group[first - 1] == numbers[0]
-        same_stratum = first > 0 and groups.stratum[groups.group[first - 1]] == groups.stratum[numbers[0]]
-        if not same_stratum:
-            self.below = np.zeros_like(self.below)
-        if not goes_on:
-            self.part, self.part_weight = np.zeros_like(self.part), 0.0
-        self._centre(rows, starts[begins], same_stratum)
-        level = np.maximum(rows.max(axis=0), -rows.min(axis=0))
-        alone = starts.size == group.size  # each row is a group of its own
-        weighted = rows if np.all(c == 1.0) else rows * c[:, np.newaxis]
-        sums = weighted if alone else np.add.reduceat(weighted, starts, axis=0)
-        mass = c if alone else np.add.reduceat(c, starts)
-        inner: tuple[np.ndarray, ...] = (rows[:0], group[:0], c[:0])
-        means = rows if alone else sums / mass[:, np.newaxis]
-        if not alone:
-            several = np.repeat(sizes > 1, sizes)
-            inner = rows - np.repeat(means, sizes, axis=0), group, c
-            inner = inner if several.all() else tuple(values[several] for values in inner)
-        if goes_on:  # the scatter of two parts of a group has a term between them
-            share = self.part_weight * mass[0] / (self.part_weight + mass[0])
-            gap = means[:1] - self.part / self.part_weight
-            inner = (
-                np.concatenate([inner[0], gap]),
-                np.append(inner[1], numbers[0]),
-                np.append(inner[2], share),
-            )
-            sums, mass, means = sums.copy(), mass.copy(), means.copy() if alone else means
-            sums[0] += self.part
-            mass[0] += self.part_weight
-            means[0] = sums[0] / mass[0]
-        below = _running(sums, begins)
-        until = begins[1] if begins.size > 1 else starts.size
-        below[:until] += self.below
-        final = last == groups.rows.size or groups.group[last] != numbers[-1]  # whether the last group ends here
-        count = starts.size if final else starts.size - 1
-        ends = numbers[:count]
-        under = np.where(groups.below[ends] > 0.0, groups.below[ends], 1.0)
-        steps = means[:count] - below[:count] / under[:, np.newaxis]
-        if final:
-            self.below = below[-1] + sums[-1]
-        else:
-            self.below, self.part, self.part_weight = below[-1].copy(), sums[-1].copy(), float(mass[-1])
-        return _Chunk(inner[0], inner[1], inner[2], steps, ends, middle, level)
+    def gather(self, pilot: np.ndarray, full: bool, edges: list[int]) -> _Sums:
+        """Sum over some chunks, of which the first begins with a stratum."""
+        from vrspam.kernels import pair_rows
+
+        groups, d = self.groups, self.X.shape[1]
+        own, state, out = np.zeros((d, d) if full else d), np.zeros((3, d + 1)), np.empty((2 * self.step + 2, d))
+        level, sums, middle = np.zeros((3, d))
+        for first, last in pairwise(edges):
+            X, places, offset = self.X, groups.rows, 0
+            if not self.direct:
+                X, places, offset = self._read(groups.rows[first:last]), np.arange(last), first
+            carried = (self.bounds, self.table, pilot, state, level, sums, middle, out)
+            count = pair_rows(X, places, offset, first, last, groups.group, groups.weight, *carried)
+            rows = out[:count]
+            own += rows.T @ rows if full else np.einsum("ij,ij->j", rows, rows)
+        begun = slice(groups.group[edges[0]], groups.group[edges[-1] - 1] + 1)
+        return _Sums(own, sums, float(self.table[3, begun].sum()), level, middle)
 
     def _read(self, index: np.ndarray) -> np.ndarray:
         rows = self.X[index]
-        if sparse.issparse(rows):
-            rows = rows.toarray()
-        return rows.astype(np.float64, copy=False)
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        return np.ascontiguousarray(rows, dtype=np.float64)
 
-    def _centre(self, rows: np.ndarray, starts: np.ndarray, same_stratum: bool) -> None:
-        """Subtract a centre of their stratum from the rows: differences stay as they are, and keep their digits."""
-        sizes = np.diff(starts, append=len(rows))
-        centres = rows[starts]
-        for number in np.flatnonzero(sizes > SMALL_STRATUM).tolist():
-            size = int(sizes[number])
-            some = rows[starts[number] : starts[number] + size : -(-size // SMALL_STRATUM)]
-            centres[number] = some.mean(axis=0)
-        if same_stratum:
-            centres[0] = self.centre
-        rows -= centres[0] if starts.size == 1 else np.repeat(centres, sizes, axis=0)
-        self.centre = centres[-1]
+    def statistics(self, own: Any, sums: Any, weight: float, level: np.ndarray, pilot: np.ndarray) -> ClassStatistics:
+        """The differences as one class, with bounds on their rounding errors."""
+        groups, residual = self.groups, sums / weight
+        chunks = len(self.edges)
+        squares = (own.diagonal() if own.ndim == 2 else own).copy()
+        # A mean, or a sum of rows below, is rounded so often on the way to an entry of a row.
+        of_row = (8.0 * gamma(2 * self.step + chunks + 8) + 2.0 * groups.of_weights) * 2.0 * level
+        operations = 2 * self.step + 2 + chunks
+        errors = Errors.of_block(operations, weight, squares, residual, of_weight=0.0, of_weights=groups.of_weights)
+        mass = float(groups.touched @ groups.mass + self.table[3].sum() + self.table[4].sum())  # of all rows made
+        errors.mean += of_row + 4.0 * UNIT * np.abs(pilot)
+        errors.scatter += of_rank_one(1.0, 0.0, np.sqrt(squares), np.sqrt(mass) * of_row, squares)
+        found = ClassStatistics.empty(level.size, own.ndim == 2)
+        mean, low = two_sum(pilot, residual)
+        peak = np.maximum(squares - weight * residual**2, 0.0)
+        block = ClassStatistics(groups.rows.size, weight, mean, own, peak, low=low, errors=errors)
+        found.merge(block, residual)
+        found.clip_diagonal()
+        return found

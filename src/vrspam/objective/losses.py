@@ -194,7 +194,7 @@ class PairProducts:
         residual = np.zeros(self.X.shape[0])
         residual[groups.rows] = groups.weight * each
         back = self.X.T @ residual - residual.sum() * self.middle
-        return back / self.moments.mass - along * self.delta
+        return back / self.moments.differences.weight - along * self.delta
 
 
 class SmoothLoss(Protocol):
