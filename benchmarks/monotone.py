@@ -132,7 +132,7 @@ def grid(rows: int = 20_000, repeats: int = 3) -> None:
 def oracle(matrix: np.ndarray, target: np.ndarray, linear: np.ndarray, signed: np.ndarray) -> np.ndarray:
     """The z of the least ‖Mz - t‖² + linear·z, z ≥ 0 where it is signed; M has full column rank."""
     if find_spec("quadprog") is not None:
-        import quadprog
+        import quadprog  # type: ignore[import-not-found]
 
         normal = 2.0 * matrix.T @ matrix
         sides = np.eye(len(linear))[:, signed]
@@ -224,8 +224,12 @@ def main() -> None:
     more = {} if given.count is None else {"count": given.count}
     if given.what == "tables":
         tables(given.names or list(DIRECTIONS), given.splits)
+    elif given.what == "grid":
+        grid()
+    elif given.what == "problems":
+        problems(**more)
     else:
-        {"grid": grid, "problems": problems, "models": models}[given.what](**more)
+        models(**more)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ def test_train_tells_what_directions_cost(table, capsys):
     assert np.diff(found.score(ages)).min() >= -1e-9
     sizes = pd.DataFrame({"income": 30.0, "age": 40.0, "size": ["small", "medium", "large"]})
     assert np.diff(found.score(sizes)).min() >= -1e-9
+    assert found.shapes is not None
     assert {shape.name: shape.direction for shape in found.shapes.columns} == {"income": -1, "age": 1, "size": 1}
 
 
