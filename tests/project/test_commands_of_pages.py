@@ -54,6 +54,7 @@ COMMANDS = {
     "partial intervals": ["benchmarks.partial_coverage", "choice", "size", "--repeats", "3"],
     "probabilities": ["benchmarks.probabilities", "german"],
     "quality": ["benchmarks.quality", "german", "caravan", "--models", "auto", "logistic", "boosting", "--splits", "1"],
+    "survival": ["benchmarks.survival", "simulated", "--models", "vrspam", "--splits", "1"],
     "tables that fool": ["benchmarks.raw_tables", "--fooling", "police"],
     "alarms and the doctor": ["benchmarks.raw_tables", "--alarms", "2", "--doctor", "police"],
     "tables": ["benchmarks.raw_tables", "--tables", "caravan", "--big-rows", "300"],
