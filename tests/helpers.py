@@ -125,10 +125,8 @@ ESTIMATORS = [
     AUCClassifier(),
     AUCClassifier(l1=0.01),
     AUCClassifier(l1=0.01, penalty="mcp"),
-    AUCClassifier(l1=0.01, positive=True),
     AUCClassifier(bounds=(-0.5, 0.5)),
     AUCClassifierCV(cv=3),
-    AUCClassifierCV(cv=3, features="additive", positive=True),
     AUCClassifierCV(l1s=(0.0, 0.01), cv=3),
     AUCClassifierCV(cv=3, calibration="isotonic"),
     AUCClassifierCV(l2s=(0.01,), l1s="auto", penalty="scad", cv=3),
@@ -145,7 +143,7 @@ ESTIMATORS = [
     VRSPAMClassifier(),
     VRSPAMClassifier(l1=0.01),
     VRSPAMClassifier(l1=0.01, penalty="mcp"),
-    VRSPAMClassifier(positive=True),
+    VRSPAMClassifier(bounds=(-5.0, 5.0)),
     VRSPAMClassifier(variant="paper", l2=0.1),
 ]
 

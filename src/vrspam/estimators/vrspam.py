@@ -185,7 +185,7 @@ class VRSPAMClassifier(AUCClassifierBase):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.penalty == "elasticnet"
+        tags.input_tags.sparse = self.penalty == "elasticnet" and self._limits is None
         return tags
 
     @checks_parameters(skip_nested=True)
