@@ -1,8 +1,19 @@
 """The order of the gallery: what most readers look for comes first."""
 
 FIRST = [
-    *("imbalanced_table", "curves_and_interactions", "compare_models", "calibration", "screening", "text"),
-    *("several_classes", "large_file", "drift", "export", "mcp", "certificates", "own_loss"),
+    *("imbalanced_table", "curves_and_interactions", "compare_models", "calibration", "screening"),
+    *(
+        "matched_sets",
+        "survival",
+        "text",
+        "several_classes",
+        "large_file",
+        "drift",
+        "export",
+        "mcp",
+        "certificates",
+        "own_loss",
+    ),
     *("dask", "spark", "array_api", "river", "online_methods", "killed_experiment", "paper_figures", "theorem_1"),
 ]
 

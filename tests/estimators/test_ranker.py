@@ -1,5 +1,7 @@
 """`ConcordanceRanker`, and strata in `AUCClassifier`: against brute force over pairs, and what a score points to."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn import config_context
@@ -432,3 +434,28 @@ def test_dask_adds_the_pairs_of_its_blocks():
     assert model.score(*parts, strata=strata) == pytest.approx(whole.score(X, y, strata=strata), abs=1e-12)
     with pytest.raises(ValueError, match="lie apart"):
         DaskAUCClassifier().fit(*parts, strata=np.arange(300) // 7)
+
+
+def test_rounding_of_the_sums_stays_within_its_bound():
+    """The gradient by rational numbers, pair by pair, lies within the bound that the certificate makes room for."""
+    rng = np.random.default_rng(26)
+    for number in range(25):
+        _, time, event, strata, weights = random_problem(rng)
+        n = min(time.size, 14)
+        time, event, strata, weights = time[:n], event[:n], strata[:n] % 3, weights[:n]
+        X = rng.standard_normal((n, 2)) * [1.0, 1e-3] + rng.choice([0.0, 1e5, 1e8], 2) * (1 + strata[:, np.newaxis])
+        a = pair_weights(time, event, strata, np.ones(n))
+        if not (a * np.outer(weights, weights)).any():
+            continue
+        moments = PairMoments.of_pairs(RankedPairs(-time, event, strata), X, weights)
+        loss, w = SquaredPairLoss.from_moments(moments), rng.standard_normal(2) * [1.0, 1e3]
+        grad = loss.value_and_grad(w)[1]
+        exact, c, rows = [Fraction(0)] * 2, list(map(Fraction, weights)), [list(map(Fraction, row)) for row in X]
+        along = list(map(Fraction, w))
+        for i, j in zip(*np.nonzero(a), strict=True):
+            D = [p - q for p, q in zip(rows[i], rows[j], strict=True)]
+            margin = 1 - sum(p * q for p, q in zip(D, along, strict=True))
+            exact = [e - 2 * c[i] * c[j] * margin * p for e, p in zip(exact, D, strict=True)]
+        off = [float(Fraction(g) - e / sum(c) ** 2) for g, e in zip(grad, exact, strict=True)]
+        assert np.linalg.norm(off) <= loss.gradient_error(w, grad), number
+        assert loss.gradient_error(w, grad) <= 1e-6 * np.linalg.norm(grad) + 1e-9

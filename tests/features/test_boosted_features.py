@@ -223,6 +223,14 @@ def test_groups_of_cards_hold_nothing_back_for_new_ones():
     assert model.features_.numbers_as_names_ == []
 
 
+def test_numbers_that_must_rise_are_no_names():
+    X, y, _ = cards(6_000, 800, 16)
+    features = BoostedFeatures(n_trees=10, monotonic_cst=[1, 0, 0], random_state=0).fit(X, y)
+    assert features.numbers_as_names_ == []
+    same = pd.DataFrame({"card": np.sort(X["card"].unique()), "x": 0.0, "amount": 0})
+    assert (np.diff(features.transform(same)[:, 0]) >= 0.0).all()
+
+
 @pytest.mark.parametrize("kind", ["noise", "line"])
 def test_numbers_that_count_are_no_names(kind):
     rng = np.random.default_rng(13)

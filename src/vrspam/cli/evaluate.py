@@ -110,6 +110,7 @@ def compare(
         check_measures(confidence=confidence)
     app.check_output("--picture", picture, model_a, model_b, data)
     app.check_output("--html", html, model_a, model_b, data)
+    from vrspam.report.words import name_measure
     from vrspam.tool import compare as compare_models
     from vrspam.tool import load_model
 
@@ -123,6 +124,9 @@ def compare(
     elif name_a == name_b:  # in different directories
         name_a, name_b = str(model_a), str(model_b)
     scores = {name_a: a, name_b: b}
+    ranks, measure = models[0].ranks, name_measure(models[0])
+    if picture is not None and ranks:
+        raise app.Misuse(f"--picture draws ROC curves, which models of this {measure} do not have: leave it out")
     if picture is not None:
         from vrspam.plotting.style import save_figure
         from vrspam.tool.evaluation import comparison_picture
@@ -132,7 +136,8 @@ def compare(
     if html is not None:
         from vrspam.report.sections import comparison_page
 
-        comparison_page(test, positive, scores, data_name=Path(data).name, partial=partial, max_fpr=max_fpr).write(html)
+        name, more = Path(data).name, {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
+        comparison_page(test, positive, scores, data_name=name, **more).write(html)
     if as_json:
         values = {**asdict(test), "n": positive.size, "positives": int(positive.sum())}
         if partial is not None:
@@ -140,7 +145,8 @@ def compare(
             values |= {f"partial_{name}": value for name, value in asdict(partial).items() if name != "confidence"}
         app.print_json({name: None if value != value else value for name, value in values.items()})
         return
-    _describe_test(test, name_a, name_b, "AUC", f"DeLong, paired, {positive.size:,} rows")
+    how = "jackknife" if ranks else "DeLong"
+    _describe_test(test, name_a, name_b, measure, f"{how}, paired, {positive.size:,} rows")
     if partial is not None and max_fpr is not None:
         part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
         _describe_test(partial, name_a, name_b, "partial AUC", part)
@@ -172,9 +178,14 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     interval = f"{100 * auc.confidence:g} % interval {words.interval_text(auc.low, auc.high, 4)}"
     facts = [
         ("rows", f"{found.n:,}, of which {balance}"),
-        ("AUC", f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
-        ("", words.describe_auc(auc.auc)),
+        (words.name_measure(model), f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
+        ("", words.describe_auc(auc.auc, words.class_names(model) if model.ranks else None)),
     ]
+    if model.ranks:
+        app.show_facts([*facts, ("", words.describe_ranks(model))], 17)
+        for note in app.worries(found.auc, found.notes):
+            app.warn(f"warning: {note}")
+        return
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
         interval = f"{100 * part.confidence:g} % interval {words.interval_text(part.low, part.high, 4)}"
         limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"

@@ -51,6 +51,10 @@ def train(
 
     Example:  vrspam train visits.xlsx --target readmitted --groups patient
 
+    Example:  vrspam train trial.csv --target months --event died
+
+    Example:  vrspam train clicks.csv --target clicked --within query
+
     Example:  vrspam train "part-*.parquet" --target churned --l1 auto --drop signup,notes
 
     Example:  vrspam train clicks.libsvm.gz --zero-based --streaming --model clicks.json
@@ -128,8 +132,16 @@ def _describe(model: Model, path: Path) -> None:
     shown = [("rows", f"{facts['rows']:,}, of which {balance}")]
     if expected is not None:
         interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
-        shown.append(("AUC to expect", f"{words.auc_text(expected.auc, 4)}, {interval} ({facts['folds']} folds)"))
-        shown += [("", expected.remark), ("", words.describe_auc(expected.auc))]
+        shown.append(
+            (
+                f"{words.name_measure(model)} to expect",
+                f"{words.auc_text(expected.auc, 4)}, {interval} ({facts['folds']} folds)",
+            )
+        )
+        shown += [
+            ("", expected.remark),
+            ("", words.describe_auc(expected.auc, words.class_names(model) if model.ranks else None)),
+        ]
         if (other := words.as_independent(model)) is not None:
             shown.append(("as independent rows", other))
         if (free := words.without_directions(model)) is not None:
@@ -154,7 +166,7 @@ def _describe(model: Model, path: Path) -> None:
     sign = "+" if model.shapes is None else ""
     found = find_strongest(model, 10)
     app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
-    _show_candidates(facts)
+    _show_candidates(facts, "partial AUC" if "max_fpr" in facts else words.name_measure(model))
     app.say("")
     written = [("written to", str(path))]
     if facts["rows_held"]:
@@ -162,13 +174,12 @@ def _describe(model: Model, path: Path) -> None:
     app.show_facts(written)
 
 
-def _show_candidates(facts: Mapping[str, Any]) -> None:
+def _show_candidates(facts: Mapping[str, Any], measure: str) -> None:
     """The models that were compared, if there were several."""
     from vrspam.report.words import describe_candidate, describe_result
 
     if len(facts["selection"]) < 2:
         return
-    measure = "partial AUC" if "max_fpr" in facts else "AUC"
     app.say("")
     app.tell(f"models compared: mean {measure} of the folds ± standard error")
     rows = [[describe_candidate(row["features"]), *describe_result(row, facts["rows"])] for row in facts["selection"]]
@@ -248,7 +259,8 @@ def _describe_report(found: Report, html: Path) -> None:
     on = "of these rows" if found.folds is None else "to expect on new rows"
     app.show_worries(expected, found.model.training["warnings"])
     interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
-    app.say(f"AUC      {words.auc_text(expected.auc, 4)} {on}, {interval}")
+    measure = words.name_measure(found.model)
+    app.say(f"{measure:8} {words.auc_text(expected.auc, 4)} {on}, {interval}")
     app.say(f"         {expected.remark}")
     if found.folds is not None and (other := words.as_independent(found.model)) is not None:
         app.say(f"         as independent rows {other}")

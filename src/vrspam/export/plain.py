@@ -120,7 +120,7 @@ def to_python(model: Any) -> str:
     if len({column.name for column in scorer.columns}) < len(scorer.columns):
         raise NotExportable("Two columns of the model have one name: rename one, and train again.")
     lines = [
-        f'"""Scores rows: higher means more likely {_docstring(scorer.classes[1])}.',
+        f'"""Scores rows: higher means {_docstring(scorer.higher)}.',
         "",
         "`score(row)` takes a dict from the names of columns to values and returns a number; `parts(row)` says what",
         "each column adds to it. None, NaN, infinity and an empty text are missing values; a column that is not in the",
@@ -149,9 +149,9 @@ def to_python(model: Any) -> str:
     return text + (DATES if any(one.kind == DATE for one in scorer.inputs) else "")
 
 
-def _docstring(label: Any) -> str:
-    """A label inside a docstring."""
-    return repr(label).replace("\\", "\\\\").replace('"""', "'''")
+def _docstring(words: str) -> str:
+    """Words inside a docstring."""
+    return words.replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _number(value: float) -> str:
@@ -194,6 +194,8 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
     calibration, (negative, positive) = scorer.calibration, scorer.classes
     constants: list[str] = []
     body: list[str] = []
+    if scorer.ranks:
+        return [], []
     if isinstance(calibration, Sigmoid):
         offset = calibration.offset - calibration.slope * scorer.baseline
         constants = ["", "", "# Probabilities: 1 / (1 + exp(-(slope * score + offset)))."]
@@ -213,7 +215,7 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
         )
     functions: list[str] = []
     if body:
-        words = f'    """The probability that the label of a row is {_docstring(positive)}."""'
+        words = f'    """The probability that the label of a row is {_docstring(repr(positive))}."""'
         functions = ["", "def probability(row: dict) -> float:", words, *body, ""]
     test = "probability(row) > 0.5" if scorer.threshold is None else f"score(row) > {_number(scorer.threshold)}"
     words = "The likelier label of a row."
@@ -274,7 +276,7 @@ def to_sql(model: Any) -> str:
     """
     scorer = _additive_scorer(model, "SQL")
     comments = [
-        f"The score of a row: higher means more likely {scorer.classes[1]!r}. {WRITTEN_BY}",
+        f"The score of a row: higher means {scorer.higher}. {WRITTEN_BY}",
         "NULL is a missing value, and so are NaN, infinity and an empty text. Texts are compared letter by letter.",
         *_after(scorer),
     ]
@@ -355,7 +357,9 @@ def _sql_line(value: float, slope: float, name: str, base: float) -> str:
 
 def _after(scorer: Scorer) -> list[str]:
     """What follows from the score: the label and the probability."""
-    found = []
+    found: list[str] = []
+    if scorer.ranks:
+        return found
     positive = repr(scorer.classes[1])
     if (chosen := scorer.chosen) is not None:
         found.append(f"Label: {positive} where the score is at least {chosen.threshold!r} ({chosen.words}).")

@@ -156,14 +156,14 @@ class LabelledTrees(FeatureMap):
         for j, encoder in enumerate(self.encoders_):
             if isinstance(encoder, Indicators) and self._signs[j]:  # in their own order
                 encoders[j] = Indicators(encoder.categories, missing=False)
-                sizes.append(len(encoder.categories))
+                width, middle = len(encoder.categories), None
             elif isinstance(encoder, Indicators):
                 width = len(encoder.categories) - bool(encoder.grouped)
                 order, own[j], middle = order_categories(own[j], target, mass, width, parts[rows])
                 encoders[j] = Indicators(tuple(encoder.categories[code] for code in order), missing=False)
             else:
                 width, middle = encoder.nodes.size + 1, None
-                if j in numbers:
+                if j in numbers and not self._signs[j]:
                     values, places = numbers[j][0], numbers[j][1][rows]
                     named = numbers_as_names(values, places, own[j], width, target, mass, parts[rows])
                     if named is not None:

@@ -151,16 +151,7 @@ class ComparablePairs:
 
     def concordance(self, score: NDArray) -> float:
         """The share of pairs in order; NaN where no pair is comparable."""
-        return self.influence(score)[0]
-
-    def columns(self, scores: NDArray) -> NDArray[np.float64]:
-        """The concordance of each column of scores."""
-        return np.array([self.concordance(column) for column in scores.T])
-
-    def influence(self, score: NDArray) -> tuple[float, NDArray[np.float64]]:
-        """The concordance, and how much each row moves it: the squares of these add up to its variance."""
-        value, above, below, _ = self._parts(score)
-        return value, above + below
+        return self._parts(score)[0]
 
     def _parts(self, score: NDArray) -> tuple[float, NDArray, NDArray, NDArray]:
         """The concordance, what each row moves it as the upper and as the lower of a pair, and its share of pairs."""

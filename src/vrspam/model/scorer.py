@@ -86,6 +86,8 @@ class Scorer:
         Columns of the training table that the score does not need.
     typical : ndarray of shape (2, columns) or None
         Mean and deviation of the columns of numbers in training, where curves do not tell.
+    ranks : str
+        What a higher score means, if scores only rank rows: then there is neither label nor probability.
     coef : ndarray or None
         Where the score is linear in columns of numbers as they are: their coefficients.
     is_numeric : tuple of bool
@@ -117,6 +119,12 @@ class Scorer:
     typical: np.ndarray | None = None
     coef: np.ndarray | None = None
     chosen: ChosenThreshold | None = None
+    ranks: str = ""
+
+    @property
+    def higher(self) -> str:
+        """What a higher score means."""
+        return self.ranks or f"more likely {self.classes[1]!r}"
 
     @property
     def is_numeric(self) -> tuple[bool, ...]:
@@ -218,6 +226,7 @@ def scorer_of_estimator(model: Any) -> Scorer:
         parts.trees,
         constant=float(array_api.on_host(model.intercept_)[0]),
         classes=tuple(np.asarray(getattr(model, "classes_", (False, True))).tolist()),  # rankers have none
+        ranks={"event": "an earlier event", "y": "a larger y"}.get(getattr(model, "higher_", ""), ""),
         threshold=0.0 if calibration is None or calibration.half is not None else None,
         calibration=calibration,
         baseline=float(getattr(model, "baseline_", 0.0)),

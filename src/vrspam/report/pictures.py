@@ -327,6 +327,19 @@ def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], 
     return picture(frame, marks, label=f"{title} of {' and '.join(curves)}.", title=title)
 
 
+def survival_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
+    """Kaplan-Meier curves of three groups of rows, (times, share free of the event after each), the lowest first."""
+    last = max(float(times[-1]) for times, _ in curves.values()) or 1.0
+    frame = Frame((0.0, last), UNIT, width=480.0, height=310.0, top=64.0)
+    marks, styles = [axes(frame, *labels, percents="y")], ("negative", "middle", "positive")
+    for css, (times, free) in zip(styles, curves.values(), strict=True):
+        x, y = np.repeat(np.concatenate([[0.0], times]), 2)[1:], np.repeat(np.concatenate([[1.0], free]), 2)[:-1]
+        marks.append(line(frame, x, y, f"line {css}"))
+    marks.append(_legend(frame, list(zip(styles, curves, strict=True))))
+    label = f"Kaplan-Meier curves of {', '.join(curves)}."
+    return picture(frame, marks, label=label, title="Thirds of the score (Kaplan-Meier)")
+
+
 def auc_scale(auc: float, low: float, high: float) -> Html:
     """An AUC and its interval, if that is known, on a scale from guessing to perfect."""
     low, high = (auc, auc) if np.isnan(low) else (low, high)

@@ -12,6 +12,7 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
+from vrspam.metrics.concordance import kaplan_meier
 from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
@@ -77,8 +78,10 @@ def report_page(
     if (free := words.without_directions(model)) is not None:
         beside["without directions"] = free
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
+    measure = words.name_measure(model)
+    measure = f"{measure[0].upper()}{measure[1:]}"
     page.headline = html.headline(
-        "AUC of rows kept from the training" if kept else "AUC to expect on new rows",
+        f"{measure} of rows kept from the training" if kept else f"{measure} to expect on new rows",
         auc_text(expected.auc, 2),
         f"95 % interval {interval_text(expected.low, expected.high)}",
         words.describe_auc(expected.auc, names),
@@ -88,7 +91,12 @@ def report_page(
             evaluation,
             names,
             words.GUESSING if kept else words.NOT_CORRECTED,
-            {"judged by": where, "expect": f"{auc_text(expected.auc)} ({expected.remark})", **beside},
+            {
+                **_pair_facts(model, evaluation),
+                "judged by": where,
+                "expect": f"{auc_text(expected.auc)} ({expected.remark})",
+                **beside,
+            },
         ),
         [*map(Worry, words.doubt_of(expected.low, expected.high)), *noticed, *map(Worry, evaluation.notes)],
         "All counts below are for rows the model had not seen.",
@@ -126,16 +134,16 @@ def evaluation_page(
     Notes of the training name parameters of `train`; `parameter` says how to show one to the reader.
     """
     auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
-    page = Page(f"{model_name} on {data_name}")
+    page, measure = Page(f"{model_name} on {data_name}"), words.name_measure(model)
     page.headline = html.headline(
-        "AUC",
+        f"{measure[0].upper()}{measure[1:]}",
         auc_text(auc.auc, 2),
         f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
-        _first_facts(evaluation.n, evaluation, names, words.GUESSING, {}),
+        _first_facts(evaluation.n, evaluation, names, words.GUESSING, _pair_facts(model, evaluation)),
         [Worry(text) for text in (*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes)],
-        words.AUC_IS,
+        words.describe_ranks(model) if model.ranks else words.AUC_IS,
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training.",
     )
@@ -150,7 +158,8 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     summary = words.describe_direction(model)
     if (found := words.expected_auc(model)) is not None:
         interval = f"95 % interval {interval_text(found.low, found.high)}"
-        summary = f"{summary} Expect an AUC of {auc_text(found.auc)}, {interval} ({found.remark})."
+        summary = f"{summary} {words.describe_ranks(model) if model.ranks else ''}".strip()
+        summary = f"{summary} Expect: {words.name_measure(model)} {auc_text(found.auc)}, {interval} ({found.remark})."
     page = Page(model_name, summary)
     add_model(page, model)
     add_origin(page, model, parameter)
@@ -165,20 +174,26 @@ def comparison_page(
     data_name: str,
     partial: DeLongTest | None = None,
     max_fpr: float | None = None,
+    measure: str = "AUC",
+    curves: bool = True,
 ) -> Page:
     """Two models on the same rows, on one page.
 
-    `partial` is the test of their partial AUCs up to `max_fpr`, if it is to be shown too.
+    `partial` is the test of their partial AUCs up to `max_fpr`, if it is to be shown too; `measure` is what the other
+    test is about, and `curves` whether it has curves of thresholds.
     """
     a, b = scores
     page = Page(
         f"{a} and {b} on {data_name}",
-        f"{words.verdict(test, a, b)} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
+        f"{words.verdict(test, a, b, measure)} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
     )
-    _add_test(page, "AUC", "DeLong's paired test on the same rows:", test, a, b)
+    how = "DeLong's paired test" if curves else "Paired test, by the jackknife,"
+    _add_test(page, f"{measure[0].upper()}{measure[1:]}", f"{how} on the same rows:", test, a, b)
     if partial is not None and max_fpr is not None:
         what = f"{words.describe_partial(max_fpr)} {words.verdict(partial, a, b, 'partial AUC')}"
         _add_test(page, "Partial AUC", what, partial, a, b)
+    if not curves:
+        return page
     stops = {name: Stops.of(positive, values) for name, values in scores.items()}
     roc = {name: (s.alarms / s.negatives, s.hits / s.positives) for name, s in stops.items()}
     precision = {name: (s.hits / s.positives, s.precision) for name, s in stops.items()}
@@ -202,7 +217,7 @@ def _add_test(page: Page, heading: str, what: str, test: DeLongTest, a: str, b: 
         "z": f"{test.z:.3f}",
         "p, two-sided": f"{test.p_value:.3g}",
     }
-    measure = heading[0].lower() + heading[1:] if heading != "AUC" else heading
+    measure = heading if heading.startswith("AUC") else heading[0].lower() + heading[1:]
     page.add(heading, html.paragraph(what), html.table(["model", measure], rows), html.facts(facts))
 
 
@@ -223,6 +238,51 @@ def _first_facts(
     return facts
 
 
+def _pair_facts(model: Model, evaluation: Evaluation) -> dict[str, str]:
+    """Times, and strata with the pairs that count, for the first screen."""
+    facts, found = {}, model.training
+    if evaluation.times is not None:
+        low, middle, high = (f"{np.quantile(evaluation.times, q):.4g}" for q in (0.0, 0.5, 1.0))
+        facts[f"{found['times']} observed"] = f"{low} to {high}, half of them up to {middle}"
+    if evaluation.within is not None:
+        counts = [np.bincount(evaluation.within, rows) for rows in (evaluation.positive, ~evaluation.positive)]
+        usable = f", {int((np.minimum(*counts) > 0).sum()):,} of them with both kinds of rows"
+        facts[f"values of {found['within']}"] = f"{int((np.add(*counts) > 0).sum()):,}{usable}"
+    return facts
+
+
+def add_ranks(page: Page, model: Model, evaluation: Evaluation, names: Mapping[str, str]) -> None:
+    """Add which pairs count, and for times how long rows of low and of high scores stay free of their event."""
+    meaning = html.paragraph(f"{words.describe_direction(model)} {words.describe_ranks(model)}")
+    within = model.training.get("within")
+    if within is not None:
+        text = f"Only rows of the same {within} are compared, in training and in all numbers of this page. Rows whose "
+        text += f"{within} has nothing to compare them with change no number."
+        page.add(f"What inside {within} means", html.paragraph(text), meaning)
+    if (times := evaluation.times) is None:
+        return
+    third = np.searchsorted(np.quantile(evaluation.scores, (1 / 3, 2 / 3)), evaluation.scores, side="left")
+    curves, rows = {}, list[list[Cell | str]]()
+    for number, name in enumerate(("lowest third", "middle third", "highest third")):
+        own = third == number
+        if not own.any():  # where most scores are equal
+            return page.add("How long rows stay free of the event", meaning)
+        mass = None if evaluation.weights is None else evaluation.weights[own]
+        at, free = curves[f"{name} of the scores"] = kaplan_meier(times[own], evaluation.positive[own], mass)
+        row: list[Cell | str] = [name, Cell(f"{own.sum():,}", float(own.sum()))]
+        row += [Cell(f"{evaluation.positive[own].sum():,}", float(evaluation.positive[own].sum()))]
+        rows.append(row)
+    time, last = model.training["times"], min(float(at[-1]) for at, _ in curves.values())
+    for row, (at, free) in zip(rows, curves.values(), strict=True):
+        share = float(free[np.searchsorted(at, last, side="right") - 1])
+        row.append(Cell(percent(share), share))
+    drawn = pictures.survival_curves(curves, (time, f"share without {names['positive']}"))
+    columns = ["scores", "rows", names["positive"], f"without it at {time} {last:.4g}"]
+    remark = "Each row is scored by a model that has not seen it; censored rows count as long as they were observed."
+    numbers = html.grid([drawn, html.table(columns, rows, "Thirds of the rows by their score")], "large")
+    page.add("How long rows stay free of the event", meaning, numbers, html.paragraph(remark, soft=True))
+
+
 def add_scores(
     page: Page,
     model: Model,
@@ -232,6 +292,8 @@ def add_scores(
     recall: float = 0.9,
 ) -> None:
     """Add the slider, the curves on which it moves a point, the tables of thresholds, and how scores are spread."""
+    if model.ranks:
+        return add_ranks(page, model, evaluation, names)
     stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
     if model.calibration is not None:
         stops = replace(stops, probabilities=model.calibration(stops.thresholds))
@@ -352,7 +414,8 @@ def add_model(page: Page, model: Model) -> None:
             matter = "columns that matter less are" if rest != 1 else "column that matters less is"
             blocks.append(html.paragraph(f"{rest:,} {matter} not drawn.", soft=True))
     meaning = words.ONE_DEVIATION if model.features is None else words.SPREAD
-    explained = html.paragraph(f"{meaning} {words.SHARE}", soft=True)
+    share = words.SHARE_OF_PAIRS if model.ranks else words.SHARE
+    explained = html.paragraph(f"{meaning} {share}", soft=True)
     blocks.append(explained if shapes is None else html.folded(f"{caption} as numbers", table, explained))
     page.add("What the model looks at", *blocks)
     if parts := _interactions(model):
@@ -453,7 +516,8 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
 
 def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParameter) -> list[Html]:
     """A card for each single row (what it is, its score, bars of what its columns add), all with the same scale."""
-    meaning = f"The bars show what each column adds to the score. {words.ZERO}"
+    ranks, time = report.model.ranks, report.model.training.get("times", "")
+    meaning = f"The bars show what each column adds to the score. {'' if ranks else words.ZERO}".strip()
     if report.folds is not None:
         meaning = (
             "The held-out score comes from a model that has not seen the row. The bars show what each column adds in "
@@ -472,17 +536,21 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
     cards: dict[str, list[tuple[str, list[Html]]]] = {}
     for row, parts in zip(report.rows, shown, strict=True):
         called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
+        when = "" if row.time is None else f", {time} {row.time:g}"
         own, other = ("positive", "negative") if row.positive else ("negative", "positive")
         digits = decimals(max(abs(row.score), abs(row.own_score)))
         facts = {"score" if report.folds is None else "held-out score": f"{row.score:+.{digits}f}"}
         if row.probability is not None:
             facts["probability"] = percent(row.probability)
-        facts["ranked above"] = f"{percent(row.above, 0)} of the rows with {names[other]}"
+        if ranks:
+            facts["ranked right"] = "it has no pair" if np.isnan(row.above) else f"{percent(row.above, 0)} of its pairs"
+        else:
+            facts["ranked above"] = f"{percent(row.above, 0)} of the rows with {names[other]}"
         if report.folds is not None:
             facts["score of the final model"] = f"{row.own_score:+.{digits}f}"
         entries, values = [(name, part) for name, _, part in parts], [value for _, value, _ in parts]
         blocks = [html.facts(facts, numbers=True), pictures.bars(entries, ADDED, values=values, ends=ends)]
-        cards.setdefault(row.kind, []).append((f"Row {row.number:,}{called}: {names[own]}", blocks))
+        cards.setdefault(row.kind, []).append((f"Row {row.number:,}{called}: {names[own]}{when}", blocks))
     boxes = [html.cards(f"{kind[0].upper()}{kind[1:]}", found) for kind, found in cards.items()]
     return [html.paragraph(meaning), html.paragraph(without, soft=True), *boxes]
 
@@ -515,7 +583,7 @@ def add_origin(
             name, (folds, became) = words.describe_candidate(row["features"]), words.describe_result(row, n)
             mean = Cell(folds, row.get("score", row["auc"])) if folds else "–"
             rows.append([name, Cell(f"{row['n_features']:,}", row["n_features"]), mean, became])
-        measure = "partial AUC" if "score" in tried[0] else "AUC"
+        measure = "partial AUC" if "score" in tried[0] else words.name_measure(model)
         caption = f"Models compared: mean {measure} ± standard error"
         names = ["model", "features", f"{measure} of the folds", "taken"]
         compared = [html.folded(f"The {len(tried)} models that were compared", html.table(names, rows, caption))]

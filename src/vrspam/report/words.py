@@ -27,6 +27,7 @@ CALLED = "A row is called positive if its score reaches the threshold"
 SPREAD = "Spread: how much the column moves scores (standard deviation of what it adds)."
 ONE_DEVIATION = "One deviation: what the score gains when the feature rises by one standard deviation."
 SHARE = "Share: how much of the distance between the average scores of the two classes comes from it."
+SHARE_OF_PAIRS = "Share: how much of the mean distance of the scores in a pair comes from it."
 GUESSING = "0.5 is guessing"
 NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
@@ -47,17 +48,49 @@ def class_names(model: Model) -> dict[str, str]:
     name = f"{isolated(shorten(str(target), 40))} = " if target is not None and not str(target).isdigit() else "label "
     positive, *others = shown
     negative = f"{name}{others[0]}" if len(others) == 1 else f"another {name.removesuffix(' = ').strip()}"
-    return {"positive": f"{name}{positive}", "negative": negative}
+    found, within = {"positive": f"{name}{positive}", "negative": negative}, model.training.get("within")
+    inside = "" if within is None else f" of the same {isolated(shorten(within, 40))}"
+    if "times" in model.training:
+        found["pair"] = f"rows{inside} of which one is known to have had {found['positive']} first"
+    elif inside:
+        found["pair"] = f"a row with {found['positive']} and a row with {negative}{inside}"
+    return found
+
+
+def name_measure(model: Model) -> str:
+    """What the ranking of a model is measured by."""
+    within = model.training.get("within")
+    inside = "" if within is None else f" inside {within}"
+    return f"{'concordance index' if 'times' in model.training else 'AUC'}{inside}"
+
+
+def describe_higher(model: Model) -> str:
+    """What a higher score means, of a model whose scores only rank rows."""
+    within, positive = model.training.get("within"), f"{model.schema.target} = {model.positive}"
+    inside = "" if within is None else f", among rows of the same {within}"
+    return f"{'an earlier' if 'times' in model.training else 'more likely'} {positive}{inside}"
+
+
+def describe_ranks(model: Model) -> str:
+    """What the score of a model that only ranks does not say."""
+    what = "a time" if "times" in model.training else "a probability"
+    within = model.training.get("within")
+    alone = "" if within is None else f"Scores of rows that differ in {within} are not compared. "
+    return f"{alone}The score ranks rows; it is not {what}, and it has no threshold."
 
 
 def describe_direction(model: Model) -> str:
     """What a high score means."""
+    if model.ranks:
+        return f"A higher score means {describe_higher(model)}."
     name = f"{model.schema.target} = " if model.schema.target else ""
     return f"A higher score means that {name}{model.positive} is more likely."
 
 
 def describe_probability(model: Model) -> str:
     """What a probability of the model rests on."""
+    if model.ranks:
+        return describe_ranks(model)
     if model.calibration is None:
         return "It is not a probability."
     name = f"{model.schema.target} = {model.positive}" if model.schema.target else str(model.positive)
@@ -82,7 +115,7 @@ def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
         count = "all" if auc == 1.0 else "more than 99"
     if names is None:
         return f"of 100 pairs of a positive and a negative row, {count} are ranked right (50 by guessing)"
-    pair = f"a row with {names['positive']} and a row with {names['negative']}"
+    pair = names.get("pair", f"a row with {names['positive']} and a row with {names['negative']}")
     return f"Of 100 pairs of {pair}, {count} are ranked right."
 
 
@@ -414,10 +447,10 @@ def training_facts(model: Model) -> dict[str, str]:
     if facts.keys() >= {"rows", "positives"}:
         words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
     words["model"] = describe_model(model)
-    words |= {name: facts[name] for name in ("groups", "weights") if name in facts}
+    words |= {name: facts[name] for name in ("groups", "weights", "event", "times", "within") if name in facts}
     if (found := expected_auc(model)) is not None:
         interval = "interval " * bool(np.isnan(found.low)) + interval_text(found.low, found.high, 4)
-        words["AUC to expect"] = f"{auc_text(found.auc, 4)} ({interval}); {found.remark}"
+        words[f"{name_measure(model)} to expect"] = f"{auc_text(found.auc, 4)} ({interval}); {found.remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
         interval = interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         part = f"up to {100 * facts['max_fpr']:g} % false positives"
@@ -431,6 +464,7 @@ def training_facts(model: Model) -> dict[str, str]:
         words["fit"] = fit[0]
     if model.threshold is not None:
         words["threshold"] = describe_threshold(model)
-    words["calibration"] = "none" if model.calibration is None else model.calibration.method
+    if not model.ranks:
+        words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
     return words

@@ -157,8 +157,19 @@ def check(
 def reading_of(plan: TrainPlan) -> dict[str, Any]:
     """What a plan says about how a table is opened."""
     names = (
-        *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "weights", "time"),
-        *("skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
+        *(
+            "target",
+            "positive",
+            "drop",
+            "include",
+            "categorical",
+            "max_categories",
+            "dates",
+            "weights",
+            "time",
+            "event",
+        ),
+        *("within", "skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
     )
     named = plan.groups if plan.groups not in (INDEPENDENT, COPIES) else None
     return {"groups": named, **{name: getattr(plan, name) for name in names}}

@@ -16,6 +16,8 @@ from vrspam.data.readers.base import as_table, no_column
 from vrspam.metrics import (
     AUCInterval,
     DeLongTest,
+    concordance_index_ci,
+    concordance_test,
     delong_test,
     partial_auc_ci,
     partial_auc_test,
@@ -31,6 +33,7 @@ from vrspam.metrics.thresholds import (
     lift,
     reliability,
 )
+from vrspam.report.words import describe_ranks
 from vrspam.tool.model import Model
 from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
 from vrspam.tool.table import beside_values, stack
@@ -65,6 +68,9 @@ class Evaluation:
     max_fpr, partial_auc : float and AUCInterval, or None
     notes : tuple of str
         What was noticed about the rows.
+    times, within : array of n or None
+        Of a model of times (a positive row has its event then), and of pairs inside strata. `auc` is then the
+        concordance index, or the AUC inside strata, and what needs a threshold or a probability is not there.
     promised : ChosenThreshold or None
         The threshold of the model with what its held-out rows promised; ``thresholds["model"]`` is what was found.
 
@@ -94,6 +100,8 @@ class Evaluation:
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     promised: ChosenThreshold | None = None
+    times: np.ndarray | None = None
+    within: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -106,14 +114,15 @@ class Evaluation:
     def flat(self) -> dict[str, Any]:
         """All numbers under flat keys, for scripts."""
         values: dict[str, Any] = {}
-        for name, interval in (("auc", self.auc), ("partial_auc", self.partial_auc)):
+        first = "auc" if self.times is None else "concordance_index"
+        for name, interval in ((first, self.auc), ("partial_auc", self.partial_auc)):
             if interval is not None:
                 values[name] = interval.auc
                 for key in ("low", "high", "method", "standard_error"):
                     values[f"{name}_{key}"] = getattr(interval, key)
         values |= {"confidence": self.auc.confidence, "n": self.n, "positives": self.positives}
         values |= {} if self.max_fpr is None else {"max_fpr": self.max_fpr}
-        values["average_precision"] = self.average_precision
+        values |= {} if np.isnan(self.average_precision) else {"average_precision": self.average_precision}
         values |= {f"sensitivity_at_specificity_{100 * s:g}": v for s, v in self.sensitivity.items()}
         values |= {f"lift_top_{100 * share:g}": v for share, v in self.lift.items()}
         if self.promised is not None:
@@ -171,6 +180,26 @@ class ScoredRows(NamedTuple):
     notes: tuple[str, ...] = ()
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
+    times: np.ndarray | None = None
+    within: np.ndarray | None = None
+
+
+def ranking_ci(
+    positive: np.ndarray,
+    scores: np.ndarray,
+    *,
+    times: np.ndarray | None = None,
+    within: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> AUCInterval:
+    """The AUC with its interval; of rows with `times` the concordance index, of rows `within` strata that inside."""
+    shared: dict[str, Any] = {"sample_weight": weights, "groups": groups, "confidence": confidence}
+    if times is None and within is None:
+        return roc_auc_ci(positive, scores, **shared)
+    y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
+    return concordance_index_ci(y, scores, event=event, strata=within, **shared)
 
 
 def columns_beside(
@@ -183,6 +212,8 @@ def columns_beside(
     found, missed = dict[str, str](), list[str]()
     for option, name in given.items():
         known = model.training.get(option)
+        if option in ("times", "within") and known is not None and known not in names:
+            raise DataError(no_column(path, str(known), names))
         if name is None and known in names:
             found[option] = str(known)
         elif name is None and known is not None and known != COPIES:
@@ -211,7 +242,8 @@ def score_rows(
 
     `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none.
     """
-    given, beside, missed = {"weights": weights, "groups": groups}, dict[str, str](), list[str]()
+    given = {"weights": weights, "groups": groups, "times": None, "within": None}
+    beside, missed = dict[str, str](), list[str]()
 
     def choose(names: Mapping[str, Any]) -> list[str]:
         found, lacking = columns_beside(model, source.paths[0], names, given)
@@ -244,7 +276,7 @@ def score_rows(
     if by_copies:
         values["groups"] = _copies(shown, positive, scores, chunks.schema)
     for wanted, name in ((positive, "positive"), (~positive, "negative")):
-        if wanted.sum() < 2:
+        if wanted.sum() < 2 and not model.ranks:
             raise DataError(f"an evaluation needs at least two {name} rows, and {source.paths[0]} has {wanted.sum()}")
     notes = [
         *missed,
@@ -278,6 +310,8 @@ def evaluate(
     groups: Any = None,
     probabilities: np.ndarray | None = None,
     notes: tuple[str, ...] = (),
+    times: np.ndarray | None = None,
+    within: np.ndarray | None = None,
     **reading: Any,
 ) -> Evaluation:
     """Evaluate a model on labelled rows: ranking, thresholds, probabilities.
@@ -312,6 +346,8 @@ def evaluate(
         With `scores`: those of the rows, where the calibration of the model has seen their labels.
     notes : tuple of str
         With `scores`: notes about the rows, for pages and commands.
+    times, within : array of n, optional
+        With `scores` of a model of times, or inside strata: the times of the rows, and their strata. A table has them.
     **reading
         Without `scores`: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
         `zero_based` of `vrspam.data.read_chunks`.
@@ -335,7 +371,8 @@ def evaluate(
     if scores is None:
         if probabilities is not None or notes:
             raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
-        data, scores, notes, weights, groups = score_rows(model, data, weights=weights, groups=groups, **reading)
+        found = score_rows(model, data, weights=weights, groups=groups, **reading)
+        data, scores, notes, weights, groups, times, within = found
         check_measures(weights, max_fpr=max_fpr)
         if notes:
             warn(UnseenValues(notes))
@@ -344,6 +381,18 @@ def evaluate(
     positive, scores = np.asarray(data), np.asarray(scores)
     if positive.dtype != bool:
         raise TypeError("with scores, data must be booleans: which rows are positive.")
+    pairs: dict[str, Any] = {"times": times, "within": within}
+    lacking = [name for name, values in pairs.items() if name in model.training and values is None]
+    if lacking:
+        raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
+    beside: dict[str, Any] = {"weights": weights, "groups": groups, **pairs}
+    if model.ranks:
+        if max_fpr is not None or cost_ratio is not None:
+            raise DataError(f"{describe_ranks(model)} Leave max_fpr and costs out.")
+        auc = ranking_ci(positive, scores, **beside, confidence=confidence)
+        nothing: dict[str, Any] = {"probabilities": None, "average_precision": np.nan, "bins": (), "brier": None}
+        nothing |= {"sensitivity": {}, "lift": {}, "thresholds": {}}
+        return Evaluation(positive=positive, scores=scores, auc=auc, notes=notes, **nothing, **beside)
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
     curve = Curve.of(positive, scores, weights)
@@ -368,7 +417,7 @@ def evaluate(
         positive=positive,
         scores=scores,
         probabilities=probabilities,
-        auc=roc_auc_ci(positive, scores, confidence=confidence, groups=groups, sample_weight=weights),
+        auc=ranking_ci(positive, scores, **beside, confidence=confidence),
         average_precision=float(average_precision_score(positive, scores, sample_weight=weights)),
         sensitivity={s: sensitivity_at_specificity(positive, scores, s, sample_weight=weights) for s in specificities},
         lift={share: lift(positive, scores, share, weights) for share in (0.01, 0.05, 0.10, 0.20)},
@@ -378,8 +427,7 @@ def evaluate(
         max_fpr=max_fpr,
         partial_auc=partial,
         notes=notes,
-        weights=weights,
-        groups=groups,
+        **beside,
         promised=promised,
     )
 
@@ -461,6 +509,10 @@ def compare(
     radius alone 0.9..., texture alone 0.7..., different: True
     """
     given: dict[str, Any] = {"weights": weights, "groups": groups}
+    for option in ("event", "times", "within"):
+        if model_a.training.get(option) != model_b.training.get(option):
+            words = "the models compare different pairs of rows ({option} differs): compare models of the same pairs"
+            raise DataError(words, option=option)
     for option, column in given.items():
         known = [model.training[option] for model in (model_a, model_b) if model.training.get(option)]
         if column is None and len(set(known)) > 1:
@@ -479,7 +531,13 @@ def compare(
         )
     if notes := tuple(dict.fromkeys(note for rows in found for note in rows.notes)):
         warn(UnseenValues(notes))
-    return Comparison(delong_test(labels_a, a, b, confidence=confidence, **beside), labels_a, (a, b))
+    times, within = found[0].times, found[0].within
+    if model_a.ranks:
+        y, event = (labels_a.astype(np.int8), None) if times is None else (times, labels_a)
+        test = concordance_test(y, a, b, event=event, strata=within, confidence=confidence, **beside)
+    else:
+        test = delong_test(labels_a, a, b, confidence=confidence, **beside)
+    return Comparison(test, labels_a, (a, b))
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:

@@ -26,6 +26,7 @@ from vrspam.model_selection.calibration import Calibration
 from vrspam.model_selection.folds import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
+from vrspam.report.words import describe_higher
 from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
 from vrspam.tables.schema import Label, far_outside
 
@@ -270,6 +271,11 @@ class Model:
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
 
     @property
+    def ranks(self) -> bool:
+        """Whether scores only rank rows, by times or inside strata, and say nothing about one row alone."""
+        return not self.training.keys().isdisjoint(("times", "within"))
+
+    @property
     def standardised(self) -> np.ndarray:
         """Change of the score for one standard deviation of each feature."""
         return self.coef * self.deviations
@@ -322,6 +328,7 @@ class Model:
             left_out=self.identifiers,
             typical=typical,
             chosen=self.threshold,
+            ranks=describe_higher(self) if self.ranks else "",
         )
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:

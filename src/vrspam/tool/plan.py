@@ -209,6 +209,20 @@ class TrainPlan:
     positive: str | None = option(
         None, DATA, "The label to rank above all others; by default the larger of two.", metavar="<label>"
     )
+    event: str | None = option(
+        None,
+        DATA,
+        "The column that says which rows had their event (1, or what {positive} names); {target} then holds times.",
+        in_python="Rows without it are censored: their event comes later, or never.",
+        metavar="<column>",
+    )
+    within: str | None = option(
+        None,
+        DATA,
+        "A column of queries, matched sets or sites: only rows of the same one are compared, and folds keep them "
+        "together.",
+        metavar="<column>",
+    )
     drop: Sequence[str] = columns(DATA, "Columns to leave out.", 'Commas separate names, as in age,"height, cm".')
     include: Sequence[str] = columns(DATA, "Columns to keep although they look like identifiers.")
     categorical: Sequence[str] = columns(DATA, "Columns of numbers to treat as categories.")
@@ -413,9 +427,29 @@ class TrainPlan:
         if self.streaming and self.ordered:
             raise conflict("an order of categories needs all rows in memory", streaming=True, ordered=None)
         check_measures(self.weights, max_fpr=self.max_fpr)
+        self._check_pairs()
         given = {name: None for name in THRESHOLD_RULES if getattr(self, name) is not None}
         if len(given) > 1:
             raise conflict("a model stores one threshold", **given)
+
+    def _check_pairs(self) -> None:
+        """Refuse what other pairs than those of two classes do not have."""
+        if self.time and self.within:
+            raise conflict("time-ordered folds would split what is compared", time=None, within=None)
+        rules = [name for name in ("max_fpr", *THRESHOLD_RULES) if getattr(self, name) is not None]
+        for name in (name for name in ("event", "within") if getattr(self, name) is not None):
+            if self.streaming:
+                raise conflict("pairs of rows need all rows in memory", streaming=True, **{name: None})
+            if rules:
+                raise conflict("a score that ranks has no threshold", **{rules[0]: None, name: None})
+        if self.event is None:
+            return
+        if self.loss != "squared":
+            raise conflict("with times the loss is squared", event=None, loss=self.loss)
+        if self.features in ("forest", "boosted"):
+            raise conflict("these trees learn from two classes", event=None, features=self.features)
+        if self.target is None:
+            raise error_about("{event} needs a column of times: name it with {target}", event=None, target=None)
 
     @property
     def rule(self) -> tuple[str, float] | None:

@@ -133,7 +133,8 @@ def predict_rows(
                 raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
             if name in OWN:
                 raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
-        named = (*model.identifiers, model.training.get("groups")) if ids is None else ids
+        facts = model.training
+        named = (*model.identifiers, facts.get("groups"), facts.get("within")) if ids is None else ids
         return [str(name) for name in dict.fromkeys(named) if name in names]
 
     errors: dict[str, Any] = {"skip_errors": drop_errors, "keep_errors": not drop_errors}
@@ -170,7 +171,8 @@ def _write_scores(
 
     kind, rows, unscored, marked, called = check_out(target), 0, 0, 0, 0
     kept: list[Any] = []
-    has = {PROBABILITY: model.calibration is not None, EXTRAPOLATED: not chunks.source.reader.sparse, REASON: reasons}
+    has = {PROBABILITY: model.calibration is not None, DECISION: not model.ranks, REASON: reasons}
+    has[EXTRAPOLATED] = not chunks.source.reader.sparse
     own = [name for name in OWN if name != ROW and has.get(name, True)]
     label = model.as_scorer().label
     open_writer: Any = pq.ParquetWriter if kind == ".parquet" else arrow_csv.CSVWriter
@@ -184,9 +186,10 @@ def _write_scores(
             columns = [*(map(_escaped, columns) if escape else columns), pa.array(block.scores)]
             if model.calibration is not None:
                 columns.append(pa.array(model.calibration(block.scores)))
-            labels = label(block.scores)
-            columns.append(pa.array(labels))
-            called += int((labels == model.positive).sum())
+            if not model.ranks:
+                labels = label(block.scores)
+                columns.append(pa.array(labels))
+                called += int((labels == model.positive).sum())
             if block.far is not None:
                 columns.append(pa.array(block.far))
                 marked += int(block.far.sum())

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam import AUCClassifierCV
+from vrspam import AUCClassifierCV, ConcordanceRankerCV
 from vrspam._utils.blas import blas_threads
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.metrics import delong_test
@@ -26,6 +26,7 @@ from vrspam.report.words import describe_candidate
 from vrspam.tables.columns import ID_NAME
 from vrspam.tables.frames import numeric_flags, rows_of
 from vrspam.tool.plan import COPIES
+from vrspam.tool.table import joined
 
 QUICK_ROWS = 5_000
 QUICK_COLUMNS, QUICK_CATEGORIES = 200, 50
@@ -42,6 +43,13 @@ class TableClassifier(AUCClassifierCV):
     def _in_words(what: str) -> str:
         name, colon, score = what.partition(":")
         return f"{describe_candidate(name)}{colon}{score}"
+
+
+class TableRanker(ConcordanceRankerCV):
+    """The same for times with censoring."""
+
+    _reads_columns = False
+    _in_words = TableClassifier._in_words
 
 
 class Repeats(NamedTuple):
@@ -172,23 +180,13 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, 
     groups = exact = np.unique(whole, return_inverse=True)[1]
     if 5 <= len(hashes) <= 100 and whole.size <= 100_000:
         for part in hashes:
-            groups = _joined(groups, np.unique(whole - part, return_inverse=True)[1])
+            groups = joined(groups, np.unique(whole - part, return_inverse=True)[1])
         sizes = np.bincount(groups)
         if sizes.max() > max(20, 0.02 * groups.size):
             groups = exact
     sizes = np.bincount(groups)
     share = float(sizes[sizes > 1].sum() / groups.size)
     return (COPIES, 1.0, groups) if share >= 0.01 else None
-
-
-def _joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Groups of rows that are in one group of `a` or of `b`, also over several steps."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = int(a.max()) + 1
-    edges = coo_array((np.ones(a.size, dtype=np.int8), (a, size + b)), shape=(size + int(b.max()) + 1,) * 2)
-    return np.unique(connected_components(edges, directed=False)[1][a], return_inverse=True)[1]
 
 
 def _judged(name: str, shared: float, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:

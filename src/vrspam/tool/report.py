@@ -24,13 +24,14 @@ from vrspam._utils.texts import number_labels, rounded
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
-from vrspam.metrics import AUCInterval, exponential_variance, roc_auc_ci
+from vrspam.metrics import AUCInterval, exponential_variance
+from vrspam.metrics.concordance import ComparablePairs
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, describe_source, expected_auc
 from vrspam.tables.frames import rows_of
-from vrspam.tool.evaluation import Evaluation, evaluate
+from vrspam.tool.evaluation import Evaluation, evaluate, ranking_ci
 from vrspam.tool.explanation import Part, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
@@ -76,7 +77,8 @@ class SingleRow:
 
     `kind` says why it is shown, `number` is its place among the labelled rows, from 1, and `names` are values of
     columns that only name rows. `score` and `probability` are of a model that has not seen the row; `above` is the
-    share of the other class that scores lower, ties by half. `own_score`, of the model itself, is the sum of `parts`:
+    share of the other class that scores lower, ties by half, or with times or strata that of its pairs that are ranked
+    right. `time` is that of the event, or of censoring. `own_score`, of the model itself, is the sum of `parts`:
     (column, value, part), the largest first.
     """
 
@@ -89,6 +91,7 @@ class SingleRow:
     above: float
     own_score: float
     parts: tuple[tuple[str, str, float], ...]
+    time: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +175,8 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     model, opened = trained.model, trained.opened
     part, probabilities, weights = _unseen_rows(trained)
     together = None if opened.groups is None or part.places is None else opened.groups[part.places]
+    beside = {"times": opened.times, "within": opened.within}
+    pairs: dict[str, Any] = {name: values[part.places] for name, values in beside.items() if values is not None}
     evaluation = evaluate(
         model,
         part.positive,
@@ -181,6 +186,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         weights=weights,
         groups=together,
         probabilities=probabilities,
+        **pairs,
     )
     expected = expected_auc(model) if trained.kept is None else None
     if expected is None:
@@ -188,8 +194,12 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         remark = "of rows that were kept from the training" if trained.kept is not None else "of the held-out rows"
         expected = ExpectedAUC(auc.auc, auc.low, auc.high, f"{remark}; interval: {describe_source(evaluation)}")
     apart = ""
-    if opened.groups is not None:
-        apart = ", groups in one part each"
+    if opened.whole is not None:
+        apart = (
+            ", groups in one part each"
+            if opened.within is None
+            else f", rows of one {model.training['within']} together"
+        )
     elif opened.time is not None:
         apart = ", the latest ones" if trained.kept is not None else ", each fold later than the rows it was trained on"
     places = part.places
@@ -197,13 +207,14 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     shown: tuple[SingleRow, ...] = ()
     if places is not None:
         identifiers = opened.schema.identifiers if rows else ()
-        beside = read_columns(opened, [*by, *identifiers], places)
+        read = read_columns(opened, [*by, *identifiers], places)
         if by:
-            levels = {name: beside[name] for name in by}
-            groups = subgroups(levels, part.positive, part.scores, evaluation.probabilities, weights, together)
+            levels = {name: read[name] for name in by}
+            rows_of_levels = part.positive, part.scores, evaluation.probabilities, weights, together
+            groups = subgroups(levels, *rows_of_levels, **pairs)
         if rows:
-            names = [beside[name] for name in identifiers]
-            shown = single_rows(model, opened, part, evaluation.probabilities, rows, names)
+            names = [read[name] for name in identifiers]
+            shown = single_rows(model, opened, part, evaluation, rows, names)
     used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
     return Report(
         model=model,
@@ -310,12 +321,14 @@ def subgroups(
     probabilities: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
+    **pairs: Any,
 ) -> tuple[Subgroup, ...]:
     """All levels of some columns, with what the tests say; scores are by models that have not seen the row.
 
-    `groups` are rows that belong together, as in `vrspam.metrics.roc_auc_ci`.
+    `groups` are rows that belong together, as in `vrspam.metrics.roc_auc_ci`; `pairs` are `times` and `within`.
     """
-    whole = roc_auc_ci(positive, scores, sample_weight=weights).auc
+    beside = {"weights": weights, "groups": groups, **pairs}
+    whole = ranking_ci(positive, scores, weights=weights, **pairs).auc
     found, auc_ps, calibration_ps = [], [], []
     for column, values in columns.items():
         bins = levels_of(values)
@@ -327,9 +340,9 @@ def subgroups(
             auc, auc_p, worse, predicted, calibration_p = None, np.nan, False, None, np.nan
             enough = min(_smaller(labels), _smaller(positive[~inside])) >= 10
             if _smaller(labels if own is None else labels[own > 0.0]) >= 2:
-                auc = _level_auc(inside, positive, scores, weights, groups)
-                if enough:
-                    auc_p, worse = _ranking_p(inside, positive, scores, weights, groups, whole)
+                auc = _level_auc(inside, positive, scores, beside)
+                if enough and auc is not None:
+                    auc_p, worse = _ranking_p(inside, positive, scores, beside, whole)
             mass = own if own is not None and own.any() else None
             if probabilities is not None:
                 predicted = float(np.average(probabilities[inside], weights=mass))
@@ -346,8 +359,8 @@ def subgroups(
             auc_ps.append(auc_p)
             calibration_ps.append(calibration_p)
     corrected = [None if np.isnan(p) else float(p) for p in holm(np.array([*auc_ps, *calibration_ps]))]
-    pairs = zip(found, corrected[: len(found)], corrected[len(found) :], strict=True)
-    return tuple(replace(group, auc_p=ranked, calibration_p=predicted) for group, ranked, predicted in pairs)
+    tested = zip(found, corrected[: len(found)], corrected[len(found) :], strict=True)
+    return tuple(replace(group, auc_p=ranked, calibration_p=predicted) for group, ranked, predicted in tested)
 
 
 def _smaller(positive: np.ndarray) -> int:
@@ -355,31 +368,32 @@ def _smaller(positive: np.ndarray) -> int:
 
 
 def _level_auc(
-    part: np.ndarray,
-    positive: np.ndarray,
-    scores: np.ndarray,
-    weights: np.ndarray | None,
-    groups: np.ndarray | None,
-) -> AUCInterval:
-    """The AUC of some rows, with the interval that their groups leave; one group alone has that of its rows."""
-    own, together = (None if values is None else values[part] for values in (weights, groups))
-    if together is not None and np.unique(together).size < 2:
-        together = None
-    return roc_auc_ci(positive[part], scores[part], sample_weight=own, groups=together)
+    part: np.ndarray, positive: np.ndarray, scores: np.ndarray, beside: Mapping[str, np.ndarray | None]
+) -> AUCInterval | None:
+    """The AUC of some rows, with the interval that their groups leave; None where no two of them are compared."""
+    own: dict[str, Any] = {name: values[part] for name, values in beside.items() if values is not None}
+    if "groups" in own and np.unique(own["groups"]).size < 2:  # one group alone has the interval of its rows
+        del own["groups"]
+    try:
+        return ranking_ci(positive[part], scores[part], **own)
+    except ValueError:
+        if own.keys().isdisjoint(("times", "within")):
+            raise
+        return None
 
 
 def _ranking_p(
     inside: np.ndarray,
     positive: np.ndarray,
     scores: np.ndarray,
-    weights: np.ndarray | None,
-    groups: np.ndarray | None,
+    beside: Mapping[str, np.ndarray | None],
     whole: float,
 ) -> tuple[float, bool]:
     """Two-sided p-value of the difference between the AUC of a level and that of all other rows."""
     difference, variance = 0.0, 0.0
     for part, sign in ((inside, 1.0), (~inside, -1.0)):
-        found = _level_auc(part, positive, scores, weights, groups)
+        if (found := _level_auc(part, positive, scores, beside)) is None:
+            return np.nan, False
         up = int(positive[part].sum())
         difference += sign * found.auc
         variance += max(found.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
@@ -416,11 +430,24 @@ def share_above(positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return found
 
 
-def choose_rows(positive: np.ndarray, scores: np.ndarray, more: int) -> list[tuple[str, int]]:
+def share_right(evaluation: Evaluation) -> np.ndarray | None:
+    """For each row the share of its pairs that are ranked right (NaN: it has none); None for pairs of two classes."""
+    if evaluation.times is None and evaluation.within is None:
+        return None
+    y, event = evaluation.times, evaluation.positive
+    target = (event.astype(np.int8), None) if y is None else (y, event)
+    found = ComparablePairs.of(target[0], target[1], evaluation.within)
+    right, pairs = (np.add(*part) for part in (found.wins_of_rows(evaluation.scores), found.pairs_of_rows()))
+    return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
+
+
+def choose_rows(
+    positive: np.ndarray, scores: np.ndarray, more: int, right: np.ndarray | None = None
+) -> list[tuple[str, int]]:
     """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
     order = np.argsort(scores, kind="stable")
     above = share_above(positive, scores)
-    wrong = np.argsort(-np.where(positive, 1.0 - above, above), kind="stable")
+    wrong = np.argsort(-np.where(positive, 1.0 - above, above) if right is None else right, kind="stable")
     each = min(4, scores.size)
     spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
     parts = (order[::-1][:each], order[:each], wrong[:each], spread)
@@ -431,7 +458,7 @@ def single_rows(
     model: Model,
     opened: OpenedTable,
     held_out: HeldOut,
-    probabilities: np.ndarray | None,
+    evaluation: Evaluation,
     more: int,
     names: Sequence[np.ndarray] = (),
 ) -> tuple[SingleRow, ...]:
@@ -440,13 +467,14 @@ def single_rows(
     no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
     if no_curves or len(model.schema.columns) > 5_000:
         return ()
-    chosen = choose_rows(held_out.positive, held_out.scores, more)
+    right, probabilities, times = share_right(evaluation), evaluation.probabilities, evaluation.times
+    chosen = choose_rows(held_out.positive, held_out.scores, more, right)
     places = held_out.places[[place for _, place in chosen]]
     rows, _ = opened.load_rows()
     some = rows_of(rows, places)
     X = opened.encode(some) if model.features is None else some
     scores, columns = model.score(X), model.parts_of_rows(X)
-    above = share_above(held_out.positive, held_out.scores)
+    above = right if right is not None else share_above(held_out.positive, held_out.scores)
     found = []
     for number, (kind, place) in enumerate(chosen):
         parts = []
@@ -465,6 +493,7 @@ def single_rows(
                 float(above[place]),
                 float(scores[number]),
                 tuple(parts),
+                None if times is None else float(times[place]),
             )
         )
     return tuple(found)

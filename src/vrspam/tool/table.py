@@ -42,6 +42,8 @@ class OpenedTable:
     weights: np.ndarray | None = None  # of rows in memory, as groups and time
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
+    times: np.ndarray | None = None  # of events, or of censoring: then a positive row has its event
+    within: np.ndarray | None = None  # numbers of queries: only rows of one are compared
     weights_column: str | None = None
     groups_column: str | None = None
     kept: Mapping[str, Any] = field(default_factory=dict)  # columns that were asked for, as they are in the file
@@ -63,6 +65,13 @@ class OpenedTable:
         """The weights of rows in memory with the mean 1: only their ratios count, not their unit."""
         return None if self.weights is None else self.weights / self.weights.mean()
 
+    @property
+    def whole(self) -> np.ndarray | None:
+        """What folds keep together: groups, strata, or both where they are joined; None without any."""
+        if self.within is None or self.groups is None:
+            return self.within if self.groups is None else self.groups
+        return joined(self.groups, self.within)
+
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns, named with `by`, that the file does not have, that hold the labels, or that are not kept."""
         source = self.chunks.source
@@ -81,7 +90,7 @@ class OpenedTable:
     def take(self, places: np.ndarray) -> OpenedTable:
         """The table with some of its rows, all in memory."""
         rows, positive = self.load_rows()
-        beside = {name: getattr(self, name) for name in ("weights", "groups", "time")}
+        beside = {name: getattr(self, name) for name in ("weights", "groups", "time", "times", "within")}
         some: Any = {name: None if values is None else values[places] for name, values in beside.items()}
         return replace(self, loaded=(rows_of(rows, places), positive[places]), **some)
 
@@ -139,6 +148,16 @@ def stack(parts: list[Any]) -> Any:
     return pa.Table.from_arrays(columns, schema=whole.schema)
 
 
+def joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Groups of rows that are in one group of `a` or of `b`, also over several steps."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = int(a.max()) + 1
+    edges = coo_array((np.ones(a.size, dtype=np.int8), (a, size + b)), shape=(size + int(b.max()) + 1,) * 2)
+    return np.unique(connected_components(edges, directed=False)[1][a], return_inverse=True)[1]
+
+
 class RowSample:
     """A random sample of at most `size` rows of a stream: those with the smallest random keys."""
 
@@ -171,6 +190,8 @@ def open_labelled(
     weights: str | None = None,
     groups: str | None = None,
     time: str | None = None,
+    event: str | None = None,
+    within: str | None = None,
     keep: Sequence[str] | None = None,
     skip_errors: bool = False,
     progress: bool = False,
@@ -179,17 +200,19 @@ def open_labelled(
 ) -> OpenedTable:
     """Find the columns and labels of a file, for the options of `TrainPlan` of the same names.
 
-    With several labels all others stand against `positive`; by default it is the larger of two. `keep` are columns to
-    keep in memory as they are in the file, beside those that only name the rows; None keeps nothing. With `streaming`
-    the rows of a table are not kept. `reading` are `format`, `delimiter`, `encoding` and `zero_based` of
-    `vrspam.data.read_chunks`.
+    With several labels all others stand against `positive`; by default it is the larger of two. With `event` that
+    column holds the labels, and `target` the times. `keep` are columns to keep in memory as they are in the file,
+    beside those that only name the rows; None keeps nothing. With `streaming` the rows of a table are not kept.
+    `reading` are `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
     """
     if dates not in ("features", "drop"):
         raise DataError("{given} is not known; give features or drop", given=Parameter("dates", dates))
     source = Source.open(path, **reading)
     on_error = "skip" if skip_errors else "raise"
     check_target(source, target)
-    beside = {option: name for option, name in (("weights", weights), ("groups", groups), ("time", time)) if name}
+    target, times = (target, None) if event is None else (event, target)
+    options = {"weights": weights, "groups": groups, "time": time, "times": times, "within": within}
+    beside = {option: name for option, name in options.items() if name}
     if not source.reader.tabular:
         named = {"drop": drop, "include": include, "categorical": categorical, **beside}
         return _open_unnamed(source, target, positive, named, on_error, progress, max_categories)
@@ -208,6 +231,9 @@ def open_labelled(
     schema = learner.finish(Schema, target=table.target, **labels, source=())
     if not schema.columns:
         raise DataError(NO_FEATURE, path=path)
+    if event is not None and len(counts) < 2:
+        words = "column {event!r} says {label} in every row: rows with an event and censored rows are needed"
+        raise DataError(words, event=event, label=next(iter(counts)))
     label = choose_positive(schema.labels or (), positive)
     chunks = Chunks(source, schema, keep=[weights] if weights else (), on_error=on_error, progress=progress, **_ROWS)
     columns: dict[str, Any] = {}
@@ -347,15 +373,14 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
         )
     for option, name in beside.items():
         if name == target:
-            raise DataError(
-                "column {column!r} holds the labels: name another with {option}", column=name, option=Parameter(option)
-            )
+            given = Parameter("target" if option == "times" else option)
+            raise DataError("column {column!r} holds the labels: name another with {option}", column=name, option=given)
         if name in drop:
             raise DataError(
                 "column {column!r} is left out by {drop} and named by {option}: name it once",
                 column=name,
                 drop=Parameter("drop"),
-                option=Parameter(option),
+                option=Parameter("target" if option == "times" else option),
             )
 
 
@@ -368,21 +393,21 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str, least_group
         values = others.column(name)
         whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         column = nw.from_native(whole, series_only=True).alias(name)
-        if option == "groups":
-            found[option] = _groups(column, path, least_groups)
+        if option in ("groups", "within"):
+            found[option] = _groups(column, path, least_groups, option)
         else:
             found[option] = _ordered_numbers(column, path, option)
     return found
 
 
-def _groups(column: Any, path: str, least: int) -> np.ndarray:
+def _groups(column: Any, path: str, least: int, option: str) -> np.ndarray:
     if column.null_count():
         raise DataError(
             f"{path}: column {column.name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
             "or give each such row a name of its own"
         )
     names, codes = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
-    if names.size < least:
+    if names.size < (least if option == "groups" else 1):
         who = "folds need" if least == 4 else "an interval needs"
         raise DataError(f"{path}: column {column.name!r} has {names.size} groups, and {who} at least {least} of them")
     return codes
@@ -396,13 +421,13 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     else:
         found = None if texts is None else find_kind(value_counts(texts))
         kind = typed_kind(column) if found is None else found.kind
-    if kind is None or (option == "weights" and kind.words == "dates"):
+    if kind is None or (option in ("weights", "times") and kind.words == "dates"):
         raise DataError(
             "{path}: column {column!r} holds text that is not {what}: name another with {option}",
             path=path,
             column=column.name,
-            what="numbers" if option == "weights" else "numbers or dates",
-            option=Parameter(option),
+            what="numbers" if option in ("weights", "times") else "numbers or dates",
+            option=Parameter("target" if option == "times" else option),
         )
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
     if np.isnan(values).any():
@@ -410,10 +435,10 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
             f"{path}: column {column.name!r} is missing in {int(np.isnan(values).sum()):,} rows: fill them in, or "
             "leave these rows out of the file"
         )
-    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0))) if option == "weights" else np.empty(0)
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0))) if option in ("weights", "times") else np.empty(0)
     if wrong.size:
         raise DataError(
-            f"{path}: column {column.name!r} holds weights, and {wrong.size:,} of them are negative or infinite (the "
+            f"{path}: column {column.name!r} holds {option}, and {wrong.size:,} of them are negative or infinite (the "
             f"first in row {int(wrong[0]) + 1}): correct them"
         )
     return values

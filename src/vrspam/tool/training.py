@@ -19,7 +19,7 @@ from scipy.special import ndtri, stdtrit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
-from vrspam import AUCClassifierCV, ClassMoments, HashFolds
+from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.messages import Finding, Message, Parameter, PenaltyName, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
@@ -28,6 +28,7 @@ from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
+from vrspam.metrics.concordance import crossed
 from vrspam.metrics.intervals import Clusters, influence, placements
 from vrspam.metrics.thresholds import choose_threshold
 from vrspam.model_selection.folds import forward_folds, group_folds
@@ -35,9 +36,10 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
+from vrspam.tool.evaluation import ranking_ci
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, TrainPlan, takes
-from vrspam.tool.repeats import TableClassifier
+from vrspam.tool.repeats import TableClassifier, TableRanker
 from vrspam.tool.table import OpenedTable, RowSample
 from vrspam.tool.training_notes import note_few_maps, note_of, note_straight, notes_on_directions
 
@@ -141,6 +143,8 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
     facts |= {} if plan.weights is None else {"weights": plan.weights}
+    facts |= {} if plan.event is None else {"event": plan.event, "times": plan.target}
+    facts |= {} if plan.within is None else {"within": plan.within}
     if opened.groups is not None:
         facts["groups"] = opened.groups_column or COPIES
     if found.repeats is not None and not np.isnan(found.repeats.apart):
@@ -173,17 +177,28 @@ class Fit(NamedTuple):
 
 def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
     """The cross-validation that a plan asks for, unfitted."""
-    calibration = None if plan.calibration == "none" else plan.calibration
-    same = {name: getattr(plan, name) for name in ("loss", "penalty", "max_fpr", "selection", "n_jobs")}
-    return kind(l1s=l1s, cv=folds, calibration=calibration, monotonic_cst=plan.monotone, **same, **more)
+    same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
+    same["monotonic_cst"] = plan.monotone
+    if plan.event is not None:
+        own = ConcordanceRankerCV if kind is AUCClassifierCV else TableRanker
+        return own(l1s=l1s, cv=folds, **same, **more)
+    calibration = None if plan.calibration == "none" or plan.within is not None else plan.calibration
+    return kind(l1s=l1s, cv=folds, calibration=calibration, max_fpr=plan.max_fpr, **same, **more)
 
 
 def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened: OpenedTable, **more: Any) -> Fit:
     """Fit rows in memory, and keep what the folds say about them."""
     search.set_params(verbose=int(sys.stderr.isatty()))
     with blas_threads(1 if positive.size <= 5_000 else None):  # threads of few rows would only wait for each other
-        fitted = search.fit(X, positive, opened.relative_weights, opened.groups)
+        given: dict[str, Any] = {"sample_weight": opened.relative_weights, "groups": opened.groups}
+        given |= {} if opened.within is None else {"strata": opened.within}
+        if opened.times is None:
+            fitted = search.fit(X, positive, **given)
+        else:
+            fitted = search.fit(X, opened.times, event=positive, **given)
     held_out = fitted.out_of_fold_
+    if opened.times is not None and held_out.places is not None:
+        held_out = held_out._replace(positive=positive[held_out.places])
     weights = None if opened.weights is None else held_out.weights
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, weights=weights, **more)
 
@@ -226,7 +241,8 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
-        maps = {name: new for name, new in maps.items() if few is None or name in few}
+        left_out = [name for name, new in maps.items() if plan.event is not None and new.supervised]  # need two classes
+        maps = {name: new for name, new in maps.items() if (few is None or name in few) and name not in left_out}
         features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
     elif isinstance(features, FeatureMap):
         features = {" ".join(repr(features).split()): features}
@@ -336,8 +352,8 @@ def check_size(counts: Any) -> int:
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
     """Stratified folds, or of whole groups, or that look forward; fewer than asked for where a class has few rows."""
     smaller = check_size([positive.sum(), (~positive).sum()])
-    if opened.groups is not None:
-        return check_cv(group_folds(positive, opened.groups, min(n_splits, smaller // 2), seed))
+    if (whole := opened.whole) is not None:
+        return check_cv(group_folds(positive, whole, min(n_splits, smaller // 2), seed))
     if opened.time is not None:
         splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
         if len(splits) < 2:  # one fold shows neither standard errors nor bands
@@ -358,10 +374,10 @@ def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray,
         ordered = np.sort(opened.time[rarer])
         border = ordered[min(round((1.0 - share) * ordered.size), ordered.size - 1)]
         kept = np.flatnonzero(opened.time >= border)
-    elif opened.groups is not None:
+    elif (whole := opened.whole) is not None:
         parts = min(10, check_size([positive.sum(), (~positive).sum()]))
         folds = StratifiedGroupKFold(parts, shuffle=True, random_state=seed)
-        tests = [test for _, test in folds.split(np.empty(positive.size), positive, opened.groups)]
+        tests = [test for _, test in folds.split(np.empty(positive.size), positive, whole)]
         kept = np.sort(np.concatenate(tests[: min(max(1, round(share * parts)), parts - 1)]))
     else:
         rng = np.random.default_rng(seed)
@@ -437,11 +453,25 @@ def fold_auc_ci(
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
+def fold_pairs_ci(
+    opened: OpenedTable, held_out: HeldOut, weights: np.ndarray | None, groups: np.ndarray | None
+) -> AUCInterval:
+    """The index of held-out rows with times, or inside strata, from pairs of rows of one fold; with its interval."""
+    places = np.arange(held_out.scores.size) if held_out.places is None else held_out.places
+    within = np.zeros(places.size, dtype=np.intp) if opened.within is None else opened.within[places]
+    strata = crossed(within, np.unique(held_out.fold, return_inverse=True)[1])
+    times = None if opened.times is None else opened.times[places]
+    return ranking_ci(held_out.positive, held_out.scores, times=times, within=strata, weights=weights, groups=groups)
+
+
 def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
     groups = None if opened.groups is None or held_out.places is None else opened.groups[held_out.places]
-    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
+    if opened.times is None and opened.within is None:
+        interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
+    else:
+        interval = fold_pairs_ci(opened, held_out, fit.weights, groups)
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
@@ -454,7 +484,7 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
     accuracy = "gap" if fitted.penalty == "elasticnet" else "stationarity"
     value = float(getattr(fitted, f"{accuracy}_"))
     partial: dict[str, float] = {}
-    if fitted.max_fpr is not None:
+    if getattr(fitted, "max_fpr", None) is not None:
         part = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, max_fpr=fitted.max_fpr)
         partial = {"max_fpr": float(fitted.max_fpr), "cv_partial_auc": part.auc}
         partial |= {"cv_partial_auc_low": part.low, "cv_partial_auc_high": part.high}
@@ -462,7 +492,7 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
         schema=opened.schema,
         positive=opened.positive,
         **parts,
-        calibration=fitted.calibration_,
+        calibration=getattr(fitted, "calibration_", None),
         identifiers=opened.schema.identifiers,
         fingerprint=fingerprint,
         training={

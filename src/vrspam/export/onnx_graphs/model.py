@@ -208,7 +208,8 @@ def to_onnx(estimator: Any, *, dtype: str = "float32") -> onnx.ModelProto:
         value; dates are int64, microseconds since 1970, and -2⁶³ (NaT) is a missing value. The `doc_string` of each
         input says what it takes. A column that is called like an output has "column " before its name.
         Outputs, one number or text for each row: "label", "score" (`decision_function`) and "probability" (of
-        `classes_[1]`; NaN where the estimator has no calibration).
+        `classes_[1]`; NaN where the estimator has no calibration). A model of times, or of pairs inside strata, has
+        "score" alone.
 
     Raises
     ------
@@ -246,20 +247,22 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     graph = operators.Graph([*names, MATRIX, *OUTPUTS])
     taken, rows = _take_inputs(graph, scorer, names, precision.inputs)
     score = _score(rows, scorer, precision)
-    probability = _probability(graph, scorer, score)
-    _label(graph, scorer, score, probability)
-    for value, name in ((score, SCORE), (probability, PROBABILITY)):
-        graph.add("Cast", value, to=TYPES[dtype], output=name)
-    words = f"Scores rank rows: higher is more likely {scorer.classes[1]!r}, lower {scorer.classes[0]!r}."
+    graph.add("Cast", score, to=TYPES[dtype], output=SCORE)
+    if not scorer.ranks:
+        probability = _probability(graph, scorer, score)
+        _label(graph, scorer, score, probability)
+        graph.add("Cast", probability, to=TYPES[dtype], output=PROBABILITY)
+    lower = "" if scorer.ranks else f", lower {scorer.classes[0]!r}"
+    words = f"Scores rank rows: higher is {scorer.higher}{lower}."
     if scorer.left_out:
         words += f" Columns that training left out: {', '.join(scorer.left_out)}."
     said = f"Probability of {scorer.classes[1]!r}."
     said = "NaN: the model has no calibration." if scorer.calibration is None else said
-    outputs = [
-        helper.make_tensor_value_info(LABEL, label_type(scorer), [BATCH], "The likelier class."),
-        helper.make_tensor_value_info(SCORE, TYPES[dtype], [BATCH], "Higher is more likely the second class."),
-        helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [BATCH], said),
-    ]
+    second = scorer.ranks or "more likely the second class"
+    outputs = [helper.make_tensor_value_info(SCORE, TYPES[dtype], [BATCH], f"Higher is {second}.")]
+    if not scorer.ranks:
+        label = helper.make_tensor_value_info(LABEL, label_type(scorer), [BATCH], "The likelier class.")
+        outputs = [label, *outputs, helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [BATCH], said)]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "vrspam", taken, outputs, graph.used_constants()),
         opset_imports=[helper.make_opsetid("", operators.OPSET), helper.make_opsetid(operators.ML, operators.ML_OPSET)],

@@ -1,0 +1,268 @@
+"""Models of times (`--event`) and of pairs inside strata (`--within`): every command, and what it must not say."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vrspam.cli.app import run
+from vrspam.data import DataError
+from vrspam.export import to_onnx, to_python, to_sql
+from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test
+from vrspam.model.scorer import scorer_of_estimator
+from vrspam.tool import compare, evaluate, load_model, make_report, predict, report_page, save_model, train
+
+AGAINST = ("Choose a threshold", "probability", "Calibration", "Lift", "lift", "Youden", "DeLong", "AUC inside")
+
+
+def trial(seed: int, n: int = 240) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age, dose = rng.normal(60, 9, n).round(1), rng.choice(["low", "high"], n)
+    months = rng.exponential(np.exp(-0.08 * (age - 60) - 0.7 * (dose == "low"))) * 20
+    stop = rng.exponential(25, n)
+    died = months <= stop
+    return pd.DataFrame(
+        {
+            "age": age,
+            "dose": dose,
+            "noise": rng.normal(size=n).round(3),
+            "site": rng.choice(["a", "b", "c"], n),
+            "months": np.minimum(months, stop).round(2),
+            "died": died.astype(int),
+        }
+    )
+
+
+def clicks(seed: int, queries: int = 50, each: int = 8) -> pd.DataFrame:
+    """What all rows of a query share decides between queries, and is of no use inside one."""
+    rng = np.random.default_rng(seed)
+    query = np.repeat(np.arange(queries), each)
+    level, own = rng.normal(size=queries)[query], rng.normal(size=query.size)
+    clicked = 2 * level + own + rng.logistic(size=query.size) > 0.5
+    frame = {"query": [f"q{one}" for one in query], "level": level.round(3), "own": own.round(3)}
+    return pd.DataFrame({**frame, "clicked": np.where(clicked, "yes", "no")})
+
+
+@pytest.fixture(scope="module")
+def survival():
+    return train(trial(0), "months", event="died", features="linear", drop=["site"])
+
+
+@pytest.fixture(scope="module")
+def inside():
+    return train(clicks(0), "clicked", within="query", features="linear")
+
+
+def test_a_model_of_times_ranks_by_risk(survival, tmp_path):
+    new = trial(1)
+    assert survival.training["event"] == "died"
+    assert survival.training["times"] == "months"
+    assert "months" not in survival.schema.columns
+    found = evaluate(survival, new)
+    scores = _scores(survival, new, tmp_path)
+    expected = concordance_index_ci(new["months"], scores, event=new["died"])
+    assert (found.auc.auc, found.auc.low, found.auc.high) == (expected.auc, expected.low, expected.high)
+    assert found.auc.auc > 0.6  # older rows die earlier: the score is a risk
+    assert concordance_index(new["months"], new["age"], event=new["died"]) > 0.6
+    values = found.flat()
+    assert values["concordance_index"] == expected.auc
+    assert not {key for key in values if "sensitivity" in key or "lift" in key or key in ("auc", "brier")}
+    before = survival.training
+    assert before["cv_auc_low"] < before["cv_auc"] < before["cv_auc_high"]
+    assert abs(before["cv_auc"] - found.auc.auc) < 0.1
+
+
+def _scores(model, frame, folder):
+    frame.to_csv(folder / "new.csv", index=False)
+    predict(model, folder / "new.csv", folder / "scores.csv")
+    written = pd.read_csv(folder / "scores.csv")
+    assert not {"decision", "probability"} & set(written.columns)
+    return written["score"].to_numpy()
+
+
+def test_a_model_inside_strata_compares_rows_of_one_query(inside, tmp_path):
+    new = clicks(1)
+    found, scores = evaluate(inside, new), _scores(inside, new, tmp_path)
+    yes = (new["clicked"] == "yes").astype(int)
+    expected = concordance_index_ci(yes, scores, strata=new["query"])
+    assert (found.auc.auc, found.auc.low, found.auc.high) == (expected.auc, expected.low, expected.high)
+    # what queries share has no place in the score; without strata it has the largest
+    assert abs(inside.standardised[0]) < 0.2 * abs(inside.standardised[1])
+    plain = train(clicks(0), "clicked", groups="query", features="linear")
+    assert abs(plain.standardised[0]) > abs(plain.standardised[1])
+    assert inside.calibration is None
+
+
+@pytest.mark.parametrize("kind", ["survival", "inside"])
+def test_a_model_file_remembers(kind, request, tmp_path):
+    model, new = request.getfixturevalue(kind), trial(2) if kind == "survival" else clicks(2)
+    save_model(model, tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.ranks
+    assert evaluate(loaded, new).flat() == evaluate(model, new).flat()
+    with pytest.raises(DataError, match="has no column"):
+        evaluate(loaded, new.drop(columns=["months" if kind == "survival" else "query"]))
+
+
+@pytest.mark.parametrize("kind", ["survival", "inside"])
+def test_exports_have_a_score_and_no_label(kind, request):
+    import onnxruntime
+
+    model, new = request.getfixturevalue(kind), trial(2) if kind == "survival" else clicks(2)
+    expected = model.score(_encoded(model, new))
+    namespace: dict = {}
+    exec(to_python(model), namespace)
+    assert "label" not in namespace
+    assert "probability" not in namespace
+    rows = new.to_dict("records")
+    np.testing.assert_allclose([namespace["score"](row) for row in rows], expected, rtol=1e-9, atol=1e-12)
+    with sqlite3.connect(":memory:") as database:
+        new.to_sql("t", database, index=False)
+        found = [score for (score,) in database.execute(f"SELECT ({to_sql(model)}) FROM t")]
+    assert "Label" not in to_sql(model)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    graph = to_onnx(model, dtype="float64")
+    assert [one.name for one in graph.graph.output] == ["score"]
+    session = onnxruntime.InferenceSession(graph.SerializeToString())
+    taken = {one.name for one in session.get_inputs()}
+    inputs = {name: new[name].to_numpy()[:, None] for name in taken}
+    inputs = {name: values.astype(object if values.dtype.kind in "OUT" else float) for name, values in inputs.items()}
+    np.testing.assert_allclose(session.run(None, inputs)[0].ravel(), expected, rtol=1e-9, atol=1e-9)
+    assert model.as_scorer().higher.startswith("an earlier died = 1" if kind == "survival" else "more likely")
+
+
+def _encoded(model, frame):
+    chunks = model.open(frame, labels=False)
+    return np.concatenate(
+        [np.asarray(block[0].todense() if hasattr(block[0], "todense") else block[0]) for block in chunks]
+    )
+
+
+def test_a_ranker_is_exported_without_labels():
+    from vrspam import ConcordanceRanker
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    model = ConcordanceRanker().fit(X, X[:, 0])
+    assert scorer_of_estimator(model).higher == "a larger y"
+    assert "def label" not in to_python(model)
+
+
+def test_compare_is_the_paired_test_of_the_same_pairs(survival, inside):
+    new = trial(3)
+    other = train(trial(0), "months", event="died", features="linear", drop=["site", "age"])
+    found = compare(survival, other, new)
+    a, b = found.scores
+    assert found.test == concordance_test(new["months"], a, b, event=new["died"])
+    with pytest.raises(DataError, match="different pairs"):
+        compare(survival, inside, new)
+
+
+def text_of(page: str) -> str:
+    body = re.sub(r"<(script|style).*?</\1>", " ", page, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
+
+
+def test_the_page_of_a_model_of_times(survival):
+    frame = trial(0)
+    report = make_report(frame, "months", event="died", features="linear", by=["site"], drop=["site"], rows=2)
+    text = text_of(report_page(report, data_name="trial.csv").html())
+    for wanted in (
+        "Concordance index to expect on new rows",
+        "one is known to have had died = 1 first",
+        "Kaplan-Meier",
+        "highest third",
+        "A higher score means an earlier died = 1",
+        "of its pairs",
+    ):
+        assert wanted in text, wanted
+    for unwanted in AGAINST:
+        assert unwanted not in text, unwanted
+    sites = {group.name: group for group in report.groups}
+    own = (frame["site"] == "a").to_numpy()
+    evaluation = report.evaluation
+    expected = concordance_index_ci(frame["months"][own], evaluation.scores[own], event=frame["died"][own])
+    assert sites["a"].auc is not None
+    assert sites["a"].auc.auc == expected.auc
+
+
+def test_the_page_of_a_model_inside_strata(inside):
+    report = make_report(clicks(0), "clicked", within="query", features="linear", rows=2)
+    text = text_of(report_page(report, data_name="clicks.csv").html())
+    for wanted in ("AUC inside query to expect on new rows", "What inside query means", "of the same query"):
+        assert wanted in text, wanted
+    for unwanted in set(AGAINST) - {"AUC inside", "probability"}:
+        assert unwanted not in text, unwanted
+    assert "not a probability" in text
+
+
+def test_by_default_all_maps_that_need_no_classes_are_compared():
+    model = train(trial(0, 120), "months", event="died")
+    names = {row["features"] for row in model.training["selection"]}
+    assert {"additive", "kernel 1"} <= names
+    assert not {"forest", "boosted"} & names
+    assert model.shapes is not None
+
+
+def test_folds_keep_strata_and_groups_whole():
+    from vrspam.tool.table import joined
+
+    frame = clicks(0).assign(person=lambda table: np.arange(len(table)) // 16)
+    model = train(frame, "clicked", within="query", groups="person", features="linear")
+    assert (model.training["within"], model.training["groups"]) == ("query", "person")
+    assert joined(np.array([0, 0, 1, 2]), np.array([5, 6, 6, 7])).tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        ({}, {"event": "dead"}, "no column 'dead'"),
+        ({"died": 0}, {}, "says 0 in every row"),
+        ({"months": -1.0}, {}, "negative or infinite"),
+        ({"months": "long"}, {}, "holds text that is not numbers"),
+        ({}, {"event": "months"}, "holds the labels"),
+        ({}, {"recall": 0.9}, "a score that ranks has no threshold"),
+        ({}, {"max_fpr": 0.1}, "a score that ranks has no threshold"),
+        ({}, {"streaming": True}, "all rows in memory"),
+        ({}, {"loss": "squared_hinge"}, "the loss is squared"),
+        ({}, {"features": "boosted"}, "learn from two classes"),
+        ({}, {"within": "site", "time": "months"}, "cannot be combined"),
+        ({}, {"target": None}, "needs a column of times"),
+    ],
+)
+def test_bad_input_gets_one_sentence(change, options, words):
+    frame = trial(0).assign(**change)
+    with pytest.raises(ValueError, match=words) as found:
+        train(frame, **{"target": "months", "event": "died", "features": "linear", **options})
+    assert "\n" not in str(found.value)
+
+
+def test_the_commands(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trial(0).to_csv("trial.csv", index=False)
+    trial(1).to_csv("new.csv", index=False)
+
+    def said(*words):
+        code = run([*words])
+        printed = capsys.readouterr()
+        assert code == 0, printed.err
+        return re.sub(r"\s+", " ", printed.out)
+
+    train_it = ("train", "trial.csv", "--target", "months", "--event", "died", "--features", "linear")
+    assert "concordance index to expect" in said(*train_it, "--model", "a.json")
+    assert "had died = 1 first" in said("evaluate", "a.json", "new.csv", "--html", "page.html")
+    assert "Kaplan-Meier" in (tmp_path / "page.html").read_text("utf-8")
+    found = json.loads(said("evaluate", "a.json", "new.csv", "--json"))
+    assert 0.5 < found["concordance_index_low"] < found["concordance_index"]
+    told = said("predict", "a.json", "new.csv", "--out", "scores.csv")
+    assert "are called" not in told
+    assert "A higher score means an earlier died = 1" in told
+    assert "an earlier died = 1" in said("explain", "a.json")
+    assert "concordance index" in said("compare", "a.json", "a.json", "new.csv", "--html", "both.html")
+    assert run(["compare", "a.json", "a.json", "new.csv", "--picture", "both.png"]) != 0
+    assert run(["evaluate", "a.json", "new.csv", "--cost-ratio", "3"]) != 0
