@@ -7,6 +7,7 @@ FIRST = [
         "survival",
         "text",
         "several_classes",
+        "monotone",
         "large_file",
         "drift",
         "export",

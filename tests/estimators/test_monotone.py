@@ -1,0 +1,172 @@
+"""Directions that columns are told hold everywhere; boosted trees against scikit-learn's."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.multiclass import OneVsRestClassifier
+
+from vrspam import AUCClassifier, AUCClassifierCV, OneVsRestAUC
+from vrspam._utils.warnings import MapsLeftOut
+from vrspam.export import to_onnx, to_python
+from vrspam.features import AdditiveFeatures, BoostedFeatures
+
+
+def credit(n=600, seed=0):
+    """Income with gaps, age that goes up and down, and an ordered size of which one level is never seen."""
+    rng = np.random.default_rng(seed)
+    income, age = np.round(rng.gamma(2.0, 20.0, n), 1), rng.integers(18, 80, n)
+    size = rng.choice(["small", "medium", "huge"], n)
+    score = 0.02 * (35 - income) + 0.8 * np.sin(age / 8) + 0.6 * (size == "medium") + rng.logistic(size=n)
+    income[rng.random(n) < 0.05] = np.nan
+    order = pd.Categorical(size, ["small", "medium", "large", "huge"], ordered=True)
+    return pd.DataFrame({"income": income, "age": age.astype(float), "size": order}), score > 0.5
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:Compared with training")
+TOLD = {"income": -1, "age": 1, "size": 1}
+
+
+def pairs(seed=1, n=400):
+    """Rows beside each other that differ in one column, also far outside the range; the direction of each."""
+    rng = np.random.default_rng(seed)
+    levels = ["small", "medium", "large", "huge"]
+    low = pd.DataFrame({"income": rng.normal(50, 200, n), "age": rng.normal(50, 60, n), "size": rng.choice(levels, n)})
+    high, sign = low.copy(), np.empty(n)
+    for i, name in enumerate(rng.choice(list(TOLD), n)):
+        sign[i] = TOLD[name]
+        if name == "size":
+            first, second = sorted(rng.choice(4, 2))
+            low.loc[i, name], high.loc[i, name] = levels[first], levels[second]
+        else:
+            high.loc[i, name] += float(rng.exponential(30.0))
+    for frame in (low, high):
+        frame["size"] = pd.Categorical(frame["size"], levels, ordered=True)
+    return low, high, sign
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = credit()
+    maps = ["standardized", "additive", "boosted"]
+    return AUCClassifierCV(features=maps, monotonic_cst=TOLD, calibration="isotonic", random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
+def test_a_blend_obeys_in_scores_and_probabilities(model, method):
+    low, high, sign = pairs()
+    assert len(model.features_.members) > 1
+    first, second = (np.asarray(getattr(model, method)(frame)) for frame in (low, high))
+    first, second = (part if part.ndim == 1 else part[:, 1] for part in (first, second))
+    assert (sign * (second - first)).min() >= -1e-9
+    assert (sign * (second - first)).max() > 0.1
+
+
+def test_exports_obey(model, tmp_path):
+    """Plain Python in double, ONNX in the precision of its nodes."""
+    X, y = credit()
+    low, high, sign = pairs(n=120)
+    curves = AUCClassifierCV(features="additive", monotonic_cst=TOLD, random_state=0).fit(X, y)
+    space: dict = {}
+    exec(to_python(curves), space)
+    rows = [frame.astype(object).to_dict("records") for frame in (low, high)]
+    first, second = ([space["score"](row) for row in several] for several in rows)
+    np.testing.assert_allclose(first, curves.decision_function(low), atol=1e-9)
+    assert (sign * (np.array(second) - np.array(first))).min() >= -1e-9
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
+    outputs = []
+    for frame in (low, high):
+        feeds = {}
+        for one in session.get_inputs():
+            values = frame[one.name].astype(str if "string" in one.type else np.float64).to_numpy()
+            values = (
+                values.astype(object) if "string" in one.type else values.astype("f8" if "double" in one.type else "f4")
+            )
+            feeds[one.name] = values.reshape(-1, 1)
+        named = dict(zip([one.name for one in session.get_outputs()], session.run(None, feeds), strict=True))
+        outputs.append(np.asarray(named["score"]).ravel())
+    assert (sign * (outputs[1] - outputs[0])).min() >= -1e-5
+
+
+def test_curves_are_marked_and_go_their_way(model):
+    shapes = model.shape_functions_
+    assert {name: shape.direction for name, shape in shapes.items()} == TOLD
+    for name in ("income", "age"):
+        assert (TOLD[name] * np.diff(shapes[name].contribution)).min() >= -1e-12
+    assert shapes["income"].missing is not None  # a level of its own
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+def test_where_the_limit_does_not_bind_the_curve_is_the_free_one(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2))
+    y = X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.logistic(size=400) > 0.5
+    l2 = [3.0]
+    free, told = (
+        AUCClassifierCV(l2, features="additive", loss=loss, monotonic_cst=cst, tol=1e-12).fit(X, y)
+        for cst in (None, [1, 0])
+    )
+    np.testing.assert_allclose(told.decision_function(X), free.decision_function(X), atol=1e-5)
+    assert told.objective_ == pytest.approx(free.objective_, rel=1e-9)
+    bent = AUCClassifierCV(l2, features="additive", loss=loss, monotonic_cst=[0, 1]).fit(X, y)
+    assert bent.objective_ > free.objective_ + 1e-4
+    assert bent.gap_ <= 1e-8
+
+
+def test_rising_functions_span_the_free_curves_at_the_same_price():
+    """Without limits the coefficients of either basis give the same scores."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.standard_normal(500), np.round(rng.standard_normal(500)), np.exp(rng.standard_normal(500))]
+    )
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + rng.logistic(size=500) > 0.5
+    free, told = (AdditiveFeatures(monotonic_cst=cst).fit_transform(X) for cst in (None, [1, -1, 1]))
+    both = [AUCClassifier(l2=1e-3, tol=1e-13).fit(part, y).decision_function(part) for part in (free, told)]
+    np.testing.assert_allclose(both[0], both[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("cst", [[1, 0, 0], [-1, 1, 0], [0, 0, 1]])
+def test_boosted_trees_are_those_of_scikit_learn(cst):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 40, (1500, 3)).astype(float)
+    y = np.sin(X[:, 0] / 6) - 0.05 * X[:, 1] + 0.03 * X[:, 2] + rng.logistic(size=1500) > -0.5
+    ours = BoostedFeatures(n_trees=30, learning_rate=0.1, max_leaves=31, max_depth=10, min_rows=20, monotonic_cst=cst)
+    other = HistGradientBoostingClassifier(
+        max_iter=30, learning_rate=0.1, max_leaf_nodes=31, max_depth=10, min_samples_leaf=20, monotonic_cst=cst,
+        early_stopping=False,
+    )  # fmt: skip
+    scores, theirs = ours.fit(X, y).transform(X)[:, 0], other.fit(X, y).decision_function(X)
+    np.testing.assert_allclose(scores - scores.mean(), theirs - theirs.mean(), atol=1e-6)
+    free = BoostedFeatures(n_trees=30, learning_rate=0.1, max_leaves=31, max_depth=10, min_rows=20).fit(X, y)
+    assert np.abs(free.transform(X)[:, 0] - scores).max() > 0.05  # the directions matter
+
+
+def test_several_classes_obey():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    y = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(300), [-0.5, 0.5])
+    own = OneVsRestAUC(monotonic_cst=[1, 0]).fit(X, y)
+    assert own.coef_[:, 0].min() >= 0.0
+    wrapped = OneVsRestClassifier(AUCClassifier(monotonic_cst=[1, 0])).fit(X, y)
+    np.testing.assert_allclose([one.coef_[0] for one in wrapped.estimators_], own.coef_, atol=1e-8)
+
+
+def test_what_cannot_obey_is_left_out_or_refused():
+    X, y = credit(300)
+    with pytest.warns(MapsLeftOut, match="kernel, trees, forest"):
+        model = AUCClassifierCV(features="auto", monotonic_cst={"age": 1}, random_state=0).fit(X, y)
+    assert model.selection_["features"] == ["standardized", "additive", "boosted"]
+    with pytest.raises(ValueError, match="cannot keep a score rising"):
+        AUCClassifierCV(features="kernel", monotonic_cst={"age": 1}).fit(X, y)
+    with pytest.raises(ValueError, match="have no order"):
+        AUCClassifierCV(features="additive", monotonic_cst={"size": 1}).fit(X.assign(size=X["size"].astype(str)), y)
+    with pytest.raises(ValueError, match="have l2 alone"):
+        AUCClassifierCV(l1s="auto", features="additive", monotonic_cst={"age": 1}).fit(X, y)
+    with pytest.raises(ValueError, match="limits of the coefficients of columns"):
+        AUCClassifierCV(features="additive", bounds=(0, 1)).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AUCClassifierCV(features="additive", monotonic_cst={"age": 0}).fit(X, y)
