@@ -153,8 +153,7 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     if plan.rule is not None:
         rows = fit.held_out
         weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
-        grouped = opened.groups is not None
-        chosen, unkept = stored_threshold(rows.positive, rows.scores, *plan.rule, weights, grouped)
+        chosen, unkept = stored_threshold(rows.positive, rows.scores, *plan.rule, weights, opened.groups is not None)
         notes += [] if unkept is None else [unkept]
         model = replace(model, threshold=chosen)
     return Trained(model, whole, fit.held_out, fit.weights, kept)
