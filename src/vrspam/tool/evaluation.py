@@ -382,17 +382,11 @@ def evaluate(
     if positive.dtype != bool:
         raise TypeError("with scores, data must be booleans: which rows are positive.")
     pairs: dict[str, Any] = {"times": times, "within": within}
-    lacking = [name for name, values in pairs.items() if name in model.training and values is None]
-    if lacking:
-        raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
     beside: dict[str, Any] = {"weights": weights, "groups": groups, **pairs}
     if model.ranks:
         if max_fpr is not None or cost_ratio is not None:
             raise DataError(f"{describe_ranks(model)} Leave max_fpr and costs out.")
-        auc = ranking_ci(positive, scores, **beside, confidence=confidence)
-        nothing: dict[str, Any] = {"probabilities": None, "average_precision": np.nan, "bins": (), "brier": None}
-        nothing |= {"sensitivity": {}, "lift": {}, "thresholds": {}}
-        return Evaluation(positive=positive, scores=scores, auc=auc, notes=notes, **nothing, **beside)
+        return _evaluate_ranks(model, positive, scores, confidence, notes, beside)
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
     curve = Curve.of(positive, scores, weights)
@@ -430,6 +424,18 @@ def evaluate(
         **beside,
         promised=promised,
     )
+
+
+def _evaluate_ranks(
+    model: Model, positive: np.ndarray, scores: np.ndarray, confidence: float, notes: tuple[str, ...], beside: Any
+) -> Evaluation:
+    """The evaluation of a model whose scores only rank rows."""
+    if lacking := [name for name in ("times", "within") if name in model.training and beside[name] is None]:
+        raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
+    auc = ranking_ci(positive, scores, **beside, confidence=confidence)
+    nothing: dict[str, Any] = {"probabilities": None, "average_precision": np.nan, "bins": (), "brier": None}
+    nothing |= {"sensitivity": {}, "lift": {}, "thresholds": {}}
+    return Evaluation(positive=positive, scores=scores, auc=auc, notes=notes, **nothing, **beside)
 
 
 class Comparison(NamedTuple):
