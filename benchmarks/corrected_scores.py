@@ -24,10 +24,10 @@ from scipy.special import expit, logit
 
 from vrspam import AUCClassifierCV
 from vrspam.features.mapped import MappedArray
-from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_columns
+from vrspam.metrics import CorrectedAUC, logit_interval, newcombe_interval, roc_auc_columns
+from vrspam.metrics.correction import Sample, draw_sample, influences, standard_error
 from vrspam.model_selection.candidates import Candidate, Comparison
-from vrspam.model_selection.correction import Corrected, Grid, correct, influences, standard_error
-from vrspam.model_selection.held_out import Sample, draw_sample
+from vrspam.model_selection.correction import Grid, correct
 from vrspam.model_selection.selection import SelectionRule
 
 FRESH = 20_000
@@ -104,7 +104,7 @@ def fit_one(name: str, number: int, path: Path) -> None:
 
     def listen(found: Comparison, rows: Sample, rule: str, seed: int, held_out: Any, stable: float, *_: Any) -> Any:
         seen.extend((found, rows, stable))
-        return Corrected(0.5, 0.0, 1.0)
+        return CorrectedAUC(0.5, 0.0, 1.0)
 
     def keep(*given: Any) -> Candidate:
         found = make(*given)
@@ -298,7 +298,7 @@ def print_tried(records: dict[str, list[Record]]) -> None:
         print(f"| {method} | {' | '.join(cells)} |", flush=True)
     print(f"\n| interval: covers, % | {' | '.join(heads)} |\n|---{'|---' * len(heads)}|")
     bounds = {
-        name: [intervals_tried(each, correct(each.rows, each.scores, each.grid, "best", 0).score) for each in found]
+        name: [intervals_tried(each, correct(each.rows, each.scores, each.grid, "best", 0).auc) for each in found]
         for name, found in records.items()
     }
     for method in bounds[next(iter(records))][0]:
@@ -325,7 +325,7 @@ def print_table(records: dict[str, list[Record]]) -> None:
     print("|---|---|---|---|---|---|---|---|")
     for name, found in records.items():
         corrected = [correct(each.rows, each.scores, each.grid, each.rule, 0, stable=each.stable) for each in found]
-        score, low, high = np.array([(each.score, each.low, each.high) for each in corrected]).T
+        score, low, high = np.array([(each.auc, each.low, each.high) for each in corrected]).T
         best, folds, truth, unbiased = np.array([each[3:7] for each in found]).T
         before = np.array(list(map(delong_before, found))).T
         cells = [

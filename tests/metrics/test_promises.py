@@ -64,7 +64,7 @@ def test_ties_and_what_is_returned():
     [
         ({"recall": 0.9}, "28 positives are too few to promise recall=0.9 with 95 % confidence: it takes 29"),
         ({"specificity": 0.999}, "500 negatives are too few .* it takes 2995"),
-        ({"precision": 0.99}, "No threshold shows a precision of 0.99"),
+        ({"precision": 0.99}, "No threshold shows precision=0.99"),
         ({}, "exactly one of recall, specificity, precision and alerts, got 0"),
         ({"recall": 0.9, "alerts": 0.1}, "got 2"),
         ({"recall": 1.0}, "recall must lie strictly between 0 and 1"),

@@ -20,9 +20,9 @@ from vrspam.features import (
     TreeFeatures,
     map_from_dict,
 )
+from vrspam.metrics.correction import draw_sample, drawn_auc, influences, mixture_auc
 from vrspam.model.file import pack, parts_from_dict, parts_to_dict, unpack
-from vrspam.model_selection.correction import Grid, correct, drawn_auc, influences, mixture_auc
-from vrspam.model_selection.held_out import draw_sample
+from vrspam.model_selection.correction import Grid, correct
 from vrspam.model_selection.selection import blend_weights
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
@@ -220,9 +220,9 @@ def test_the_corrected_auc_of_a_blend_starts_from_the_blend():
     grid = grid_of(rows, same)
     blended = correct(rows, same, grid, "blend", 0)
     chosen = correct(rows, same, grid, "best", 0)
-    assert blended.score == pytest.approx(grid.auc[0].mean(), abs=1e-12)
+    assert blended.auc == pytest.approx(grid.auc[0].mean(), abs=1e-12)
     assert (blended.low, blended.high) == pytest.approx((chosen.low, chosen.high), abs=1e-12)
-    assert correct(rows, same, grid, "blend", 0, blend_auc=0.9).score == pytest.approx(0.9, abs=1e-12)
+    assert correct(rows, same, grid, "blend", 0, blend_auc=0.9).auc == pytest.approx(0.9, abs=1e-12)
 
 
 def test_blends_of_noise_are_corrected():
@@ -235,7 +235,7 @@ def test_blends_of_noise_are_corrected():
         auc = grid.auc
         (weights,) = grid.blend(auc[:, :, np.newaxis], rows.spreads(scores)).T
         before = mixture_auc(rows, scores, weights[np.newaxis])[0].mean()
-        differences.append((before - 0.5, correct(rows, scores, grid, "blend", 0).score - 0.5))
+        differences.append((before - 0.5, correct(rows, scores, grid, "blend", 0).auc - 0.5))
     before, after = np.mean(differences, axis=0)
     error = np.std(differences, axis=0)[1] / np.sqrt(40)
     assert before > 0.04
@@ -334,7 +334,7 @@ def test_frames_with_categories_and_missing_values_are_blended():
 
 def test_the_corrected_score_of_a_clear_winner_rests_on_all_rows(monkeypatch):
     """With one point a map, and a map that wins every draw, there is nothing to correct, however few rows are kept."""
-    monkeypatch.setattr("vrspam.model_selection.held_out.MOST_ROWS", 300)
+    monkeypatch.setattr("vrspam.metrics.correction.MOST_ROWS", 300)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1500, 2))
     y = np.abs(X[:, 0]) + 0.5 * rng.standard_normal(1500) > 1.2

@@ -17,12 +17,10 @@ from sklearn.model_selection import (
 
 from vrspam import AUCClassifierCV, HashFolds
 from vrspam._utils.warnings import NoCorrection
-from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
-from vrspam.model_selection import correction
-from vrspam.model_selection import held_out as held_out_room
+from vrspam.metrics import correction, logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
+from vrspam.metrics.correction import draw_sample, drawn_auc, influences, mixture_auc, optimism_of, placements
 from vrspam.model_selection.candidates import Comparison
-from vrspam.model_selection.correction import Grid, correct, drawn_auc, influences, mixture_auc, optimism_of, placements
-from vrspam.model_selection.held_out import draw_sample
+from vrspam.model_selection.correction import Grid, correct
 
 WEIGHTS = np.array([0.5, 1.0, 2.0, 3.0])
 MANY = 10**9  # training rows beside which those held out do not count
@@ -145,11 +143,11 @@ def test_draws_by_hand(selection, grouped):
         of_taken.append(grid.auc[taken].mean())
     expected = grid.auc[everything].mean() - lead / 30
     found = correct(rows, scores, grid, selection, 7, most_draws=30)
-    assert found.score == pytest.approx(expected, abs=1e-12)
+    assert found.auc == pytest.approx(expected, abs=1e-12)
     assert lead != 0.0
     error = correction.standard_error(rows, influences(rows, scores[:, [everything]])[0])
     widened = np.sqrt(1 + 3 / 2 + 3 * np.var(of_taken) / error**2)  # sets of rows vary three times as much as the draws
-    interval = newcombe_interval(found.score, error, rows.totals, widened=widened)
+    interval = newcombe_interval(found.auc, error, rows.totals, widened=widened)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
 
 
@@ -204,7 +202,7 @@ def test_scores_that_nobody_fitted_are_corrected_without_bias():
     found, before = [], []
     for seed in range(300):
         rows, scores, grid = problem(n=90, points=30, folds=5, seed=seed, trained=MANY, shift=0.0)
-        found.append(correct(rows, scores, grid, "best", seed).score)
+        found.append(correct(rows, scores, grid, "best", seed).auc)
         before.append(grid.auc.mean(axis=1).max())
     assert np.mean(before) > 0.6
     assert abs(np.mean(found) - 0.5) < 4 * np.std(found) / np.sqrt(300)
@@ -259,7 +257,7 @@ def test_weights_count_as_rows():
     found = correct(rows, scores, grid, "best", 0)
     rows_2, scores_2, grid_2 = problem(n, weights=2.0 * weights)
     twice = correct(rows_2, scores_2, grid_2, "best", 0)
-    assert (twice.score, twice.low) == pytest.approx((found.score, found.low), abs=1e-12)
+    assert (twice.auc, twice.low) == pytest.approx((found.auc, found.low), abs=1e-12)
     alike, plain = ([*problem(n, weights=given)] for given in (np.full(n, 2.0), None))
     assert correct(alike[0], alike[1], alike[2], "best", 0) == correct(plain[0], plain[1], plain[2], "best", 0)
     positive, values = np.empty(n, dtype=bool), np.empty((5, n))
@@ -269,7 +267,7 @@ def test_weights_count_as_rows():
     trained = [original.size - part.size for part in parts]
     repeated = draw_sample(parts, trained, positive[original], None, original, 5, 0)
     again = correct(repeated, values[:, original[repeated.rows]].T, grid, "best", 0)
-    assert again.score == pytest.approx(found.score, abs=2e-3)
+    assert again.auc == pytest.approx(found.auc, abs=2e-3)
     assert again.high - again.low == pytest.approx(found.high - found.low, rel=0.03)
 
 
@@ -340,14 +338,14 @@ def test_a_sample_of_rows_gives_the_error_of_all(monkeypatch):
     X, y = make_data(9000, 4, share=0.1, seed=1)
     seen = listen(monkeypatch)
     some = AUCClassifierCV().fit(X, y)
-    monkeypatch.setattr(held_out_room, "MOST_ROWS", 50_000)
+    monkeypatch.setattr(correction, "MOST_ROWS", 50_000)
     whole = AUCClassifierCV().fit(X, y)
     assert [int(rows.positive.sum()) for _, rows in seen] == [900, 900]
     assert [rows.positive.size for _, rows in seen] == [2000, 9000]
     assert some.corrected_score_ == pytest.approx(whole.corrected_score_, abs=1e-3)
     assert some.corrected_interval_ == pytest.approx(whole.corrected_interval_, abs=3e-3)
-    monkeypatch.setattr(held_out_room, "MOST_ROWS", 2000)
-    monkeypatch.setattr(held_out_room, "MOST_VALUES", 17 * 1000)
+    monkeypatch.setattr(correction, "MOST_ROWS", 2000)
+    monkeypatch.setattr(correction, "MOST_VALUES", 17 * 1000)
     assert AUCClassifierCV().fit(X, y).corrected_interval_ == pytest.approx(whole.corrected_interval_, abs=6e-3)
     assert seen[-1][1].positive.size == 1000
 

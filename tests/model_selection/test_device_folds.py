@@ -13,9 +13,9 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, coef_path
 from vrspam._utils import array_api
 from vrspam._utils.validation import Rows
 from vrspam.metrics import roc_auc_columns
+from vrspam.metrics.correction import draw_sample
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.folds import DeviceFolds, fold_sizes, shuffled_folds
-from vrspam.model_selection.held_out import draw_sample
 from vrspam.moments._device import DeviceStatistics
 
 

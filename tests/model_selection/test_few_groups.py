@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam._utils.warnings import FewerFolds, FewGroups
+from vrspam.metrics.correction import MANY_GROUPS
 from vrspam.model_selection.folds import group_folds
-from vrspam.model_selection.held_out import MANY_GROUPS
 
 
 def grouped_noise(

@@ -6,8 +6,9 @@ from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.validation import Rows
+from vrspam.metrics.correction import stable_share
 from vrspam.model_selection.folds import FoldedRows, Split
-from vrspam.model_selection.held_out import scores_of, stable_share
+from vrspam.model_selection.held_out import scores_of
 
 N, D = 300, 1_000
 

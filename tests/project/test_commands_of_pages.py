@@ -34,11 +34,16 @@ PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONT
 BENCHES = sorted(path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py"))
 ELSEWHERE = {"gpu", "spark", "large_tables"}  # need a GPU, a Java runtime, or a folder of tables
 SMALL = {
-    f"benchmarks.{name}" for name in ("interval_coverage", "partial_coverage", "corrected_scores", "probabilities")
+    f"benchmarks.{name}"
+    for name in (
+        *("interval_coverage", "partial_coverage", "corrected_scores", "probabilities"),
+        *("promises", "any_model"),
+    )
 }  # whose sizes stay
 HELPERS = {"benchmarks.common", "benchmarks.tables", "benchmarks.peers"}  # are imported by others
 COMMANDS = {
     **{f"benchmarks {name}": ["benchmarks", name] for name in BENCHES},
+    "any model": ["benchmarks.any_model", "LogisticRegression", "--sets", "2", "--records", "RECORDS/any.jsonl"],
     "bands": ["benchmarks.bands", "--sets", "3"],
     "blends": ["benchmarks.blends", "caravan", "german", "--records", "RECORDS"],
     "blends of few positives": ["benchmarks.blends", "ijcnn1", "--positives", "20", "--records", "RECORDS"],
@@ -57,6 +62,7 @@ COMMANDS = {
     "monotone tables": ["benchmarks.monotone", "tables", "credit", "--splits", "1"],
     "partial intervals": ["benchmarks.partial_coverage", "choice", "size", "--repeats", "3"],
     "probabilities": ["benchmarks.probabilities", "german"],
+    "promises": ["benchmarks.promises", "--sets", "2", "--features", "linear"],
     "quality": ["benchmarks.quality", "german", "caravan", "--models", "auto", "logistic", "boosting", "--splits", "1"],
     "survival": ["benchmarks.survival", "simulated", "--models", "vrspam", "--splits", "1"],
     "tables that fool": ["benchmarks.raw_tables", "--fooling", "police"],

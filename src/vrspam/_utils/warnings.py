@@ -146,7 +146,7 @@ class NoCorrection(WordedWarning):
     """The cross-validated AUC could not be corrected for the choice."""
 
     template = (
-        "corrected_score_ and corrected_interval_ are NaN: no fold holds out two rows of each class, so nothing shows "
+        "The corrected AUC and its interval are NaN: no fold holds out two rows of each class, so nothing shows "
         "how much its AUC varies. Use fewer folds."
     )
 

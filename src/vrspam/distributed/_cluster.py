@@ -23,10 +23,11 @@ from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
+from vrspam.metrics.correction import Sample
 from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, Race, Selected, compare, race
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import FoldedRows, HashFolds, HashSample, Split
-from vrspam.model_selection.held_out import HeldOut, Sample, sample_of
+from vrspam.model_selection.held_out import HeldOut, sample_of
 from vrspam.model_selection.sources import (
     ClassSamples,
     FoldMoments,

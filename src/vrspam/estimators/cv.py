@@ -33,12 +33,12 @@ from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
-from vrspam.metrics.thresholds import choose_threshold
+from vrspam.metrics import correction, thresholds
 from vrspam.model_selection.calibration import METHODS, calibrate
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
-from vrspam.model_selection.held_out import MANY_GROUPS, HeldOut
+from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs, whole_units
 from vrspam.model_selection.selection import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
@@ -421,7 +421,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             )
         if pairs is not None and pairs.stratum is not None:
             whole = whole_units(pairs.stratum, groups)
-            many = int(whole.max()) + 1 >= MANY_GROUPS  # else rows vary, inside strata that stay as they are
+            many = int(whole.max()) + 1 >= correction.MANY_GROUPS  # else rows vary, inside strata that stay as they are
             groups = whole if many else groups
         if pairs is not None and whole is None and isinstance(self.cv, Integral) and int(self.cv) > 1:
             splits = ranked_folds(pairs, int(self.cv), 0 if self.random_state is None else self.random_state)
@@ -639,7 +639,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if moments.has_scatter or fit.features is not None:
             more["moments_"] = moments
         if corrected is not None:
-            more |= {"corrected_score_": corrected.score, "corrected_interval_": (corrected.low, corrected.high)}
+            more |= {"corrected_score_": corrected.auc, "corrected_interval_": (corrected.low, corrected.high)}
         if "held_out_" not in more:
             more["out_of_fold_" if isinstance(held_out.scores, np.ndarray) else "_out_of_fold_there"] = held_out
         more["_read_later" if callable(reading) else "_reading"] = reading
@@ -677,7 +677,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             ((rule, asked),), rows = rules.items(), held_out.on_host()
             weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
             scores = rows.scores + self.baseline_
-            self.threshold_ = choose_threshold(rows.positive, scores, rule, float(asked), weights)
+            self.threshold_ = thresholds.choose_threshold(rows.positive, scores, rule, float(asked), weights)
         self._warn_of_choice(selected)
         return self
 

@@ -1,5 +1,7 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .comparison import ComparedPair, compare_aucs, unpaired_auc_test
 from .concordance import concordance_index, concordance_index_ci, concordance_test
+from .correction import CorrectedAUC, corrected_auc
 from .intervals import (
     ENOUGH_FOR_DELONG,
     AUCInterval,
@@ -13,10 +15,14 @@ from .intervals import (
 )
 from .partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
 from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
+from .searches import corrected_auc_of
 from .thresholds import (
+    Calibration,
+    Estimate,
     NetBenefit,
     PromisedThreshold,
     average_precision_columns,
+    calibration_measures,
     net_benefit,
     promised_threshold,
 )
@@ -24,14 +30,22 @@ from .thresholds import (
 __all__ = [
     "ENOUGH_FOR_DELONG",
     "AUCInterval",
+    "Calibration",
+    "ComparedPair",
+    "CorrectedAUC",
     "DeLongTest",
+    "Estimate",
     "IntervalMethod",
     "NetBenefit",
     "PromisedThreshold",
     "average_precision_columns",
+    "calibration_measures",
+    "compare_aucs",
     "concordance_index",
     "concordance_index_ci",
     "concordance_test",
+    "corrected_auc",
+    "corrected_auc_of",
     "delong_test",
     "exponential_variance",
     "hand_till_auc",
@@ -48,4 +62,5 @@ __all__ = [
     "roc_auc_ci",
     "roc_auc_columns",
     "sensitivity_at_specificity",
+    "unpaired_auc_test",
 ]

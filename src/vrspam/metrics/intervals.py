@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,9 +174,7 @@ def roc_auc_ci(
     z = normal_quantile(confidence)
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
-    positive = positive_rows(y_true)
-    score = checked_scores(y_score, positive.size, "y_score")
-    auc, error, rows, freedom = _measured(positive, (score,), sample_weight, groups)
+    auc, error, rows, freedom = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups).of(0)
     wider = error * float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
     if method == "newcombe" or (method == "auto" and min(rows) < ENOUGH_FOR_DELONG):
         interval = newcombe_interval(auc, wider, rows, confidence)
@@ -300,12 +298,10 @@ def delong_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
     0.938 - 0.625 = 0.312, p = 0.202
     """
-    positive = positive_rows(y_true)
-    named = {"score_a": score_a, "score_b": score_b}
-    both = [checked_scores(score, positive.size, name) for name, score in named.items()]
-    a, b = (_measured(positive, (score,), sample_weight)[0] for score in both)
-    difference, error, _, freedom = _measured(positive, both, sample_weight, groups)
-    return paired_test(a, b, difference, error, confidence, freedom)
+    both, names = [score_a, score_b], ["score_a", "score_b"]
+    found = roc_measures(y_true, both, names, sample_weight=sample_weight, groups=groups)
+    difference, error, _, freedom = found.of(0, 1)
+    return paired_test(found.of(0).value, found.of(1).value, difference, error, confidence, freedom)
 
 
 def paired_test(
@@ -331,38 +327,61 @@ class Measured(NamedTuple):
     freedom: float = np.inf  # degrees of freedom of the error
 
 
-def _measured(
-    positive: NDArray, scores: Sequence[NDArray], sample_weight: ArrayLike | None, groups: ArrayLike | None = None
-) -> Measured:
-    """The AUC of one score, or that of the first minus that of the second."""
+class Placed(NamedTuple):
+    """Rows with the placements of each of several scores, from which AUCs, differences and their errors follow."""
+
+    positive: NDArray
+    scores: Sequence[Any]  # of each score twice the counts of both classes, or with weights or groups shares of rows
+    weight: NDArray | None
+    groups: NDArray | None
+
+    def of(self, first: int, second: int | None = None) -> Measured:
+        """The AUC of one score, or that of the first minus that of the second."""
+        positive, weight, names = self.positive, self.weight, self.groups
+        if weight is None:  # whole numbers, so that differences and "all equal" are exact
+            up, down = self.scores[first]
+            if second is not None:
+                up, down = up - self.scores[second][0], down - self.scores[second][1]
+            return Measured(*_mean_and_error(up, down), (down.size, up.size))
+        placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
+        value, variance, sizes = 0.0, 0.0, []
+        for side in (~positive, positive):
+            own, part = weight[side] / weight[side].sum(), placed[side]
+            value = float(own @ part if np.ptp(part) > 0.0 else part[0])  # 1 is not rounded to less
+            if np.ptp(part) > 0.0:
+                variance += float(own**2 @ (part - value) ** 2) * part.size / (part.size - 1)
+            sizes.append(max(2, int(1.0 / float(own @ own) + 1e-6)))  # rounding makes 200 equal weights 199.99
+        rows = sizes[0], sizes[1]
+        if names is None:
+            return Measured(value, float(np.sqrt(variance)), rows)
+        clusters = Clusters.of(positive, placed, weight, names)
+        if clusters.error == 0.0:  # then the groups of each class are all that there is to count
+            rows = np.unique(names[~positive]).size, np.unique(names[positive]).size
+        return Measured(value, clusters.error, rows, clusters.freedom)
+
+
+def roc_measures(
+    y_true: ArrayLike,
+    scores: Sequence[ArrayLike],
+    names: Sequence[str] = ("y_score",),
+    *,
+    sample_weight: ArrayLike | None,
+    groups: ArrayLike | None,
+) -> Placed:
+    """Labels and scores, checked, with the placements of the rows."""
+    positive = positive_rows(y_true)
+    checked = [checked_scores(score, positive.size, name) for score, name in zip(scores, names, strict=True)]
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
-    names = None if groups is None else _group_numbers(groups, positive.size)
+    together = None if groups is None else group_names(groups, positive.size)
     if weight is not None and not weight.all():
         used = weight > 0.0
-        positive, weight, scores = positive[used], weight[used], [score[used] for score in scores]
-        names = None if names is None else names[used]
+        positive, weight, checked = positive[used], weight[used], [score[used] for score in checked]
+        together = None if together is None else together[used]
     both_classes(positive, at_least=2)
-    if weight is None and names is None:  # whole numbers, so that differences and "all equal" are exact
-        first, *others = (_placements(positive, score) for score in scores)
-        up, down = (a - b for a, b in zip(first, others[0], strict=True)) if others else first
-        return Measured(*_mean_and_error(up, down), (down.size, up.size))
+    if weight is None and together is None:
+        return Placed(positive, [_placements(positive, score) for score in checked], None, None)
     weight = np.ones(positive.size) if weight is None else weight
-    both = [placements(positive, score[np.newaxis], weight)[0] for score in scores]
-    placed = both[0] if len(both) == 1 else both[0] - both[1]
-    value, variance, sizes = 0.0, 0.0, []
-    for side in (~positive, positive):
-        own, part = weight[side] / weight[side].sum(), placed[side]
-        value = float(own @ part if np.ptp(part) > 0.0 else part[0])  # 1 is not rounded to less
-        if np.ptp(part) > 0.0:
-            variance += float(own**2 @ (part - value) ** 2) * part.size / (part.size - 1)
-        sizes.append(max(2, int(1.0 / float(own @ own) + 1e-6)))  # rounding makes 200 equal weights 199.99
-    rows = sizes[0], sizes[1]
-    if names is None:
-        return Measured(value, float(np.sqrt(variance)), rows)
-    clusters = Clusters.of(positive, placed, weight, names)
-    if clusters.error == 0.0:  # then the groups of each class are all that there is to count
-        rows = np.unique(names[~positive]).size, np.unique(names[positive]).size
-    return Measured(value, clusters.error, rows, clusters.freedom)
+    return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
 
 
 def numbers_of(labels: ArrayLike, n: int, name: str, one: str) -> NDArray[np.intp]:
@@ -376,7 +395,7 @@ def numbers_of(labels: ArrayLike, n: int, name: str, one: str) -> NDArray[np.int
     return np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)[1]
 
 
-def _group_numbers(groups: ArrayLike, n: int) -> NDArray:
+def group_names(groups: ArrayLike, n: int) -> NDArray:
     """The number of the group of each row."""
     names = numbers_of(groups, n, "groups", "group")
     if names.max(initial=0) < 1:

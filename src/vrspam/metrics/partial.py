@@ -11,24 +11,35 @@ and the share e tied with it adds to the area
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, AUCInterval, DeLongTest, logit_interval, paired_test
+from vrspam.metrics.intervals import (
+    ENOUGH_FOR_DELONG,
+    AUCInterval,
+    Clusters,
+    DeLongTest,
+    group_names,
+    logit_interval,
+    paired_test,
+)
 from vrspam.metrics.roc import (
     both_classes,
     checked_columns,
     checked_scores,
+    checked_weights,
     labels_and_scores,
     normal_quantile,
     positive_rows,
     rows_of_classes,
+    twice_below,
     unit_weights,
 )
 
@@ -181,6 +192,8 @@ def partial_auc_ci(
     standardized: bool = True,
     confidence: float = 0.95,
     method: Literal["auto", "logit", "plain", "score"] = "auto",
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> AUCInterval:
     """Partial AUC with a confidence interval, in O(n log n).
 
@@ -206,6 +219,8 @@ def partial_auc_ci(
         scores of equal variance have at that true value, multiplied by se²/v(A) where that exceeds 1 (A at least half
         a positive away from 0 and 1); it needs no standard error. "auto" is "logit" with at least 500 positives and 500
         negatives in the part, else "score".
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -235,18 +250,19 @@ def partial_auc_ci(
     z = normal_quantile(confidence)
     if method not in ("auto", "logit", "plain", "score"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "score", got {method!r}.')
-    positive = both_classes(positive_rows(y_true), at_least=2)
-    up, down = _placements(positive, checked_scores(y_score, positive.size, "y_score"), max_fpr)
-    share, error = float(up.mean()), _standard_error(up, down)
+    positive = positive_rows(y_true)
+    found = _measured(positive, (checked_scores(y_score, positive.size, "y_score"),), max_fpr, sample_weight, groups)
+    (share,), _, error, (negatives, positives), freedom = found
+    z *= float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
     share = 0.0 if share < EQUAL else 1.0 if share > 1.0 - EQUAL else share
-    few = min(up.size, max_fpr * down.size) < ENOUGH_FOR_DELONG
+    few = min(positives, max_fpr * negatives) < ENOUGH_FOR_DELONG
     used: Literal["logit", "plain", "score"]
     if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
-        used, (low, high) = "score", _score_bounds(share, error, up.size, down.size, max_fpr, z)
+        used, (low, high) = "score", _score_bounds(share, error, positives, negatives, max_fpr, z)
     elif method == "plain":
         used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
     else:
-        interval = logit_interval(share, error, up.size, confidence)
+        interval = logit_interval(share, error * z / normal_quantile(confidence), positives, confidence)
         used, (low, high) = "logit", (interval.low, interval.high)
     if standardized:
         share, low, high = (float(standardise(value, max_fpr)) for value in (share, low, high))
@@ -262,6 +278,8 @@ def partial_auc_test(
     max_fpr: float,
     standardized: bool = True,
     confidence: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> DeLongTest:
     """Paired test that two scores of the same rows have the same partial AUC, in O(n log n).
 
@@ -277,6 +295,8 @@ def partial_auc_test(
         As in :func:`partial_auc_ci`.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference a - b.
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -301,20 +321,59 @@ def partial_auc_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.2g}")
     0.768 - 0.567 = 0.201, p = 3.3e-08
     """
-    positive = both_classes(positive_rows(y_true), at_least=2)
-    up_a, down_a = _placements(positive, checked_scores(score_a, positive.size, "score_a"), max_fpr)
-    up_b, down_b = _placements(positive, checked_scores(score_b, positive.size, "score_b"), max_fpr)
+    positive = positive_rows(y_true)
+    named = {"score_a": score_a, "score_b": score_b}
+    both = [checked_scores(score, positive.size, name) for name, score in named.items()]
+    shares, difference, error, _, freedom = _measured(positive, both, max_fpr, sample_weight, groups)
     scale = 0.5 / (1.0 - max_fpr / 2.0) if standardized else 1.0
-    difference = scale * float((up_a - up_b).mean())
-    error = scale * _standard_error(up_a - up_b, down_a - down_b)
+    difference, error = scale * difference, scale * error
     if error == 0.0 and abs(difference) <= EQUAL:
         difference = 0.0
-    shares = np.array([up_a.mean(), up_b.mean()])
-    a, b = standardise(shares, max_fpr) if standardized else shares
-    return paired_test(float(a), float(b), difference, error, confidence)
+    a, b = standardise(np.array(shares), max_fpr) if standardized else shares
+    return paired_test(float(a), float(b), difference, error, confidence, freedom)
 
 
-def _placements(positive: NDArray, score: NDArray, max_fpr: float) -> tuple[NDArray, NDArray]:
+class _Measured(NamedTuple):
+    shares: tuple[float, ...]  # area ÷ max_fpr of each score
+    difference: float  # of the first and the second, or the first
+    error: float  # of the difference
+    rows: tuple[int, int]  # of the negatives and the positives: with weights, effective numbers
+    freedom: float  # degrees of freedom of the error
+
+
+def _measured(
+    positive: NDArray,
+    scores: Sequence[NDArray],
+    max_fpr: float,
+    sample_weight: ArrayLike | None,
+    groups: ArrayLike | None,
+) -> _Measured:
+    """The shares of one or two scores, and the standard error of the first, or of the difference."""
+    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    names = None if groups is None else group_names(groups, positive.size)
+    used = weight > 0.0
+    positive, weight = both_classes(positive[used], at_least=2), weight[used]
+    of_up, of_down = (weight[side] / weight[side].sum() for side in (positive, ~positive))
+    given = None if sample_weight is None else of_down
+    placed = [_placements(positive, score[used], max_fpr, of_up, given) for score in scores]
+    up, down = placed[0] if len(placed) == 1 else (a - b for a, b in zip(*placed, strict=True))
+    moves, variance, sizes = np.zeros(positive.size), 0.0, []
+    for side, part, own in ((~positive, down, of_down), (positive, up, of_up)):
+        if np.ptp(part) > EQUAL:
+            moves[side] = own * (part - own @ part)
+            variance += float(moves[side] @ moves[side]) * part.size / (part.size - 1)
+        sizes.append(max(2, int(1.0 / float(own @ own) + 1e-6)))
+    shares = tuple(float(of_up @ of_score) for of_score, _ in placed)
+    error, freedom = float(np.sqrt(variance)), float("inf")
+    if names is not None:
+        clusters = Clusters.of_moves(moves, weight, names[used])
+        error, freedom = clusters.error, clusters.freedom
+    return _Measured(shares, float(of_up @ up), error, (sizes[0], sizes[1]), freedom)
+
+
+def _placements(
+    positive: NDArray, score: NDArray, max_fpr: float, of_up: NDArray, of_down: NDArray | None
+) -> tuple[NDArray, NDArray]:
     """V₊ and V₋ over max_fpr, ties included: but for a constant, the derivative of area ÷ max_fpr by a row's weight.
 
     The negatives at the score where the part ends share one interval [a, a + e] of false-positive rates, of which the
@@ -328,24 +387,18 @@ def _placements(positive: NDArray, score: NDArray, max_fpr: float) -> tuple[NDAr
             part=Parameter("max_fpr", max_fpr),
             negatives=down.size,
         )
-    areas = area_of_each_positive(up, down, max_fpr)
-    ranked = np.sort(up)
-    at_or_below, below = (ranked.searchsorted(down, side=side) / up.size for side in ("right", "left"))
-    height = 1.0 - (at_or_below + below) / 2.0  # R(T): half of the tied positives are above
+    areas = area_of_each_positive(up, down, max_fpr, of_down)
+    height = 1.0 - twice_below(down, up, of_up) / 2.0  # R(T): half of the tied positives are above
     if max_fpr < 1.0:
-        place = down.size - negatives_up_to_cut(down.size, max_fpr)
-        cut = np.partition(down, place)[place]
-        inside = np.clip((max_fpr - np.mean(down > cut)) / np.mean(down == cut), 0.0, 1.0)
-        before, tied = np.mean(up > cut), np.mean(up == cut)
+        share = np.full(down.size, 1.0 / down.size) if of_down is None else of_down
+        order = np.argsort(-down, kind="stable")  # the cut: the first negative that is not wholly inside the part
+        inside = share[order].cumsum() <= max_fpr * (1.0 + EQUAL)
+        cut = down[order][min(int(inside.sum()), down.size - 1)]
+        inside = np.clip((max_fpr - share[down > cut].sum()) / share[down == cut].sum(), 0.0, 1.0)
+        before, tied = of_up[up > cut].sum(), of_up[up == cut].sum()
         end = before + inside * tied
         height = np.where(down > cut, height, np.where(down == cut, end - inside**2 * tied / 2.0, end))
     return areas / max_fpr, height / max_fpr
-
-
-def _standard_error(up: NDArray, down: NDArray) -> float:
-    """From the placements of both classes; exactly 0 where all are equal."""
-    variance = sum(np.var(side, ddof=1) / side.size for side in (up, down) if np.ptp(side) > EQUAL)
-    return float(np.sqrt(variance))
 
 
 @cache

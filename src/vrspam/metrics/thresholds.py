@@ -7,16 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, stdtrit
 from scipy.stats import beta, binom
 from sklearn.metrics import roc_curve
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.texts import short_between
+from vrspam.metrics.intervals import Clusters, group_names
 from vrspam.metrics.roc import (
     both_classes,
     checked_columns,
     checked_scores,
     checked_weights,
+    normal_quantile,
     positive_rows,
     rows_of_classes,
     unit_weights,
@@ -108,14 +111,24 @@ class ChosenThreshold(Threshold):
         What follows from it on held-out rows; `share` is that of the rows called positive, `precision` may be None.
     rule : {"recall", "precision", "alerts", "cost_ratio", "threshold"}
     asked : float
+    confidence : float or None
+        How sure it is that new rows keep what was asked for; None where only the held-out rows keep it.
     """
 
     rule: str
     asked: float
+    confidence: float | None = None
 
     @property
     def words(self) -> str:
         """What it stands for."""
+        if self.confidence is not None:
+            kept, asked = f"with {100 * self.confidence:g} % confidence", f"{100 * self.asked:g} %"
+            return {
+                "recall": f"finds at least {asked} of the positives, {kept}",
+                "precision": f"is right in at least {asked} of its calls, {kept}",
+                "alerts": f"calls at most {asked} of the rows, {kept}",
+            }[self.rule]
         return {
             "recall": f"finds {100 * self.asked:g} % of the positives",
             "precision": f"is right in {100 * self.asked:g} % of its calls",
@@ -157,11 +170,41 @@ def choose_threshold(
                 given=Parameter(rule, asked),
                 way="a smaller number" if rule == "precision" else "a larger one",
             )
-    found = curve.at(place)
-    below = float(curve.thresholds[place + 1]) if place + 1 < curve.thresholds.size else found.threshold - 1.0
-    gap = found.threshold - below  # well inside it: rounding of scores must not move a row to the other side
-    short = short_between(below + 0.25 * gap, below + 0.75 * gap)
-    return ChosenThreshold(**{**vars(found), "threshold": short}, rule=rule, asked=asked)
+    return ChosenThreshold(**vars(curve.short(place)), rule=rule, asked=asked)
+
+
+def stored_threshold(
+    positive: np.ndarray,
+    scores: np.ndarray,
+    rule: str,
+    asked: float,
+    weights: np.ndarray | None = None,
+    grouped: bool = False,
+) -> tuple[ChosenThreshold, Message | None]:
+    """The threshold that a model stores for a rule, and what to say where it is no promise about new rows.
+
+    A recall, a precision or a share of alerts is promised (:func:`promised_threshold`) if the held-out rows are enough
+    and independent. Else it is the threshold of `choose_threshold`, that keeps it on the held-out rows.
+    """
+    if rule not in ("recall", "precision", "alerts"):
+        return choose_threshold(positive, scores, rule, asked, weights), None
+    given, why = Parameter(rule, asked), "no number of rows promises {given}"
+    if asked < 1.0:
+        why = "rows of groups, or with weights, promise no {given}"
+    fields: dict[str, Any] = {"given": given}
+    if weights is None and not grouped and asked < 1.0:
+        try:
+            promised = promised_threshold(positive, scores, **{rule: asked})
+        except WordedError as error:
+            why, fields = error.message.template, error.message.fields
+        else:
+            curve = Curve.of(positive, scores)
+            found = curve.short(curve.place(promised.threshold))
+            if found.share > 0.0:
+                return ChosenThreshold(**vars(found), rule=rule, asked=asked, confidence=promised.confidence), None
+            why = "these rows are too few to promise {given}: no row would be called"
+    words = f"{why.rstrip('.')}. The threshold that is stored keeps it on the held-out rows alone."
+    return choose_threshold(positive, scores, rule, asked, weights), Message(words, **fields)
 
 
 class Bin(NamedTuple):
@@ -192,10 +235,20 @@ class Curve:
             hits, alarms = true * weights[positive].sum(), false * weights[~positive].sum()
         return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
 
+    def place(self, threshold: float) -> int:
+        """Where a threshold lies that need not be the score of a row."""
+        return max(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1, 0)
+
     def at_score(self, threshold: float) -> Threshold:
         """What follows from a threshold that need not be the score of a row."""
-        place = max(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1, 0)
-        return replace(self.at(place), threshold=threshold)
+        return replace(self.at(self.place(threshold)), threshold=threshold)
+
+    def short(self, place: int) -> Threshold:
+        """What follows from the threshold of a place, as a short number between two scores."""
+        found = self.at(place)
+        below = float(self.thresholds[place + 1]) if place + 1 < self.thresholds.size else found.threshold - 1.0
+        gap = found.threshold - below  # well inside it: rounding of scores must not move a row to the other side
+        return replace(found, threshold=short_between(below + 0.25 * gap, below + 0.75 * gap))
 
     def at(self, place: Any) -> Threshold:
         hits, alarms = float(self.hits[place]), float(self.alarms[place])
@@ -374,10 +427,9 @@ def promised_threshold(
     if outside == 0:
         least = int(np.ceil(np.log(risk) / np.log(kept)))
         rows = {"recall": "positives", "specificity": "negatives"}.get(measure, "rows")
-        raise ValueError(
-            f"{m} {rows} are too few to promise {measure}={share:g} with {100 * confidence:g} % confidence: it takes "
-            f"{least}. Promise less, or collect more rows."
-        )
+        words = "{m} {rows} are too few to promise {given} with {sure:g} % confidence: it takes {least}. Promise less, "
+        fields: dict[str, Any] = {"m": m, "rows": rows, "sure": 100 * confidence, "least": least}
+        raise WordedError(f"{words}or collect more rows.", **fields, given=Parameter(measure, share))
     if measure == "recall":
         threshold = float(judged[outside - 1])
         found = float(np.mean(judged >= threshold))
@@ -397,10 +449,11 @@ def _promised_precision(positive: NDArray, scores: NDArray, share: float, confid
     risk = (1.0 - confidence) / max(above.size, 1)
     bounds = beta.ppf(risk, np.maximum(hits[above], 1), above - hits[above] + 1) * (hits[above] > 0)
     if not np.any(bounds >= share):
-        raise ValueError(
-            f"No threshold shows a precision of {share:g} with {100 * confidence:g} % confidence; the highest that "
-            f"these rows show is {bounds.max(initial=0.0):.2g}. Promise less, or collect more rows."
+        words = (
+            "No threshold shows {given} with {sure:g} % confidence; the highest that these rows show is {most:.2g}. "
         )
+        fields: dict[str, Any] = {"sure": 100 * confidence, "most": float(bounds.max(initial=0.0))}
+        raise WordedError(f"{words}Promise less, or collect more rows.", **fields, given=Parameter("precision", share))
     count = int(above[bounds >= share].max())
     threshold = float(np.nextafter(ranked[count], np.inf))
     return PromisedThreshold(threshold, "precision", share, float(hits[count] / count), confidence, count)
@@ -490,3 +543,135 @@ def net_benefit(
     left = np.sum(weight**2) - hits2 - alarms2
     variance = hits2 * (1.0 - model) ** 2 + alarms2 * (odds + model) ** 2 + left * model**2
     return NetBenefit(points, model, np.sqrt(variance), of_positives.sum() - odds * of_others.sum())
+
+
+class Estimate(NamedTuple):
+    """A number with its interval; NaN where the rows do not say it.
+
+    Attributes
+    ----------
+    value, low, high : float
+
+    Examples
+    --------
+    >>> from vrspam.metrics import Estimate
+    >>> Estimate(0.9, 0.7, 1.1).low
+    0.7
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+class Calibration(NamedTuple):
+    """How probabilities compare with what was observed.
+
+    Attributes
+    ----------
+    slope : Estimate
+        Of the log-odds of y on those of the probability: 1 is right, less means that probabilities are too extreme.
+    intercept : Estimate
+        Of the log-odds of y beside those of the probability: 0 is right, more means that probabilities are too low.
+    ratio : Estimate
+        Expected ÷ observed positives: 1 is right, more means that probabilities are too high.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import calibration_measures
+    >>> found = calibration_measures([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.6, 0.7, 0.9])
+    >>> round(found.ratio.value, 6)  # three positives are expected, and three there are
+    1.0
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    ratio: Estimate
+
+
+def calibration_measures(
+    y: ArrayLike,
+    probability: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Calibration:
+    """Calibration slope, intercept and expected ÷ observed, each with its interval.
+
+    The slope is that of a logistic regression of y on logit(p); the intercept that of one with logit(p) as a fixed
+    part. Standard errors are those of the sandwich formula, which need no model of the rows; the interval of the ratio
+    is symmetric on the logarithmic scale.
+
+    Parameters
+    ----------
+    y : array of n labels
+        As in :func:`roc_auc`, of rows that the model has not seen.
+    probability : array of n numbers in [0, 1]
+        Those nearer to 0 or 1 than a millionth count as a millionth away.
+    confidence : float in (0, 1)
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+
+    Returns
+    -------
+    Calibration
+
+    References
+    ----------
+    Cox (1958), Biometrika 45, 562-565. Van Calster et al. (2016), Journal of Clinical Epidemiology 74, 167-176.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.special import expit
+    >>> from vrspam.metrics import calibration_measures
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=5000)
+    >>> found = calibration_measures(rng.random(5000) < expit(z), expit(2 * z))  # twice too sure
+    >>> print(f"slope {found.slope.value:.2f}, 95 % interval {found.slope.low:.2f} to {found.slope.high:.2f}")
+    slope 0.52, 95 % interval 0.49 to 0.56
+    """
+    z_limit = normal_quantile(confidence)
+    positive = both_classes(positive_rows(y), at_least=1)
+    chance = checked_scores(probability, positive.size, "probability").astype(np.float64)
+    if chance.min() < 0.0 or chance.max() > 1.0:
+        raise ValueError("probability must hold numbers from 0 to 1: make probabilities of scores first.")
+    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    names = np.arange(positive.size) if groups is None else group_names(groups, positive.size)
+    odds, ones = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones((positive.size, 1))
+
+    def estimate(value: float, moves: NDArray) -> Estimate:
+        found = Clusters.of_moves(moves, weight, names)
+        limit = z_limit if groups is None else float(stdtrit(found.freedom, 0.5 + confidence / 2.0))
+        return Estimate(float(value), float(value - limit * found.error), float(value + limit * found.error))
+
+    slope = intercept = Estimate(*[float("nan")] * 3)
+    if np.ptp(odds) > 0.0 and (fit := _logistic(np.column_stack([ones, odds]), positive, weight)) is not None:
+        slope = estimate(fit[0][1], fit[1][:, 1])
+    if (fit := _logistic(ones, positive, weight, odds)) is not None:
+        intercept = estimate(fit[0][0], fit[1][:, 0])
+    expected, observed = float(weight @ chance), float(weight @ positive)
+    of_log = estimate(float(np.log(expected / observed)), weight * (chance / expected - positive / observed))
+    return Calibration(slope, intercept, Estimate(*np.exp(of_log).tolist()))
+
+
+def _logistic(
+    X: NDArray, positive: NDArray, weight: NDArray, fixed: NDArray | float = 0.0
+) -> tuple[NDArray, NDArray] | None:
+    """Coefficients of a logistic regression by Newton's method, and how much each row moves them; None if it fails."""
+    coef = np.zeros(X.shape[1])
+    coef[1:] = 1.0
+    for _ in range(50):
+        chance = expit(X @ coef + fixed)
+        curvature = (X * (weight * chance * (1.0 - chance))[:, np.newaxis]).T @ X
+        rows = X * (weight * (positive - chance))[:, np.newaxis]
+        try:
+            inverse = np.linalg.inv(curvature)
+        except np.linalg.LinAlgError:  # the classes are separated: the slope is infinite
+            return None
+        step = inverse @ rows.sum(axis=0)
+        coef = coef + np.clip(step, -2.0, 2.0)
+        if np.abs(step).max() < 1e-10:
+            return coef, rows @ inverse
+    return None

@@ -26,22 +26,14 @@ from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
+from vrspam.metrics import CorrectedAUC
+from vrspam.metrics.correction import MANY_GROUPS, Sample, group_numbers, some_of_each_class, stable_share
 from vrspam.metrics.intervals import Clusters, placements
 from vrspam.model_selection import sources
-from vrspam.model_selection.correction import Corrected, Grid, Nested, OtherMeasure, correct
+from vrspam.model_selection.correction import Grid, Nested, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
-from vrspam.model_selection.held_out import (
-    MANY_GROUPS,
-    HeldOut,
-    Sample,
-    group_numbers,
-    sample_of,
-    scores_of,
-    some_of_each_class,
-    stable_share,
-    stable_share_of_moments,
-)
+from vrspam.model_selection.held_out import HeldOut, sample_of, scores_of, stable_share_of_moments
 from vrspam.model_selection.labelled import cross_validate_labelled
 from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, select, simplest
@@ -187,7 +179,7 @@ class Comparison:
         stable: float = 0.0,
         nested: Nested | None = None,
         clusters: Clusters | None = None,
-    ) -> Corrected:
+    ) -> CorrectedAUC:
         """The AUC of what was chosen, whose scores are `held_out`, corrected for the choice (`correct`).
 
         The last two parameters are those of rows in groups.
@@ -222,7 +214,7 @@ class Selected(NamedTuple):
     comparison: Comparison
     fit: Fitted
     held_out: HeldOut
-    corrected: Corrected | None
+    corrected: CorrectedAUC | None
 
 
 def choose_point(

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam.model_selection.held_out import HeldOut, Sample, as_they_are, in_range
+from vrspam.metrics.correction import Sample
+from vrspam.model_selection.held_out import HeldOut, as_they_are, in_range
 from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring, SelectionRule
 from vrspam.model_selection.sources import FoldSource, over_folds

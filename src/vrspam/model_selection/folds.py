@@ -20,16 +20,15 @@ from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, on_host
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import FewerFolds, warn
-from vrspam.model_selection.held_out import (
+from vrspam.metrics.correction import (
     MOST_ROWS,
     MOST_VALUES,
-    HeldOut,
     Sample,
     draw_sample,
     group_numbers,
     places_in_classes,
-    scores_of,
 )
+from vrspam.model_selection.held_out import HeldOut, scores_of
 from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.solvers import choose_solver
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from vrspam._utils.validation import Rows
 from vrspam.features.boosted import LabelledTrees
+from vrspam.metrics.correction import group_numbers
 from vrspam.model_selection.cross_validate import GridScores, GridSearch
 from vrspam.model_selection.folds import FoldedRows
-from vrspam.model_selection.held_out import group_numbers
 from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.selection import ROC_AUC
 from vrspam.model_selection.sources import FoldProblem, over_folds

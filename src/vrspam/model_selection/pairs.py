@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam.metrics.correction import Sample, group_numbers
 from vrspam.model_selection.folds import Split
-from vrspam.model_selection.held_out import group_numbers
 from vrspam.moments import RankedPairs, SortedGroups
 
 
@@ -45,6 +45,21 @@ def measure_columns(
     assert places is not None
     groups = pairs.take(places).groups(None if weights is None else np.asarray(weights, dtype=np.float64))
     return concordance_of(groups, array_api.on_host(scores)[groups.rows].T, moved=False)[0]
+
+
+def of_pairs(sample: Sample, part: slice, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The concordance of some rows by each line of scores, and the influences of the rows; ½ and 0 without a pair.
+
+    A row that stands for g rows varies by √g times its own influence, not by g times. Where units are whole strata both
+    rows of a pair are of one unit, which would count it twice.
+    """
+    groups = sample.pairs.take(sample.rows[part]).groups(sample.standing_for[part])
+    found, moves = np.full(lines.shape[0], 0.5), np.zeros(lines.shape)
+    if groups.pairs > 0.0:
+        each = sample.weights[part] / sample.standing_for[part]
+        found, of_rows = concordance_of(groups, lines[:, groups.rows])
+        moves[:, groups.rows] = of_rows * np.sqrt(each[groups.rows]) * (0.5 if sample.by_strata else 1.0)
+    return found, moves
 
 
 def whole_units(strata: np.ndarray, groups: Any) -> np.ndarray:

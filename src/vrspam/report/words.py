@@ -236,8 +236,14 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
         before, now = getattr(promised, name), getattr(found, name)
         if before is not None and now is not None:
             what = "share of the rows called" if name == "share" else name
-            parts.append(f"{what} promised {before:.3f}, found {now:.3f}")
+            parts.append(f"{what} {before:.3f} in training, found {now:.3f}")
     if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
+        if promised.confidence is not None:
+            asked = f"{100 * promised.asked:g} %"
+            rule = {"recall": f"find at least {asked} of them", "alerts": f"call at most {asked} of the rows"}
+            told = rule.get(promised.rule, f"be right in at least {asked} of the calls")
+            kept = f"kept with {100 * promised.confidence:g} % confidence"
+            return [f"The model stores a promise: {told}: threshold {promised.threshold:g}, {kept}."]
         return [f"The model stores the threshold {promised.threshold:g}, which {promised.words}."]
     return [f"The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
 

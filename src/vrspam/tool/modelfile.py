@@ -227,8 +227,8 @@ def _threshold(plain: Any) -> ChosenThreshold | None:
     """What a file says about the threshold, or what is wrong with it."""
     if plain is None:
         return None
-    numbers = [name for name in plain if name not in ("rule", "precision")]
-    if not all(_fits("number", plain[name]) for name in numbers) or not _fits("number or none", plain["precision"]):
+    fits = {"precision": "number or none", "confidence": "number or none"}
+    if not all(name == "rule" or _fits(fits.get(name, "number"), value) for name, value in plain.items()):
         raise TypeError("the threshold must be a number")
     if plain["rule"] not in THRESHOLD_RULES:
         raise ValueError(f"nothing is known of a threshold for {plain['rule']!r}")

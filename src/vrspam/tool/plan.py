@@ -352,20 +352,25 @@ class TrainPlan:
     recall: float | None = option(
         None,
         THRESHOLD,
-        "Store the threshold that finds this share of the positives.",
-        in_python="One of these five may be given; `predict`, `evaluate` and exports use it.",
+        "Store the threshold that finds at least this share of the positives, of new rows too, with 95 % confidence.",
+        in_python="With too few positives for that a note says so. One of these five may be given; `predict`, "
+        "`evaluate` and exports use it.",
         check=share_or_all,
         kind="float in (0, 1]",
     )
     precision: float | None = option(
         None,
         THRESHOLD,
-        "Store the lowest threshold above which this share of the rows is positive.",
+        "Store the lowest threshold above which at least this share of the rows is positive, with 95 % confidence.",
         check=share_or_all,
         kind="float in (0, 1]",
     )
     alerts: float | None = option(
-        None, THRESHOLD, "Store the threshold that calls this share of the rows.", check=share, kind="float in (0, 1)"
+        None,
+        THRESHOLD,
+        "Store the threshold that calls at most this share of the rows, with 95 % confidence.",
+        check=share,
+        kind="float in (0, 1)",
     )
     cost_ratio: float | None = option(
         None,

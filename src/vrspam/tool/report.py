@@ -25,6 +25,7 @@ from vrspam.data import DataError
 from vrspam.data.readers.base import as_table
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
 from vrspam.metrics import AUCInterval, exponential_variance
+from vrspam.metrics.comparison import holm
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
@@ -400,20 +401,6 @@ def _ranking_p(
     if variance == 0.0:
         return np.nan, False
     return float(2.0 * ndtr(-abs(difference) / np.sqrt(variance))), difference < 0.0
-
-
-def holm(p_values: np.ndarray) -> np.ndarray:
-    """P-values corrected by Holm's method; NaN where there was no test.
-
-    >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
-    [0.03, 0.06, nan, 0.06]
-    """
-    corrected = np.full(p_values.shape, np.nan)
-    order = np.argsort(p_values)
-    order = order[: int(np.isfinite(p_values).sum())]
-    factors = np.arange(order.size, 0, -1)
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * p_values[order]))
-    return corrected
 
 
 def share_above(positive: np.ndarray, scores: np.ndarray) -> np.ndarray:

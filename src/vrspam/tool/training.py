@@ -30,7 +30,7 @@ from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
 from vrspam.metrics.intervals import Clusters, influence, placements
-from vrspam.metrics.thresholds import choose_threshold
+from vrspam.metrics.thresholds import stored_threshold
 from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
@@ -153,7 +153,9 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     if plan.rule is not None:
         rows = fit.held_out
         weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
-        model = replace(model, threshold=choose_threshold(rows.positive, rows.scores, *plan.rule, weights))
+        chosen, unkept = stored_threshold(rows.positive, rows.scores, *plan.rule, weights, opened.groups is not None)
+        notes += [] if unkept is None else [unkept]
+        model = replace(model, threshold=chosen)
     return Trained(model, whole, fit.held_out, fit.weights, kept)
 
 

@@ -1,0 +1,162 @@
+"""Which of several AUCs are different: pairs of models on the same rows, and two models on rows of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vrspam.metrics.intervals import DeLongTest, paired_test, roc_measures
+from vrspam.metrics.partial import partial_auc_test
+
+
+def unpaired_auc_test(
+    a: tuple[ArrayLike, ArrayLike],
+    b: tuple[ArrayLike, ArrayLike],
+    *,
+    confidence: float = 0.95,
+    groups: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
+    sample_weight: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
+) -> DeLongTest:
+    """Test that two scores have the same AUC, each on rows of its own: two hospitals, or last year and this year.
+
+    The rows of one have nothing to do with those of the other, so that squared standard errors add. For scores of the
+    same rows :func:`delong_test` finds smaller differences.
+
+    Parameters
+    ----------
+    a, b : pair of labels and scores
+        Each as in :func:`roc_auc`; at least two observations of each class in both.
+    confidence : float in (0, 1)
+        Nominal coverage of the interval of the difference AUC(a) - AUC(b).
+    groups, sample_weight : pair of arrays, optional
+        Of `a` and of `b`: rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`. Degrees of
+        freedom are Welch's.
+
+    Returns
+    -------
+    DeLongTest
+
+    References
+    ----------
+    DeLong et al. (1988), as in :func:`roc_auc_ci`. Welch (1947), Biometrika 34, 28-35.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import unpaired_auc_test
+    >>> here, there = ([0, 0, 0, 0, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7]), ([0, 0, 0, 1, 1, 1], [5, 2, 3, 4, 1, 7])
+    >>> test = unpaired_auc_test(here, there)
+    >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
+    0.917 - 0.556 = 0.361, p = 0.282
+    """
+    found = [
+        roc_measures(y, [score], sample_weight=weight, groups=together).of(0)
+        for (y, score), weight, together in zip((a, b), sample_weight, groups, strict=True)
+    ]
+    variances = np.array([one.error**2 for one in found])
+    total, parts = float(variances.sum()), sum(v**2 / one.freedom for v, one in zip(variances, found, strict=True))
+    freedom, (first, second) = total**2 / parts if parts > 0.0 else np.inf, (one.value for one in found)
+    return paired_test(first, second, first - second, float(np.sqrt(total)), confidence, freedom)
+
+
+class ComparedPair(NamedTuple):
+    """Two of several models: their names, the test of their AUCs, and its p-value adjusted for the number of pairs.
+
+    Attributes
+    ----------
+    a, b : str
+    test : DeLongTest
+        Of a minus b.
+    adjusted_p : float
+        By Holm's method: the chance of any false finding among all pairs stays at the level.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import compare_aucs
+    >>> compare_aucs([0, 0, 1, 1], {"first": [1, 2, 3, 4], "second": [1, 3, 2, 4]})[0].a
+    'first'
+    """
+
+    a: str
+    b: str
+    test: DeLongTest
+    adjusted_p: float
+
+
+def compare_aucs(
+    y_true: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    *,
+    max_fpr: float | None = None,
+    confidence: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[ComparedPair, ...]:
+    """Compare the AUCs of several models on the same rows in pairs: :func:`delong_test` of each, p-values by Holm.
+
+    Parameters
+    ----------
+    y_true : array of n labels
+        As in :func:`roc_auc`.
+    scores : dict of names to arrays of n numbers
+    max_fpr : float in (0, 1], optional
+        Compare partial AUCs up to this false-positive rate, standardised (:func:`partial_auc_test`).
+    confidence : float in (0, 1)
+        Nominal coverage of the interval of each difference.
+    groups, sample_weight : array of n, optional
+        As in :func:`roc_auc_ci`.
+
+    Returns
+    -------
+    tuple of ComparedPair
+        All pairs, in the order of `scores`.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6, 65-70.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import compare_aucs
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(400) % 2
+    >>> scores = {name: rng.normal(size=400) + size * y for name, size in [("old", 1), ("new", 1.1), ("best", 2)]}
+    >>> for a, b, test, p in compare_aucs(y, scores):
+    ...     print(f"{a} - {b} = {test.difference:+.2f}, adjusted p = {p:.2g}")
+    old - new = -0.00, adjusted p = 0.98
+    old - best = -0.15, adjusted p = 3.4e-09
+    new - best = -0.15, adjusted p = 3.4e-09
+    """
+    names, tests = list(scores), []
+    found = roc_measures(y_true, list(scores.values()), names, sample_weight=sample_weight, groups=groups)
+    pairs = list(combinations(range(len(names)), 2))
+    given: dict[str, Any] = {"groups": groups, "sample_weight": sample_weight}
+    for i, j in pairs:
+        if max_fpr is not None:
+            both = scores[names[i]], scores[names[j]]
+            tests.append(partial_auc_test(y_true, *both, max_fpr=max_fpr, confidence=confidence, **given))
+            continue
+        difference, error, _, freedom = found.of(i, j)
+        tests.append(paired_test(found.of(i).value, found.of(j).value, difference, error, confidence, freedom))
+    adjusted = holm(np.array([test.p_value for test in tests]))
+    return tuple(
+        ComparedPair(names[i], names[j], test, float(p)) for (i, j), test, p in zip(pairs, tests, adjusted, strict=True)
+    )
+
+
+def holm(p_values: NDArray) -> NDArray:
+    """P-values corrected by Holm's method; NaN where there was no test.
+
+    >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    corrected = np.full(p_values.shape, np.nan)
+    order = np.argsort(p_values)
+    order = order[: int(np.isfinite(p_values).sum())]
+    factors = np.arange(order.size, 0, -1)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * p_values[order]))
+    return corrected

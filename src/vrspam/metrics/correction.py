@@ -1,0 +1,485 @@
+"""The cross-validated AUC of the best of several models, without the optimism of the choice, and its interval.
+
+The best of many cross-validated AUCs is too high, because it was chosen for being high. No model is fitted again to
+correct it: of the scores of held-out rows by all models rows are drawn, the choice is made again on the rows drawn, and
+what it takes is scored on the rows left out. docs/corrected_auc.md says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtrit
+
+from vrspam._utils import array_api
+from vrspam._utils.warnings import FewGroups, NoCorrection, warn
+from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, Clusters, logit_interval, newcombe_interval, placements
+from vrspam.metrics.roc import both_classes, checked_columns, positive_rows, roc_auc_columns
+
+MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
+MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
+MANY_GROUPS = 60  # from here on the correction draws groups; with fewer the choice is made anew without each fold
+
+Rule = Callable[[np.ndarray], np.ndarray]
+"""From weights of the rows of a sample, (rows, draws), to weights of the points, (points, draws).
+
+A choice gives one point the weight 1. A blend gives several points weights: their scores are then mixed with these.
+"""
+# From weights of the points, (lines, points), to AUCs of the folds, (lines, folds), and influences, (lines, rows).
+Measured = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class CorrectedAUC:
+    """A cross-validated AUC corrected for the choice, with its 95 % interval; NaN where that is impossible.
+
+    Attributes
+    ----------
+    auc : float
+        What to expect on new rows.
+    low, high : float
+        Its 95 % interval.
+    optimism : float
+        How much the best of the models flatters: its cross-validated AUC is `auc` + `optimism`.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import CorrectedAUC
+    >>> found = CorrectedAUC(auc=0.81, low=0.76, high=0.85, optimism=0.02)
+    >>> print(f"the best of the models showed {found.auc + found.optimism:.2f}: expect {found.auc:.2f}")
+    the best of the models showed 0.83: expect 0.81
+    """
+
+    auc: float
+    low: float
+    high: float
+    optimism: float = float("nan")
+
+
+def corrected_auc(
+    y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    folds: ArrayLike,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> CorrectedAUC:
+    """The AUC to expect of the best of several models, from their out-of-fold scores, corrected for the choice.
+
+    The best is the column with the highest mean AUC of the folds, the first of equals. Rows are drawn, the choice is
+    made again on them, and what it takes is compared, on the rows left out, with what all rows chose.
+
+    Parameters
+    ----------
+    y : array of n labels
+        As in :func:`roc_auc`.
+    scores : array (n, m)
+        Out-of-fold scores: column j has the scores of model j, each row scored by a model that was trained on the other
+        folds alone.
+    folds : array of n labels
+        The fold that held each row out; every fold holds rows of both classes.
+    groups : array of n labels, optional
+        Rows that belong together, as in :func:`roc_auc_ci`; a fold holds whole groups.
+    sample_weight : array of n numbers, optional
+        How much each row counts.
+
+    Returns
+    -------
+    CorrectedAUC
+        Models of different folds share training rows, so that their AUCs vary together. Scores do not tell how much:
+        the interval allows for the most. That of :func:`corrected_auc_of`, which fits the models, is narrower.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import corrected_auc
+    >>> rng = np.random.default_rng(2)
+    >>> y, noise = np.arange(300) % 2, rng.normal(size=(300, 50))  # fifty models that know nothing
+    >>> found = corrected_auc(y, noise, folds=np.arange(300) // 60)
+    >>> print(f"the best shows {found.auc + found.optimism:.2f}, expect {found.auc:.2f}")
+    the best shows 0.58, expect 0.50
+    """
+    positive = both_classes(positive_rows(y), at_least=2)
+    matrix = np.asarray(scores)
+    positive, matrix, weight = checked_columns(
+        positive, matrix[:, np.newaxis] if matrix.ndim == 1 else matrix, sample_weight
+    )
+    parts = fold_parts(folds, positive, weight)
+    fold = np.empty(positive.size, dtype=np.intp)
+    for number, part in enumerate(parts):
+        fold[part] = number
+    if groups is not None:
+        numbers = group_numbers(groups, positive.size)
+        if (count := np.unique(numbers * len(parts) + fold).size - np.unique(numbers).size) > 0:
+            raise ValueError(f"{count} groups have rows in several folds: make folds of whole groups, by GroupKFold.")
+    sample = sample_of_folds(parts, positive, weight, groups, matrix.shape[1])
+    return corrected_best(sample, matrix, positive, parts, weight, groups)
+
+
+def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> list[NDArray]:
+    """The rows that each fold holds out, from the fold of each row."""
+    names = np.asarray(folds)
+    if names.shape != positive.shape:
+        raise ValueError(f"folds has shape {names.shape}; it needs one entry for each of {positive.size} rows.")
+    values, fold = np.unique(names, return_inverse=True)
+    if values.size < 2:
+        raise ValueError("folds has a single value: rows must be scored by models of at least two folds.")
+    counts = np.ones(positive.size, dtype=bool) if weight is None else weight > 0.0
+    parts = [np.flatnonzero(fold == number) for number in range(values.size)]
+    for name, part in zip(values, parts, strict=True):
+        if np.unique(positive[part][counts[part]]).size < 2:
+            raise ValueError(f"fold {name} holds rows of one class alone: use fewer folds, or stratified ones.")
+    return parts
+
+
+def sample_of_folds(
+    parts: Sequence[NDArray], positive: NDArray, weight: NDArray | None, groups: Any, n_models: int
+) -> Sample:
+    """The rows of which draws are made, where each fold was trained on all rows that it does not hold out."""
+    trained = [positive.size - part.size for part in parts]
+    return draw_sample(parts, trained, positive, weight, groups, n_models, seed=0)
+
+
+def corrected_best(
+    sample: Sample,
+    scores: NDArray,
+    positive: NDArray,
+    parts: Sequence[NDArray],
+    weight: NDArray | None,
+    groups: Any,
+    stable: Callable[[int], float] = lambda chosen: 0.0,
+) -> CorrectedAUC:
+    """Correct the AUC of the best column of out-of-fold scores; `stable` gives the stable share of what was chosen."""
+    own = np.ones(positive.size) if weight is None else weight
+    auc = np.stack([roc_auc_columns(positive[part], scores[part], own[part]) for part in parts], axis=1)
+    if not sample.varies and groups is None:
+        warn(NoCorrection())
+        return CorrectedAUC(*[float("nan")] * 3)
+    kept = scores[sample.rows].astype(np.float64)
+    moves, mean = influences(sample, kept), auc.mean(axis=1)
+    chosen, clusters = int(np.argmax(mean >= mean.max() - 1e-12)), None
+    if groups is not None:
+        placed = placements(positive, scores[np.newaxis, :, chosen].astype(np.float64), own)[0]
+        clusters = Clusters.of(positive, placed, own, group_numbers(groups, positive.size))
+
+    def rule(weights: NDArray) -> NDArray:
+        drawn = drawn_auc(sample, auc, moves, weights).mean(axis=1)
+        taken = (drawn >= drawn.max(axis=0) - 1e-12).argmax(axis=0)
+        return (np.arange(auc.shape[0])[:, np.newaxis] == taken).astype(np.float64)
+
+    def measure(lines: NDArray) -> tuple[NDArray, NDArray]:
+        points = lines.argmax(axis=1)
+        return auc[points], moves[points]
+
+    return corrected_choice(sample, rule, measure, stable=stable(chosen), fixed=1.0, clusters=clusters)
+
+
+def corrected_choice(
+    sample: Sample,
+    rule: Rule,
+    measure: Measured,
+    *,
+    seed: int = 0,
+    mixed: bool = False,
+    most_draws: int = 400,
+    before: float | None = None,
+    optimism: float | None = None,
+    stable: float = 0.0,
+    fixed: float = 0.0,
+    clusters: Clusters | None = None,
+) -> CorrectedAUC:
+    """Correct the AUC of what a rule takes on all rows, and give its interval.
+
+    `before` is the AUC that is corrected, and `optimism` its optimism, where they are known from elsewhere. `stable` is
+    as in `stable_share`: 0, where it is not known, gives the widest interval; `fixed` is the same for the optimism.
+    Rows of groups have `clusters`, from which the error comes.
+    """
+    auc, moved = measure(rule(np.ones((sample.rows.size, 1))).T)
+    variance_of_choice = 0.0
+    if optimism is None:
+        optimism, variance_of_choice = optimism_of(rule, measure, sample, seed, mixed, most_draws, fixed)
+    before = float(auc.mean()) if before is None else before
+    score = float(np.clip(before - optimism, 0.0, 1.0))
+    if clusters is not None and (clusters.n_groups < 6 or len(sample.sizes) < 3):
+        warn(FewGroups(clusters.n_groups))
+        return CorrectedAUC(score, float("nan"), float("nan"), optimism)
+    # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
+    error, widened = standard_error(sample, moved[0]), sample.widening(stable)
+    if clusters is not None:  # Student's t is for an error that comes from few groups; Newcombe's floor does not
+        error = clusters.error * float(stdtrit(clusters.freedom, 0.975) / ndtri(0.975))
+    if error > 0.0:
+        widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
+    if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
+        interval = logit_interval(score, widened * error, min(sample.totals))
+    else:
+        interval = newcombe_interval(score, error, sample.totals, widened=widened)
+    return CorrectedAUC(score, interval.low, interval.high, optimism)
+
+
+@dataclass(eq=False)
+class Sample:
+    """Held-out rows whose scores are kept at all points of a grid, fold by fold.
+
+    A row that several folds hold out is there for each of them.
+    """
+
+    rows: np.ndarray  # which of the training rows these are
+    positive: np.ndarray
+    fold: np.ndarray
+    weights: np.ndarray  # the largest is 1
+    places: np.ndarray  # among the held-out rows of their fold
+    unit: np.ndarray  # the number of the row, or of its group: those of the same number are drawn together
+    sizes: np.ndarray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
+    totals: tuple[int, int]  # the same for all folds together, each row counted once
+    held_out_per_trained: float  # rows that a fold holds out, over those it is trained on: 1/(K-1) for K folds
+    pairs: Any = None  # of the training rows, those that count if they are not all of two classes
+    by_strata: bool = False  # whether units are whole strata: then each pair is inside a unit
+    of_pairs: Callable[[Sample, slice, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None  # what measures these
+    n_units: int = field(init=False)  # rows or groups that are drawn
+    parts: list[slice] = field(init=False)  # where the rows of each fold lie
+    kept: np.ndarray = field(init=False)  # negative and positive rows of each fold in the sample, (folds, 2)
+    standing_for: np.ndarray = field(init=False)  # weights with which rows stand for all that their fold holds out
+
+    def __post_init__(self) -> None:
+        self.n_units = int(self.unit.max(initial=-1)) + 1
+        ends = np.searchsorted(self.fold, np.arange(len(self.sizes) + 1)).tolist()
+        self.parts = list(map(slice, ends[:-1], ends[1:]))
+        self.kept = np.bincount(2 * self.fold + self.positive, minlength=self.sizes.size).reshape(self.sizes.shape)
+        each = (self.sizes / np.maximum(self.kept, 1))[self.fold, self.positive.astype(np.intp)]
+        self.standing_for = self.weights * each
+
+    @property
+    def varies(self) -> bool:
+        """Whether a fold shows how much its AUC varies: it has two rows of each class."""
+        return bool((self.kept.min(axis=1) >= 2).any())
+
+    def widening(self, stable: float = 0.0) -> float:
+        """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
+
+        √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds
+        that would hold each row out once. Scores that are `stable`, the same for all training rows, have no part in it.
+        """
+        folds = len(self.sizes) * sum(self.totals) / int(self.sizes.sum())
+        return float(np.sqrt(1.0 + (1.0 - stable) * folds * self.held_out_per_trained))
+
+    def spreads(self, scores: np.ndarray) -> np.ndarray:
+        """Standard deviation of scores, (rows, points), about the mean of their fold; 1 where they are all equal."""
+        total, squares, standing = 0.0, np.zeros(scores.shape[1]), self.standing_for
+        for part in self.parts:
+            weights, lines = standing[part], scores[part].T
+            if weights.size:
+                centred = lines - (lines @ weights / weights.sum())[:, np.newaxis]
+                squares += centred**2 @ weights
+                total += float(weights.sum())
+        found = np.sqrt(squares / total)
+        return np.where(found > 0.0, found, 1.0)
+
+
+def draw_sample(
+    parts: Sequence[np.ndarray],
+    trained: Sequence[int] | np.ndarray,
+    positive: np.ndarray,
+    weights: np.ndarray | None,
+    groups: Any,
+    n_points: int,
+    seed: int,
+) -> Sample:
+    """Draw the held-out rows whose scores are kept: all of them, or a random part of each class, or of the groups.
+
+    `parts` are the numbers of the rows that each fold holds out, `trained` how many rows it is trained on, and
+    `n_points` the points of all grids. Of many groups some are kept with all their rows, of few groups some rows of
+    each.
+    """
+    rng = np.random.default_rng(seed)
+    uses = np.bincount(np.concatenate(parts), minlength=positive.size)
+    if weights is not None:
+        weights = weights / weights.max()  # sums of very large weights stay finite
+    counts = uses > 0 if weights is None else (uses > 0) & (weights > 0)
+    each = n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))
+    most = min(MOST_ROWS, max(400, MOST_VALUES // each))
+    unit = np.arange(positive.size) if groups is None else group_numbers(groups, positive.size)
+    sizes = np.bincount(unit[counts])
+    if groups is not None and sizes.size >= MANY_GROUPS:
+        order = rng.permutation(sizes.size)
+        kept = counts & np.isin(unit, order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, "right")))])
+    else:
+        kept = np.zeros(positive.size, dtype=bool)
+        kept[some_of_each_class(counts, positive, most, rng)] = True
+    places = [np.flatnonzero(kept[part]) for part in parts]
+    rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
+    negatives, positives = np.bincount(positive[counts], minlength=2)
+    return Sample(
+        rows,
+        positive[rows],
+        np.repeat(np.arange(len(parts)), list(map(len, places))),
+        np.ones(rows.size) if weights is None else weights[rows].astype(np.float64),
+        np.concatenate(places),
+        np.unique(unit[rows], return_inverse=True)[1],
+        np.stack([np.bincount(positive[part[counts[part]]], minlength=2) for part in parts]),
+        (int(negatives), int(positives)),
+        float(np.mean([part.size / size for part, size in zip(parts, trained, strict=True)])),
+    )
+
+
+def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """The numbers of at most `most` rows that count, class by class: half of each, or all of a class that has fewer."""
+    sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
+    drawn = places_in_classes([side.size for side in sides], most, rng)
+    return np.concatenate([side[places] for side, places in zip(sides, drawn, strict=True)])
+
+
+def places_in_classes(sizes: Sequence[int], most: int, rng: np.random.Generator) -> list[Any]:
+    """Which rows of two classes of these sizes are drawn, as in `some_of_each_class`."""
+    smaller, drawn = min(*sizes, most // 2), []
+    for size in sizes:
+        room = min(size, max(most - smaller, most // 2) if size > smaller else smaller)
+        drawn.append(slice(None) if room == size else rng.choice(size, room, replace=False, shuffle=False))
+    return drawn
+
+
+def group_numbers(groups: Any, n_rows: int) -> np.ndarray:
+    """The number of each row's group; groups may be named by anything that can be hashed."""
+    names = array_api.on_host(groups)
+    if names.shape != (n_rows,):
+        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()], dtype=np.intp)
+
+
+def stable_share(by_all: np.ndarray, common: np.ndarray, sample: Sample) -> float:
+    """The share of the variance of the scores, within the classes, that does not come from the choice of training rows.
+
+    A score is s + e, where s is common to all training sets, and e is a sum over training rows: two models correlate by
+    (var s + o var e) / (var s + var e), where o is the share of training rows they have in common. So the share is
+    (correlation - o) / (1 - o), averaged over all pairs of folds. Each fold's rows are scored by its own model, which
+    has not seen them, and by those of the other folds, which have.
+
+    `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `common` are the training
+    rows that each two of them share. The share of these is taken of the geometric mean of their numbers.
+    """
+    sizes = np.sqrt(np.diagonal(common))
+    overlap, beyond, room = common / np.outer(sizes, sizes), 0.0, 0.0
+    for number, part in enumerate(sample.parts):
+        scores, positive = by_all[part], sample.positive[part]
+        centred, mass = scores.copy(), np.zeros(len(scores))
+        for side in (positive, ~positive):  # both classes weigh the same
+            weights = sample.weights[part][side]
+            if weights.sum() > 0.0:
+                mass[side] = weights / weights.sum()
+                centred[side] -= mass[side] @ scores[side]
+        products = (mass * centred[:, number]) @ centred
+        with np.errstate(invalid="ignore", divide="ignore"):
+            correlation = products / np.sqrt(products[number] * (mass @ centred**2))
+        others = np.isfinite(correlation) & (np.arange(len(overlap)) != number)
+        beyond += float(np.sum(correlation[others] - overlap[number, others]))
+        room += float(np.sum(1.0 - overlap[number, others]))
+    return float(np.clip(beyond / room, 0.0, 1.0)) if room > 0.0 else 0.0
+
+
+def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
+    """How much the AUC of its fold moves when a row weighs one more, to first order; an array (points, rows).
+
+    A positive row moves it by (its share of negatives below it - AUC) over the number of positives, a negative one
+    likewise. The sum of their squares is DeLong's variance of the AUC: of all rows, where the sample is some of them.
+    Folds that vary stand for those that do not show it.
+    """
+    varying = sample.kept.min(axis=1) >= 2
+    scale = np.sqrt(varying.size / varying.sum())
+    found = np.zeros(scores.T.shape)
+    if sample.of_pairs is not None:
+        for part in sample.parts:
+            _, found[:, part] = sample.of_pairs(sample, part, scores[part].T)
+        return found
+    for number, part in enumerate(sample.parts):
+        if not varying[number]:
+            continue
+        positive, weights = sample.positive[part], sample.weights[part]
+        placed = placements(positive, scores[part].T, weights)
+        moves = np.empty_like(placed)
+        for side, size in zip((~positive, positive), sample.sizes[number], strict=True):
+            kept, given = int(side.sum()), weights[side]
+            share = given / given.sum() * np.sqrt(kept / max(kept - 1, 1) * kept / size)
+            moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
+        found[:, part] = scale * moves
+    return found
+
+
+def drawn_auc(sample: Sample, auc: np.ndarray, moves: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """AUCs of drawn rows to first order, (points, folds, draws), from those of all rows and their influences."""
+    drawn = [
+        of_fold[:, np.newaxis] + moves[:, p] @ (weights[p] - 1.0)
+        for of_fold, p in zip(auc.T, sample.parts, strict=True)
+    ]
+    return np.stack(drawn, axis=1)
+
+
+def mixture_auc(sample: Sample, scores: np.ndarray, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """AUCs of mixtures of points on the sample, (lines, folds), and the influences of the rows, (lines, rows).
+
+    Each line has the weights of the points. All are measured on the sample, so that they are alike.
+    """
+    mixtures = lines @ scores.T
+    auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
+    if sample.of_pairs is not None:
+        found = [sample.of_pairs(sample, part, mixtures[:, part]) for part in sample.parts]
+        return np.stack([one[0] for one in found], axis=1), np.concatenate([one[1] for one in found], axis=1)
+    for number, part in enumerate(sample.parts):
+        if np.unique(sample.positive[part]).size == 2:
+            auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
+    return auc, influences(sample, mixtures.T)
+
+
+def optimism_of(
+    rule: Rule,
+    measure: Measured,
+    sample: Sample,
+    seed: int,
+    mixed: bool = False,
+    most_draws: int = 400,
+    stable: float = 0.0,
+) -> tuple[float, float]:
+    """How much too good the AUC is of what a rule takes on all rows, and its variance from draw to draw.
+
+    Each draw leaves out a share of the rows. What the rule takes on the others is compared, on the rows left out, with
+    what it takes on all rows: the latter has seen the rows left out, and looks too good there. The AUC on the rows left
+    out is their first-order one (AUC + sum of influences), which needs no fold to keep rows of both classes.
+
+    Each held-out row also trains the models that score the others, so that AUCs vary more from one set of rows to the
+    next than held-out rows show. For that the deviations on the rows left out count more: for K folds K/(K-1)-fold for
+    a choice, and √(1 + K/(K-1))-fold for a blend (`mixed`), as in the interval (`Sample.widening`). Both were found by
+    simulation (docs/corrected_auc.md). Where scores are `stable`, the same for all training rows, they count once.
+
+    What is taken differs from draw to draw, and so does its AUC on all rows. The draws vary less than sets of rows do,
+    by the odds of being left out; the variance is scaled accordingly.
+    """
+    share = 0.25  # of the rows that a draw leaves out
+    rng, odds = np.random.default_rng(seed), share / (1.0 - share)
+    scale = (sample.widening() if mixed else 1.0 + (1.0 - stable) * sample.held_out_per_trained) / odds
+    everything = rule(np.ones((sample.rows.size, 1))).T
+    # With more rows the choice varies less, and fewer draws do.
+    draws = int(np.clip(80_000 // sample.n_units, 50, most_draws))
+    leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out
+    taken_auc: list[np.ndarray] = []
+    batch_values = 1 << 22  # AUCs of all points, folds and some draws that are held at once
+    step = max(1, batch_values // (everything.size * len(sample.sizes)))
+    for first in range(0, draws, step):
+        size = min(step, draws - first)
+        changes = np.where(rng.random((sample.n_units, size)) < share, -1.0, odds)[sample.unit]
+        taken = np.ascontiguousarray(rule(1.0 + changes).T)
+        lines, numbers = np.vstack([everything, taken]), dict[bytes, int]()
+        which = np.array([numbers.setdefault(line.tobytes(), len(numbers)) for line in lines])
+        auc, moves = measure(lines[np.unique(which, return_index=True)[1]])  # equal lines are measured once
+        mean = auc.mean(axis=1)
+        left_out = mean[:, np.newaxis] - scale / len(sample.sizes) * (moves @ changes)
+        leads.append(left_out[which[0]] - left_out[which[1:], np.arange(size)])
+        taken_auc.append(mean[which[1:]])
+    return float(np.concatenate(leads).mean()), float(np.concatenate(taken_auc).var()) / odds
+
+
+def standard_error(sample: Sample, moves: np.ndarray) -> float:
+    """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
+    return float(np.linalg.norm(np.bincount(sample.unit, moves, sample.n_units))) / len(sample.sizes)
