@@ -45,11 +45,11 @@ class TableClassifier(AUCClassifierCV):
         return f"{describe_candidate(name)}{colon}{score}"
 
 
-class TableRanker(ConcordanceRankerCV):
+def table_ranker(**parameters: Any) -> ConcordanceRankerCV:
     """The same for times with censoring."""
-
-    _reads_columns = False
-    _in_words = TableClassifier._in_words
+    ranker = ConcordanceRankerCV(**parameters)
+    ranker._reads_columns, ranker._in_words = False, TableClassifier._in_words
+    return ranker
 
 
 class Repeats(NamedTuple):

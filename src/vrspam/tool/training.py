@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri, stdtrit
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
@@ -39,7 +39,7 @@ from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine,
 from vrspam.tool.evaluation import ranking_ci
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, TrainPlan, takes
-from vrspam.tool.repeats import TableClassifier, TableRanker
+from vrspam.tool.repeats import TableClassifier, table_ranker
 from vrspam.tool.table import OpenedTable, RowSample
 from vrspam.tool.training_notes import note_few_maps, note_of, note_straight, notes_on_directions
 
@@ -182,7 +182,7 @@ def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, 
     same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
     same["monotonic_cst"] = plan.monotone
     if plan.event is not None:
-        own = ConcordanceRankerCV if kind is AUCClassifierCV else TableRanker
+        own = ConcordanceRankerCV if kind is AUCClassifierCV else table_ranker
         return own(l1s=l1s, cv=folds, **same, **more)
     calibration = None if plan.calibration == "none" or plan.within is not None else plan.calibration
     return kind(l1s=l1s, cv=folds, calibration=calibration, max_fpr=plan.max_fpr, **same, **more)
@@ -255,7 +255,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     fit = _fit_in_memory(search, rows, positive, opened, sample=rows)
     if plan.monotone and any(plan.monotone.values()):
         plan.say("fitting the model that is free, to tell what the directions cost")
-        free = _fit_in_memory(clone(search).set_params(monotonic_cst=None), rows, positive, opened).estimator
+        free = _fit_in_memory(copy(search).set_params(monotonic_cst=None), rows, positive, opened).estimator
         fit = fit._replace(free=free)
     return fit
 
