@@ -187,8 +187,8 @@ feature_names_in_
     >>> months = rng.exponential(np.exp(-X[:, 0]))  # of rows with a large first column the event comes early
     >>> died = rng.random(300) < 0.6
     >>> model = ConcordanceRanker().fit(X, months, event=died)
-    >>> model.coef_[0].round(1).tolist(), round(model.score(X, months, event=died), 2)
-    ([0.6, 0.0, 0.0], 0.75)
+    >>> round(float(model.coef_[0, 0]), 1), round(model.score(X, months, event=died), 2)
+    (0.4, 0.73)
     """
 
     _works_on_devices = False
@@ -294,8 +294,8 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
     >>> X = rng.standard_normal((400, 3))
     >>> months, died = rng.exponential(np.exp(-(X[:, 0] ** 2))), rng.random(400) < 0.6
     >>> model = ConcordanceRankerCV(features="additive").fit(X, months, event=died)
-    >>> print(f"{model.best_score_:.2f}")
-    0.7...
+    >>> print(f"{model.best_score_:.1f}")
+    0.7
     """
 
     _works_on_devices = False

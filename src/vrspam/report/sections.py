@@ -159,7 +159,8 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     if (found := words.expected_auc(model)) is not None:
         interval = f"95 % interval {interval_text(found.low, found.high)}"
         summary = f"{summary} {words.describe_ranks(model) if model.ranks else ''}".strip()
-        summary = f"{summary} Expect: {words.name_measure(model)} {auc_text(found.auc)}, {interval} ({found.remark})."
+        measure = f"{'a' if 'times' in model.training else 'an'} {words.name_measure(model)}"
+        summary = f"{summary} Expect {measure} of {auc_text(found.auc)}, {interval} ({found.remark})."
     page = Page(model_name, summary)
     add_model(page, model)
     add_origin(page, model, parameter)
