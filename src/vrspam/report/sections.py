@@ -278,9 +278,10 @@ def add_ranks(page: Page, model: Model, evaluation: Evaluation, names: Mapping[s
         share = float(free[np.searchsorted(at, last, side="right") - 1])
         row.append(Cell(percent(share), share))
     drawn = pictures.survival_curves(curves, (time, f"share without {names['positive']}"))
-    columns = ["scores", "rows", names["positive"], f"without it at {time} {last:.4g}"]
+    columns = ["scores", "rows", names["positive"], "without it"]
+    caption = f"Thirds of the rows by their score; the last column is the share without it up to {time} = {last:.4g}"
     remark = "Each row is scored by a model that has not seen it; censored rows count as long as they were observed."
-    numbers = html.grid([drawn, html.table(columns, rows, "Thirds of the rows by their score")], "large")
+    numbers = html.grid([drawn, html.table(columns, rows, caption)], "large")
     page.add("How long rows stay free of the event", meaning, numbers, html.paragraph(remark, soft=True))
 
 
