@@ -360,12 +360,9 @@ class Effect:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import explain, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> first = explain(train(path, "target", features="linear"))[0]
+    >>> first = explain(train(load_breast_cancer(as_frame=True).frame, "target", features="linear"))[0]
     >>> first.feature, first.effect < 0 < first.share
     ('worst radius', True)
     """
@@ -396,12 +393,9 @@ def explain(model: Model) -> list[Effect]:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import explain, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> effects = explain(train(path, "target", features="linear"))
+    >>> effects = explain(train(load_breast_cancer(as_frame=True).frame, "target", features="linear"))
     >>> effects[0].feature, effects[0].coefficient < 0, round(sum(effect.share for effect in effects), 6)
     ('worst radius', True, 1.0)
     """
