@@ -488,7 +488,7 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 # Options of the other commands, and values that have another form on the command line.
 _OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top")}
-_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone"}
+_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone", "l1s": "--l1"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

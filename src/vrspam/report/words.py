@@ -182,11 +182,16 @@ def as_independent(model: Model) -> str | None:
 
 def without_directions(model: Model) -> str | None:
     """The AUC to expect of a model that is free, where columns were told directions."""
-    facts = model.training
-    if "unconstrained_auc" not in facts:
+    if "unconstrained_auc" not in model.training:
         return None
-    told = [f"{name} {'rises' if sign > 0 else 'falls'}" for name, sign in facts["monotone"].items() if sign]
-    return f"{auc_text(facts['unconstrained_auc'])} ({', '.join(told)} by request)"
+    told = ", ".join(f"{name} {words}" for name, words in requests(model).items())
+    return f"{auc_text(model.training['unconstrained_auc'])} ({told})"
+
+
+def requests(model: Model) -> dict[str, str]:
+    """What columns were told: "rises by request" or "falls by request"."""
+    told = model.training.get("monotone", {}).items()
+    return {name: f"{'rises' if sign > 0 else 'falls'} by request" for name, sign in told if sign}
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
