@@ -27,6 +27,7 @@ from vrspam._utils.texts import (
     text_width,
 )
 from vrspam.inspection import PairEffect, Shape
+from vrspam.metrics import NetBenefit
 from vrspam.metrics.thresholds import wilson
 from vrspam.model.drawing import (
     ADDED,
@@ -267,9 +268,17 @@ def _threshold_curve(
 
 
 def calibration(
-    predicted: np.ndarray, observed: np.ndarray, rows: np.ndarray, names: Mapping[str, str], at: float | None
+    predicted: np.ndarray,
+    observed: np.ndarray,
+    rows: np.ndarray,
+    names: Mapping[str, str],
+    at: float | None,
+    numbers: Sequence[tuple[str, str, str]] = (),
 ) -> Html:
-    """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson)."""
+    """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson).
+
+    `numbers` are measures of calibration: name, value, what would be right.
+    """
     low, high = wilson(observed, rows)
     top = float(min(1.0, 1.08 * max(predicted.max(), high.max())))
     frame = Frame((0.0, top), (0.0, top))
@@ -282,7 +291,24 @@ def calibration(
         marks.append(whisker(float(frame.x(p)), frame.y(np.array(part)), "dot", title, radius=3.0))
     label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
     remark = "groups of rows with 95 % intervals; dashed: as predicted"
+    remark = "; ".join([remark, *(f"{name} {value}, {right}" for name, value, right in numbers)])
     return picture(frame, marks, label=label, title="Calibration", remark=remark, kind="calibration")
+
+
+def decision_curve(found: NetBenefit, last: float) -> Html:
+    """Net benefit per 100 rows of acting from a probability on, with its band; of acting on all rows, and on none."""
+    inside = found.thresholds <= last
+    at, model, low, high, _, every = (values[inside] for values in found)
+    top = 105.0 * max(float(high.max()), 1e-3)
+    bottom = min(-top / 5.0, 105.0 * float(low.min()))
+    frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=300.0, top=44.0)
+    cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
+    shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
+    marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
+    marks += [rule(frame), line(frame, at, shown, "guess"), band(frame, at, *cut[:2]), line(frame, at, cut[2])]
+    label = "Decision curve: net benefit of the model, of acting on everyone and on no one."
+    remark = "band: interval; dashed: acting on everyone; line at 0: on no one"
+    return picture(frame, marks, label=label, title="Decision curve", remark=remark)
 
 
 def distribution(

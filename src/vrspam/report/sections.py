@@ -12,7 +12,9 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
+from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
+from vrspam.metrics.probabilities import benefit_over_all
 from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
@@ -321,7 +323,8 @@ def add_scores(
     predicted, observed, rows = (np.array([getattr(b, k) for b in bins]) for k in ("predicted", "observed", "rows"))
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
-        drawn.append(pictures.calibration(predicted, observed, rows, names, at))
+        told = words.calibration_numbers(evaluation.calibration)
+        drawn.append(pictures.calibration(predicted, observed, rows, names, at, told))
     curve = [predicted.tolist(), observed.tolist()] if bins else None
     page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
     counted_by = "Rows are counted by their weights. " if evaluation.weights is not None else ""
@@ -331,6 +334,7 @@ def add_scores(
         html.explorer(stops, place, names, ratio, start, drawn),
         html.paragraph(f"{counted_by}{remark} {words.ZERO}", soft=True),
         *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
+        *(html.paragraph(sentence) for sentence in words.describe_calibration(evaluation.calibration)),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
             *_further_numbers(evaluation, cost_ratio, recall),
@@ -340,6 +344,40 @@ def add_scores(
     both = pictures.distribution(evaluation.positive, evaluation.scores, names, threshold, evaluation.weights)
     lift = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
     page.add("Scores", html.grid([both, html.table(["rows", "lift"], lift, words.LIFT)], "large"))
+    add_decisions(page, evaluation)
+
+
+def add_decisions(page: Page, evaluation: Evaluation) -> None:
+    """Add the decision curve: what it is worth to act on rows from a probability on."""
+    y, chance, confidence = evaluation.positive, evaluation.probabilities, evaluation.auc.confidence
+    if chance is None:
+        return
+    weights, beside = evaluation.weights, {"groups": evaluation.groups, "sample_weight": evaluation.weights}
+    found, share = net_benefit(y, chance, confidence=confidence, **beside), float(np.average(y, weights=weights))
+    last = min(0.99, max(float(np.ceil(10.0 * np.quantile(chance, 0.999)) / 10.0), 0.1))
+    points = [at for at in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9) if at <= last]
+    usual = min(points, key=lambda at: abs(np.log(at / share)))
+    rows: list[Row] = []
+    for at in points:
+        k = round(100 * at) - 1
+        of = [float(100.0 * values[k]) for values in (found.model, found.low, found.high, found.treat_all)]
+        number = f"{of[0]:.2f} ({of[1]:.2f} to {of[2]:.2f})"
+        rows.append([Cell(f"{100 * at:g} %", at), Cell(number, of[0]), Cell(f"{of[3]:.2f}", of[3])])
+    k = round(100 * usual) - 1
+    over_none = Estimate(*(float(values[k]) for values in (found.model, found.low, found.high)))
+    over_all = benefit_over_all(y, chance, usual, confidence=confidence, **beside)
+    caption = "Net true alerts per 100 rows: hits, less false alarms at their price; acting on no one brings 0"
+    page.add(
+        "Is it worth acting on?",
+        html.paragraph(words.describe_benefit(usual, over_all, over_none, confidence)),
+        html.grid(
+            [
+                pictures.decision_curve(found, last),
+                html.table(["act from", f"model, {100 * confidence:g} % interval", "everyone"], rows, caption),
+            ],
+            "large",
+        ),
+    )
 
 
 def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Html]:

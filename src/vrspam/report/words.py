@@ -14,7 +14,7 @@ from vrspam import __version__
 from vrspam._utils.texts import auc_text, interval_text, isolated, shorten
 
 if TYPE_CHECKING:
-    from vrspam.metrics import DeLongTest
+    from vrspam.metrics import Calibration, DeLongTest, Estimate
     from vrspam.metrics.thresholds import Threshold
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
@@ -265,6 +265,53 @@ def describe_decision(model: Model, called: int) -> str:
     if (chosen := model.threshold) is not None:
         by = f"score at least {chosen.threshold:g}, which {chosen.words} in training"
     return f"{called:,} rows of the file are called {model.positive} ({by})."
+
+
+def describe_calibration(found: Calibration | None) -> list[str]:
+    """What is wrong with probabilities, beyond chance: a sentence or two, or none without probabilities."""
+    told: list[str] = []
+    if found is None:
+        return told
+    if found.ratio.low > 1.0 or found.ratio.high < 1.0:
+        wrong = f"{100 * found.ratio.value:.0f} positives were expected for 100 observed"
+        told.append(f"Probabilities are too {'high' if found.ratio.low > 1.0 else 'low'} on average: {wrong}.")
+    if found.slope.high < 1.0:
+        told.append("Probabilities are too extreme: the truth is nearer to the average than they say.")
+    elif found.slope.low > 1.0:
+        told.append("Probabilities are too timid: the truth is further from the average than they say.")
+    return told or ["Probabilities agree with what was observed, as far as these rows tell."]
+
+
+def calibration_numbers(found: Calibration | None) -> list[tuple[str, str, str]]:
+    """Name, number with its interval, and what would be right, of each measure that these rows tell."""
+    right = {"slope": "1 is right, less is too extreme", "intercept": "0 is right, more is too low"}
+    numbers = []
+    for name, (value, low, high) in () if found is None else found._asdict().items():
+        if not np.isnan(value):
+            title = f"calibration {name}" if name in right else "expected ÷ observed"
+            numbers.append((title, f"{value:.2f} ({low:.2f} to {high:.2f})", right.get(name, "1 is right")))
+    return numbers
+
+
+def describe_benefit(at: float, over_all: Estimate, over_none: Estimate, confidence: float) -> str:
+    """What acting on the rows of at least a probability is worth, beside acting on all rows and on none."""
+    ratio = (1.0 - at) / at
+    worth = f"{ratio:.3g} false alarms are as bad as one hit is good"
+    if ratio < 1.0:
+        worth = f"one false alarm is as bad as {1.0 / ratio:.3g} hits are good"
+    parts = []
+    for found, others in ((over_all, "everyone"), (over_none, "no one")):
+        value, low, high = (100.0 * number for number in found)
+        amount = f"{abs(value):.2g} {'more' if value >= 0.0 else 'fewer'} true alerts than acting on {others}"
+        parts.append(f"{amount} ({low:.2g} to {high:.2g})")
+    if min(over_all.low, over_none.low) > 0.0:
+        verdict = "The model is of use there."
+    elif min(over_all.high, over_none.high) < 0.0:
+        verdict = f"There it is better to act on {'everyone' if over_all.high < 0.0 else 'no one'}."
+    else:
+        verdict = "These rows do not tell whether the model is of use there."
+    each = f"Per 100 rows, with false alarms taken off ({100 * confidence:g} % intervals)"
+    return f"If you act on a row from {100 * at:g} % on ({worth}): {verdict} {each}: {parts[0]}, {parts[1]}."
 
 
 # ---- the model
