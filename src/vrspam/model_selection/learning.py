@@ -82,7 +82,7 @@ class LearningCurve:
         share = np.exp(-0.5 * (misfits - misfits.min()))
         share /= share.sum()
         middle = float(share @ values)
-        ahead = 0.7 * (middle - self.auc[-1])
+        ahead = 0.7 * max(middle - float(self.auc[-1]), 0.0)
         return middle, float(np.sqrt(share @ (variances + (values - middle) ** 2) + ahead**2))
 
 

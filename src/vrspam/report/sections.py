@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -23,8 +23,10 @@ from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
+    from vrspam.model_selection.learning import LearningCurve
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
+    from vrspam.tool.planning import MoreRows
     from vrspam.tool.report import Report, Subgroup
 
 MOST_FEATURES = 20
@@ -107,6 +109,8 @@ def report_page(
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
+    if report.curve is not None:
+        add_rows(page, report.curve, lines=False)
     if report.rows:
         page.add("Single rows", *describe_rows(report, names, parameter))
     more = {"table": data_name, "columns used": f"{len(model.schema.columns):,}"}
@@ -167,6 +171,30 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     add_model(page, model)
     add_origin(page, model, parameter)
     return page
+
+
+def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: ShowParameter = str) -> Page:
+    """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
+    page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
+    add_rows(page, more.curve, more.lines, fold=False)
+    if asked:
+        page.add("How many does it take?", html.bullets(asked))
+    if more.notes:
+        page.add("Noticed in these rows", html.bullets([worded(note, parameter) for note in more.notes]))
+    return page
+
+
+def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -> None:
+    """Add the learning curve; where it is flat the picture is folded."""
+    rows: list[Row] = []
+    for name, count, found in words.gain_rows(curve):
+        band = f"{auc_text(found.value)} ({interval_text(found.low, found.high)})"
+        rows.append([name, Cell(f"{count:,}", count), Cell(band, found.value)])
+    table = html.table(["rows", "how many", "AUC, 90 % band"], rows, "What to expect of a model of so many rows")
+    drawn = html.grid([pictures.learning_curve(curve), table], "large")
+    if fold and curve.gain(4).value < 0.005:
+        drawn = html.folded("The learning curve", drawn)
+    page.add("How many more rows?", html.paragraph(words.describe_gain(curve, lines)), drawn)
 
 
 def comparison_page(
@@ -355,7 +383,7 @@ def add_decisions(page: Page, evaluation: Evaluation) -> None:
     weights, beside = evaluation.weights, {"groups": evaluation.groups, "sample_weight": evaluation.weights}
     found, share = net_benefit(y, chance, confidence=confidence, **beside), float(np.average(y, weights=weights))
     last = min(0.99, max(float(np.ceil(10.0 * np.quantile(chance, 0.999)) / 10.0), 0.1))
-    points = [at for at in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9) if at <= last]
+    points = [at for at in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7) if at <= last]
     usual = min(points, key=lambda at: abs(np.log(at / share)))
     rows: list[Row] = []
     for at in points:
