@@ -116,7 +116,7 @@ def test_the_band_of_net_benefit_covers_the_truth(grouped):
         chance = rng.beta(1.0, 2.0, 250)
         y, group = rng.random(250) < chance, np.arange(250)
         if grouped:
-            chance, y, group = (np.repeat(values, 5) for values in (chance, y, group))
+            chance, y, group = np.repeat(chance, 5), np.repeat(y, 5), np.repeat(group, 5)
         found = net_benefit(y, chance, points, groups=group if grouped else None)
         inside += (found.low <= truth) & (truth <= found.high)
         alone = net_benefit(y, chance, points)

@@ -488,9 +488,11 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 
 # Options of the other commands, and values that have another form on the command line.
-_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width")}
-_OTHER |= {name: f"--{name}" for name in ("difference", "power", "correlation")}
-_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone"}
+_OTHER = {
+    name: f"--{name}"
+    for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width", "difference", "power", "correlation")
+}
+_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone", "l1s": "--l1"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",
