@@ -488,11 +488,9 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 
 # Options of the other commands, and values that have another form on the command line.
-_OTHER = {
-    name: f"--{name}"
-    for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width", "difference", "power", "correlation")
-}
-_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone", "l1s": "--l1"}
+_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width", "power")}
+_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone"}
+_OTHER |= {"l1s": "--l1", "difference": "--difference"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

@@ -23,7 +23,6 @@ def rows(
         float | None, typer.Option(help="Tell how many rows show that another AUC is larger by this, as in 0.02.")
     ] = None,
     power: Annotated[float, typer.Option(help="How probable it is that they show it.")] = 0.8,
-    correlation: Annotated[float, typer.Option(help="Of the AUCs of two models on the same rows.")] = 0.5,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -33,9 +32,7 @@ def rows(
 
     Example:  vrspam rows patients.csv --target sick
 
-    Example:  vrspam rows patients.csv --target sick --width 0.05 --html rows.html
-
-    Example:  vrspam rows visits.xlsx --target readmitted --groups patient --difference 0.02 --power 0.9
+    Example:  vrspam rows visits.xlsx --target readmitted --groups patient --difference 0.02 --html rows.html
     """
     require("data", "pyarrow")
     plan = app.plan_of(data, given)
@@ -44,7 +41,7 @@ def rows(
     from vrspam.tool.planning import check_wishes
     from vrspam.tool.planning import rows as look
 
-    wishes = {"width": width, "difference": difference, "power": power, "correlation": correlation}
+    wishes: dict[str, Any] = {"width": width, "difference": difference, "power": power}
     with app.misuse():
         check_wishes(plan, **wishes)
     with app.warnings_as_lines():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 
-import numpy as np
 from scipy.special import ndtri
 
 from vrspam.metrics.intervals import exponential_variance, logit_interval
@@ -12,12 +12,7 @@ from vrspam.metrics.roc import normal_quantile
 
 
 def rows_for_width(
-    auc: float,
-    width: float,
-    *,
-    share: float = 0.5,
-    confidence: float = 0.95,
-    known: tuple[int, float] | None = None,
+    auc: float, width: float, *, share: float = 0.5, confidence: float = 0.95, known: tuple[int, float] | None = None
 ) -> int:
     """The rows that it takes for an interval of the AUC that is at most so wide.
 
@@ -42,10 +37,6 @@ def rows_for_width(
     int
         Rows of both classes together.
 
-    References
-    ----------
-    Hanley & McNeil (1982), Radiology 143, 29-36.
-
     Examples
     --------
     >>> from vrspam.metrics import rows_for_width
@@ -56,7 +47,7 @@ def rows_for_width(
     _check(auc=auc, width=width, share=share)
 
     def enough(n: int) -> bool:
-        interval = logit_interval(auc, float(np.sqrt(_variance(auc, n, share, known))), 1, confidence)
+        interval = logit_interval(auc, _variance(auc, n, share, known) ** 0.5, 1, confidence)
         return interval.high - interval.low <= width
 
     return _least(enough)
@@ -72,9 +63,8 @@ def rows_for_difference(
     confidence: float = 0.95,
     known: tuple[int, float] | None = None,
 ) -> int:
-    """The rows that it takes to see a difference between two AUCs of the same rows, with this power.
+    """The rows that it takes for DeLong's test to see that another AUC is larger, on the same rows.
 
-    DeLong's test (:func:`delong_test`) sees it if difference / standard error is above the quantile of `confidence`.
     The variance of the difference is v(a) + v(b) - 2 · correlation · √(v(a) v(b)).
 
     Parameters
@@ -83,22 +73,14 @@ def rows_for_difference(
         The smaller AUC, and how much larger the other is.
     power : float in (0, 1)
         How probable it is that the test sees it.
-    share : float in (0, 1)
-        Of the positives among the rows.
+    share, confidence, known
+        As in :func:`rows_for_width`; the level of the test is 1 - confidence.
     correlation : float in [-1, 1)
         Of the two AUCs: near 1 for models that are nearly alike, 0 for models on different rows, each with so many.
-    confidence : float in (0, 1)
-        Of the test: 1 - its level.
-    known : tuple of int and float, optional
-        As in :func:`rows_for_width`, for both models.
 
     Returns
     -------
     int
-
-    References
-    ----------
-    Hanley & McNeil (1983), Radiology 148, 839-843.
 
     Examples
     --------
@@ -113,7 +95,7 @@ def rows_for_difference(
 
     def enough(n: int) -> bool:
         a, b = (_variance(one, n, share, known) for one in (auc, auc + difference))
-        return difference >= z * float(np.sqrt(a + b - 2.0 * correlation * np.sqrt(a * b)))
+        return difference >= z * (a + b - 2.0 * correlation * (a * b) ** 0.5) ** 0.5
 
     return _least(enough)
 
@@ -131,12 +113,5 @@ def _check(**given: float) -> None:
 
 
 def _least(enough: Callable[[int], bool]) -> int:
-    """The least number of rows that is enough, by halving."""
-    high = 8
-    while not enough(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    """The least number of rows that is enough, up to 2⁵⁰."""
+    return bisect_left(range(1 << 50), True, lo=4, key=enough)

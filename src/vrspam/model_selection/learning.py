@@ -1,8 +1,8 @@
 """How the AUC grows with the rows: a learning curve out of moments that add, and what more rows would bring.
 
-The rows are cut into parts of about the same size, and every fifth part is a fold. A model of some parts needs the sum
-of their moments alone, so that models of many sets of rows, at all penalties, cost one reading of the rows for the
-moments and one for the scores of the folds. Sizes halve, from all rows of the other folds on.
+The rows are cut into parts of about the same size, and every fifth part is in one fold. A model of some parts needs the
+sum of their moments alone: models of many sets of rows, at all penalties, cost two readings of the rows. Sizes halve,
+from all rows of the other folds on.
 """
 
 from __future__ import annotations
@@ -44,20 +44,17 @@ class LearningCurve:
     total: int
 
     def at(self, rows: float, confidence: float = 0.9) -> Estimate:
-        """The AUC to expect of a model trained on so many rows, with its band."""
+        """The AUC to expect of a model of so many rows, with its band, which is symmetric on the logit scale."""
         middle, spread = self._trend(rows)
-        return self._banded(middle, float(np.hypot(spread, self.error)), confidence)
+        inside = min(max(middle, 1e-6), 1.0 - 1e-6)
+        half = normal_quantile(confidence) * np.hypot(spread, self.error) / (inside * (1.0 - inside))
+        return Estimate(middle, float(expit(logit(inside) - half)), float(expit(logit(inside) + half)))
 
     def gain(self, times: float, confidence: float = 0.9) -> Estimate:
         """What the AUC gains by so many times the rows, with its band: the held-out rows are the same for both."""
         (now, _), (then, spread) = self._trend(self.total), self._trend(times * self.total)
         half = normal_quantile(confidence) * spread
         return Estimate(then - now, max(then - now - half, 0.0), then - now + half)
-
-    def _banded(self, middle: float, error: float, confidence: float) -> Estimate:
-        inside = min(max(middle, 1e-6), 1.0 - 1e-6)
-        half = normal_quantile(confidence) * error / (inside * (1.0 - inside))
-        return Estimate(middle, float(expit(logit(inside) - half)), float(expit(logit(inside) + half)))
 
     def _trend(self, rows: float) -> tuple[float, float]:
         """AUC(n) = a - b·n^-c at n rows, and its standard error.
@@ -91,25 +88,9 @@ def learning_curve(
 ) -> LearningCurve:
     """The learning curve of the exact model of features, from moments of parts of the rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        Features (an array, or `MappedArray`), whether rows are positive, and their weights or None.
-    part : array of n
-        The part of each row: numbers from 0 on. All rows of a group are in one part.
-    groups : array of n, optional
-        Rows that vary together, for the standard error.
-    n_folds : int
-        Every so many-th part is held out together with the first.
-    most : int
-        Models of each size and fold, at most, all of different rows.
-    seed : int
-        Of the order of the parts.
-
-    Returns
-    -------
-    LearningCurve
-        At each size the penalty is the best of that size.
+    `rows` has features (an array, or `MappedArray`) and whether rows are positive; `part` numbers the parts from 0 on,
+    and holds all rows of a group in one. Each fold has at most so many models of a size (`most`), all of different
+    parts; at each size the penalty is the best of that size. `groups` are rows that vary together.
     """
     classes, n_parts = np.array([False, True]), int(part.max()) + 1
     moments = [SQUARED.gather(rows, classes, np.flatnonzero(part == number)) for number in range(n_parts)]
@@ -119,11 +100,11 @@ def learning_curve(
     largest = min(pool.size for pool in pools)
     sizes = [largest >> k for k in range(largest.bit_length())][::-1]
     aucs: list[list[np.ndarray]] = [[] for _ in sizes]  # of each size: of each model, at all penalties
-    held_out, scores = [], []  # of the models of the largest size
+    held_out = []  # with the scores of the model of the largest size
     for f, pool in enumerate(pools):
         test, coefs, owner = np.flatnonzero(fold[part] == f), [], []
         for number, size in enumerate(sizes):
-            for start in range(min(most, pool.size // size)):
+            for start in range(min(most, largest // size)):
                 some = [moments[k] for k in pool[start * size : (start + 1) * size]]
                 loss = SquaredPairLoss.from_moments(sum(some[1:], some[0]), exclusive)
                 solved = solve_grid(loss, l2s, np.zeros(1), tol=1e-6, max_iter=1000)
@@ -131,12 +112,10 @@ def learning_curve(
                 owner.append(number)
         scored = scores_of(rows.X, test, np.concatenate(coefs))
         weights = None if rows.weights is None else rows.weights[test]
-        for number, found in zip(
-            owner, np.split(roc_auc_columns(rows.y[test], scored, weights), len(owner)), strict=True
-        ):
+        measured = roc_auc_columns(rows.y[test], scored, weights).reshape(len(owner), -1)
+        for number, found in zip(owner, measured, strict=True):
             aucs[number].append(found)
-        held_out.append(test)
-        scores.append(scored[:, -l2s.size :])
+        held_out.append((test, scored[:, -l2s.size :]))
     by_fold = [np.mean(np.reshape(found, (n_folds, -1, l2s.size)), axis=1) for found in aucs]
     best = [int(np.argmax(found.mean(axis=0))) for found in by_fold]
     of_folds = np.array([found[:, k] for found, k in zip(by_fold, best, strict=True)])
@@ -146,7 +125,7 @@ def learning_curve(
     noise = np.maximum.accumulate(noise[::-1])[::-1]
     mass = np.ones(part.size) if rows.weights is None else rows.weights
     moves = np.zeros(part.size)
-    for test, scored in zip(held_out, scores, strict=True):
+    for test, scored in held_out:
         placed = placements(rows.y[test], scored[np.newaxis, :, best[-1]], mass[test])[0]
         moves[test] = influence(rows.y[test], placed, mass[test]) / n_folds
     error = Clusters.of_moves(moves, mass, np.arange(part.size) if groups is None else groups).error

@@ -270,25 +270,19 @@ def plot_decision_curve(
 ) -> Axes:
     """Draw decision curves: the net benefit of acting on rows from a probability on, with its band.
 
-    Grey: what it brings to act on all rows (dashed), or on none (0). A model is of use where it is above both.
-
     Parameters
     ----------
-    y_true : array of n labels, or fitted AUCClassifierCV
-        As in `plot_roc`. An estimator alone is drawn on the held-out rows that it was calibrated on.
+    y_true, X
+        As in `plot_roc`.
     probability : array of n numbers in [0, 1], fitted estimator, or dict of names to these
-        An estimator makes them from `X`.
-    X : rows to predict, optional
-    confidence : float in (0, 1), default=0.95
-        Of the bands.
-    groups, sample_weight : array of n, optional
+    confidence, groups, sample_weight
         As in `vrspam.metrics.net_benefit`.
     ax : matplotlib Axes, optional
-        By default a new figure.
 
     Returns
     -------
     Axes
+        A model is of use where it is above acting on all rows and on none.
 
     Examples
     --------

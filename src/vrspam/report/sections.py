@@ -387,25 +387,15 @@ def add_decisions(page: Page, evaluation: Evaluation) -> None:
     usual = min(points, key=lambda at: abs(np.log(at / share)))
     rows: list[Row] = []
     for at in points:
-        k = round(100 * at) - 1
-        of = [float(100.0 * values[k]) for values in (found.model, found.low, found.high, found.treat_all)]
-        number = f"{of[0]:.2f} ({of[1]:.2f} to {of[2]:.2f})"
-        rows.append([Cell(f"{100 * at:g} %", at), Cell(number, of[0]), Cell(f"{of[3]:.2f}", of[3])])
-    k = round(100 * usual) - 1
-    over_none = Estimate(*(float(values[k]) for values in (found.model, found.low, found.high)))
+        model, low, high, _, every = (100.0 * float(values[round(100 * at) - 1]) for values in found[1:])
+        number = Cell(f"{model:.2f} ({low:.2f} to {high:.2f})", model)
+        rows.append([Cell(f"{100 * at:g} %", at), number, Cell(f"{every:.2f}", every)])
+    over_none = Estimate(*(float(values[round(100 * usual) - 1]) for values in found[1:4]))
     over_all = benefit_over_all(y, chance, usual, confidence=confidence, **beside)
     caption = "Net true alerts per 100 rows: hits, less false alarms at their price; acting on no one brings 0"
-    page.add(
-        "Is it worth acting on?",
-        html.paragraph(words.describe_benefit(usual, over_all, over_none, confidence)),
-        html.grid(
-            [
-                pictures.decision_curve(found, last),
-                html.table(["act from", f"model, {100 * confidence:g} % interval", "everyone"], rows, caption),
-            ],
-            "large",
-        ),
-    )
+    table = html.table(["act from", f"model, {100 * confidence:g} % interval", "everyone"], rows, caption)
+    told = html.paragraph(words.describe_benefit(usual, over_all, over_none, confidence))
+    page.add("Is it worth acting on?", told, html.grid([pictures.decision_curve(found, last), table], "large"))
 
 
 def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Html]:

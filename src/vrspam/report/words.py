@@ -252,19 +252,16 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
     asked = f"{100 * promised.asked:g} %"
     rule = {"recall": f"find at least {asked} of them", "alerts": f"call at most {asked} of the rows"}
     told = rule.get(promised.rule, f"be right in at least {asked} of the calls")
+    sure = f"with {100 * (promised.confidence or 0.0):g} % confidence"
     if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
         if promised.confidence is not None:
-            kept = f"kept with {100 * promised.confidence:g} % confidence"
-            return [f"The model stores a promise: {told}: threshold {promised.threshold:g}, {kept}."]
+            return [f"The model stores a promise: {told}: threshold {promised.threshold:g}, kept {sure}."]
         return [f"The model stores the threshold {promised.threshold:g}, which {promised.words}."]
-    told = f"The model promised to {told}, with {100 * (promised.confidence or 0.0):g} % confidence."
-    measure = {"recall": found.sensitivity, "alerts": found.share}.get(promised.rule, found.precision)
-    if promised.confidence is None or measure is None:
-        told = ""
-    else:
-        kept = measure <= promised.asked if promised.rule == "alerts" else measure >= promised.asked
-        told += f" On these rows it is {100 * measure:.1f} %: the promise is {'kept' if kept else 'not kept'}."
-    return [f"{told} The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}.".strip()]
+    measure, kept = {"recall": found.sensitivity, "alerts": found.share}.get(promised.rule, found.precision), ""
+    if promised.confidence is not None and measure is not None:
+        good = measure <= promised.asked if promised.rule == "alerts" else measure >= promised.asked
+        kept = f"The model promised to {told}, {sure}; here it is {100 * measure:.1f} %, {'' if good else 'not '}kept. "
+    return [f"{kept}The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
 
 
 def describe_threshold(model: Model) -> str:
@@ -319,17 +316,14 @@ def describe_benefit(at: float, over_all: Estimate, over_none: Estimate, confide
         verdict = "the model is of use"
     elif min(over_all.high, over_none.high) < 0.0:
         verdict = f"it is better to act on {'everyone' if over_all.high < 0.0 else 'no one'}"
-    parts, interval = [], f"{100 * confidence:g} % interval "
+    parts = []
     for found, others in ((over_all, "everyone"), (over_none, "no one")):
         value, low, high = (100.0 * number for number in found)
         digits = 1 if max(abs(low), abs(high)) >= 1.0 else 3
-        told = f"{abs(value):.{digits}f} {'more' if value >= 0.0 else 'fewer'}{'' if parts else ' true alerts'}"
-        parts.append(f"{told} than acting on {others} ({interval}{low:.{digits}f} to {high:.{digits}f})")
-        interval = ""
-    odds = (1.0 - at) / at
-    worth = f"{odds:.3g} false alarms as much as one" if odds >= 1.0 else f"one false alarm as much as {1.0 / odds:.3g}"
-    end = f"False alarms are taken off, {worth} true alert{'s' if odds < 1.0 else ''}."
-    return f"If you act on a row from {100 * at:g} % on, {verdict}: per 100 rows {parts[0]} and {parts[1]}. {end}"
+        more = f"{abs(value):.{digits}f} {'more' if value >= 0.0 else 'fewer'} true alerts than acting on {others}"
+        parts.append(f"{more} ({low:.{digits}f} to {high:.{digits}f})")
+    end = f"{100 * confidence:g} % intervals; each false alarm takes {at / (1.0 - at):.2g} of a true alert off."
+    return f"If you act on a row from {100 * at:g} % on, {verdict}: per 100 rows {' and '.join(parts)}. {end}"
 
 
 def describe_gain(curve: LearningCurve, lines: bool) -> str:
@@ -344,20 +338,16 @@ def describe_gain(curve: LearningCurve, lines: bool) -> str:
     return f"More rows would help: {brought}. {kind}"
 
 
-def describe_needed(
-    found: MoreRows, width: float | None, difference: float | None, power: float, correlation: float
-) -> list[str]:
+def describe_needed(found: MoreRows, width: float | None, difference: float | None, power: float) -> list[str]:
     """How many rows an interval or a comparison takes, as far as it was asked for."""
     told = []
     for name, count in found.needed.items():
-        times = f"{count:,} rows to test on ({count / found.curve.total:.2g} times those at hand)"
-        if name == "width":
-            told.append(f"A 95 % interval of the AUC that is {width:g} wide takes {times}.")
-        else:
-            told.append(
-                f"To show that an AUC is larger by {difference:g}, with a power of {100 * power:g} %, takes {times}, "
-                f"if the AUCs of the two models have a correlation of {correlation:g}."
-            )
+        what = (
+            f"A 95 % interval of the AUC that is {width:g} wide"
+            if name == "width"
+            else (f"To show that another AUC is larger by {difference:g}, with a power of {100 * power:g} %,")
+        )
+        told.append(f"{what} takes {count:,} rows to test on ({count / found.curve.total:.2g} times those at hand).")
     return told
 
 

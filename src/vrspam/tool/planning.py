@@ -20,8 +20,6 @@ from vrspam.tool.plan import ROWS, TrainPlan, check_option, error_about, must, s
 from vrspam.tool.repeats import draw_groups
 from vrspam.tool.table import OpenedTable
 
-LEAST = 30  # rows of each class: ten parts of three
-
 
 @dataclass(frozen=True, eq=False)
 class MoreRows:
@@ -44,9 +42,8 @@ class MoreRows:
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import rows
-    >>> found = rows(load_breast_cancer(as_frame=True).frame, "target", features="linear", width=0.01)
-    >>> found.positives, sorted(found.flat())[:3], found.needed["width"] > 569
-    (357, ['auc', 'auc_at_2x', 'auc_at_2x_high'], True)
+    >>> rows(load_breast_cancer(as_frame=True).frame, "target", features="linear").flat()["positives"]
+    357
     """
 
     curve: LearningCurve
@@ -58,12 +55,11 @@ class MoreRows:
     def flat(self) -> dict[str, Any]:
         """All numbers under flat keys, for scripts."""
         values: dict[str, Any] = {"n": self.curve.total, "positives": self.positives}
-        for times in (1, 2, 4):
-            name = "" if times == 1 else f"_at_{times}x"
-            several = {"auc": self.curve.at(times * self.curve.total)}
-            several |= {} if times == 1 else {"gain": self.curve.gain(times)}
-            for kind, (value, low, high) in several.items():
-                values |= {f"{kind}{name}": value, f"{kind}{name}_low": low, f"{kind}{name}_high": high}
+        several = {"auc": self.curve.at(self.curve.total)}
+        for k in (2, 4):
+            several |= {f"auc_at_{k}x": self.curve.at(k * self.curve.total), f"gain_at_{k}x": self.curve.gain(k)}
+        for name, (value, low, high) in several.items():
+            values |= {name: value, f"{name}_low": low, f"{name}_high": high}
         values |= {"confidence": 0.9, "sizes": self.curve.rows.tolist(), "aucs": self.curve.auc.tolist()}
         return values | {f"rows_for_{name}": count for name, count in self.needed.items()}
 
@@ -77,14 +73,12 @@ def rows(
     width: float | None = None,
     difference: float | None = None,
     power: float = 0.8,
-    correlation: float = 0.5,
     plan: TrainPlan | None = None,
     **options: Any,
 ) -> MoreRows:
     """Tell what more rows would bring: the AUC of parts of the table, extrapolated to four times its rows.
 
-    The model is one of smooth curves, or of straight lines: models of many parts of the rows then follow from sums over
-    the parts, and all of them take about as long as one.
+    The model is one of smooth curves, or of straight lines: models of parts of the rows follow from sums over them.
 
     Parameters
     ----------
@@ -95,9 +89,7 @@ def rows(
     difference : float in (0, 1), optional
         Tell also how many rows show a model as better whose AUC is larger by this.
     power : float in (0, 1), default=0.8
-        How probable it is that they show it.
-    correlation : float in [-1, 1), default=0.5
-        Of the AUCs of two models on the same rows.
+        How probable it is that they show it, if the AUCs of both models have a correlation of 0.5.
     plan : TrainPlan, optional
         Options in one object; those that are given by name take the place of its own.
     {options}
@@ -108,49 +100,38 @@ def rows(
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import rows
-    >>> rng = np.random.default_rng(0)
-    >>> sick = rng.random(600) < 0.3
-    >>> patients = pd.DataFrame({f"x{j}": rng.normal(size=600) + 0.3 * sick for j in range(10)} | {"sick": sick})
-    >>> found = rows(patients, "sick")
-    >>> found.curve.gain(4).value > 0.0
-    True
+    >>> found = rows(load_breast_cancer(as_frame=True).frame, "target")
+    >>> found.curve.total, found.curve.at(4 * 569).value > found.curve.at(569).value
+    (569, True)
     """
     asked = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, options)
-    check_wishes(asked, width, difference, power, correlation)
+    check_wishes(asked, width=width, difference=difference, power=power)
     asked.say("reading")
     opened, found = open_table(path, asked)
     asked.say("fitting models of parts of the rows")
-    lines = asked.features == "linear"
+    lines, (_, y) = asked.features == "linear", opened.load_rows()
     curve = curve_of(opened, lines, asked.random_state)
-    needed, (_, y) = {}, opened.load_rows()
-    now, known = curve.at(curve.total), (curve.total, curve.error)
+    now, needed, known = curve.at(curve.total).value, {}, (curve.total, curve.error)
     if width is not None:
-        needed["width"] = rows_for_width(now.value, width, known=known)
+        needed["width"] = rows_for_width(now, width, known=known)
     if difference is not None:
-        if now.value + difference >= 1.0:
-            raise WordedError("{given} is more than the AUC can rise", given=Parameter("difference", difference))
-        more: dict[str, Any] = {"power": power, "correlation": correlation, "known": known}
-        needed["difference"] = rows_for_difference(now.value, difference, **more)
+        check_option("difference", difference, must(lambda more: now + more < 1.0, "is more than the AUC can rise"))
+        needed["difference"] = rows_for_difference(now, difference, power=power, known=known)
     notes = tuple(in_order([*found.findings, *opened.notes], asked.ignore))
     return MoreRows(curve, int(y.sum()), lines, needed, notes)
 
 
-def check_wishes(
-    plan: TrainPlan, width: float | None, difference: float | None, power: float, correlation: float
-) -> None:
+def check_wishes(plan: TrainPlan, **given: float | None) -> None:
     """Refuse what has no answer, before a table is read."""
-    for name, value in (("width", width), ("difference", difference), ("power", power)):
+    for name, value in given.items():
         check_option(name, value, share)
-    check_option("correlation", correlation, must(lambda r: -1.0 <= r < 1.0, "must be at least -1 and less than 1"))
     if plan.features not in (None, "linear", "additive"):
         raise error_about("{features} does not add up over rows: give additive or linear", features=plan.features)
-    for name in ("event", "within", "time"):
-        if getattr(plan, name) is not None:
-            raise error_about(
-                f"a learning curve is one of two classes without an order: leave {{{name}}} out", **{name: None}
-            )
+    if other := next((name for name in ("event", "within", "time") if getattr(plan, name) is not None), None):
+        words = "a learning curve is one of two classes without an order: leave {option} out"
+        raise WordedError(words, option=Parameter(other))
 
 
 def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
@@ -177,8 +158,8 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
 def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray:
     """The part of each row: 20 parts with about as many rows of each class, or 10; whole groups are in one part."""
     smaller = int(min(positive.sum(), (~positive).sum()))
-    if smaller < LEAST:
-        raise ValueError(f"a learning curve needs at least {LEAST} rows of each class, and one has {smaller}")
+    if smaller < 30:
+        raise ValueError(f"a learning curve needs at least 30 rows of each class, and one has {smaller}")
     count, part = 20 if smaller >= 100 else 10, np.empty(positive.size, dtype=np.intp)
     if groups is None:
         rng = np.random.default_rng(seed)
@@ -189,8 +170,7 @@ def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.n
         warnings.simplefilter("ignore", UserWarning)  # that there are fewer parts
         folds = group_folds(positive, groups, count, seed)
     if len(folds) < 10:
-        parts = f"parts of whole groups with both classes, and there are {len(folds)}"
-        raise ValueError(f"a learning curve needs at least 10 {parts}")
+        raise ValueError(f"a learning curve needs 10 parts of whole groups with both classes, not {len(folds)}")
     for number, (_, held_out) in enumerate(folds):
         part[held_out] = number
     return part
