@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from vrspam.cli.app import run
 from vrspam.data import DataError
-from vrspam.metrics import delong_test, roc_auc_ci
+from vrspam.metrics import delong_test, partial_auc_test, roc_auc_ci
 from vrspam.tool import compare, evaluate, load_model, make_report, predict, save_model, score_file, train
 from vrspam.tool.training import fold_auc_ci
 
@@ -107,6 +107,9 @@ def test_a_comparison_is_that_of_patients(model):
     _, b = score_file(other, new)
     assert compare(model, other, new).test == delong_test(positive, a, b, **beside(new))
     assert compare(model, other, new, groups="none", weights="none").test == delong_test(positive, a, b)
+    partial = compare(model, other, new).partial_test(0.3)
+    assert partial == partial_auc_test(positive, a, b, max_fpr=0.3, **beside(new))
+    assert partial.standard_error > 1.3 * partial_auc_test(positive, a, b, max_fpr=0.3).standard_error
     third = train(visits(0).rename(columns={"patient": "person"}), "sick", features="linear", groups="person")
     both = new.assign(person=new["patient"])
     with pytest.raises(DataError, match="different groups \\(patient and person\\): name one"):
@@ -204,6 +207,13 @@ def test_the_commands_say_how_many_groups_there_are(model, tmp_path, capsys):
     said = " ".join(capsys.readouterr().err.split())
     assert "which training had as groups" in said
     assert "add --groups none" in said
+    both = ["compare", f"{tmp_path}/model.json", f"{tmp_path}/model.json"]
+    assert run([*both, f"{tmp_path}/new.csv"]) == 0
+    assert "480 rows in 60 groups" in capsys.readouterr().out
+    assert run([*both, f"{tmp_path}/bare.csv"]) == 0
+    said = capsys.readouterr()
+    assert "groups" not in said.out
+    assert "add --groups none" in " ".join(said.err.split())
     assert run([*arguments, "--max-fpr", "0.2"]) == 1
     assert "--max-fpr and --weights cannot be combined" in capsys.readouterr().err
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.messages import require
+from vrspam._utils.texts import percent
 from vrspam.cli import app
 
 if TYPE_CHECKING:
@@ -211,7 +212,8 @@ def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
     likely = f"score {row.score:+.4f}"
     if row.probability is not None:
         label = f"{model.schema.target} = " if model.schema.target else ""
-        likely += f", probability of {label}{model.positive} {row.probability:.1%}"
+        certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is
+        likely += f", probability of {label}{model.positive} {percent(certain)}"
     app.tell(f"{title}: {likely}")
     lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
     if others := row.parts[top:]:

@@ -162,7 +162,9 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
     taken = sum(row["chosen"] for row in tried)
     best = f"a blend of {taken} models" if taken > 1 else f"the best of {len(tried)} models"
     best = best if len(tried) > 1 else "the best penalty"
-    return ExpectedAUC(auc, low, high, f"{best} showed {auc_text(shown[0])}; picking the best flatters")
+    same = auc_text(shown[0]) == auc_text(auc)
+    told = "showed the same" if same else f"showed {auc_text(shown[0])}; picking the best flatters"
+    return ExpectedAUC(auc, low, high, f"{best} {told}")
 
 
 def as_independent(model: Model) -> str | None:
@@ -172,7 +174,10 @@ def as_independent(model: Model) -> str | None:
         return None
     by = facts.get("groups", "duplicates")
     kept = "copies of one row" if by == "duplicates" else f"rows with the same {by}"
-    return f"about {auc_text(facts['independent_auc'])} (a quick model): {kept} flatter it"
+    shown = auc_text(facts["independent_auc"])
+    about = shown if shown.startswith("above") else f"about {shown}"
+    flatter = "flatter it" if facts["independent_auc"] > facts["corrected_auc"] + 0.01 else "go together"
+    return f"{about} (a quick model): {kept} {flatter}"
 
 
 def without_directions(model: Model) -> str | None:
@@ -268,7 +273,7 @@ def describe_decision(model: Model, called: int) -> str:
     """How many rows of a file are called positive, and by what."""
     by = "probability above 1/2" if model.calibration is not None else "score above 0"
     if (chosen := model.threshold) is not None:
-        by = f"score at least {chosen.threshold:g}, which {chosen.words} in training"
+        by = f"score at least {chosen.threshold:g}, which in training {chosen.words}"
     return f"{called:,} rows of the file are called {model.positive} ({by})."
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -438,7 +438,8 @@ def _evaluate_ranks(
     return Evaluation(positive=positive, scores=scores, auc=auc, notes=notes, **nothing, **beside)
 
 
-class Comparison(NamedTuple):
+@dataclass(frozen=True)
+class Comparison:
     """A paired test of two models, and the rows that it rests on.
 
     Attributes
@@ -447,6 +448,8 @@ class Comparison(NamedTuple):
         First model minus second.
     positive : boolean array of n
     scores : pair of arrays of n
+    beside : dict
+        `groups` and `sample_weight` of the rows, None where there are none.
 
     Examples
     --------
@@ -462,10 +465,15 @@ class Comparison(NamedTuple):
     test: DeLongTest
     positive: np.ndarray
     scores: tuple[np.ndarray, np.ndarray]
+    beside: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.test, self.positive, self.scores))
 
     def partial_test(self, max_fpr: float) -> DeLongTest:
         """The paired test of the partial AUCs up to a false-positive rate, standardised."""
-        return partial_auc_test(self.positive, *self.scores, max_fpr=max_fpr, confidence=self.test.confidence)
+        how: dict[str, Any] = {"confidence": self.test.confidence, **self.beside}
+        return partial_auc_test(self.positive, *self.scores, max_fpr=max_fpr, **how)
 
 
 def compare(
@@ -543,7 +551,7 @@ def compare(
         test = concordance_test(y, a, b, event=event, strata=within, confidence=confidence, **beside)
     else:
         test = delong_test(labels_a, a, b, confidence=confidence, **beside)
-    return Comparison(test, labels_a, (a, b))
+    return Comparison(test, labels_a, (a, b), beside)
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:
