@@ -29,7 +29,7 @@ from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_ma
 from vrspam.inspection import Shape, shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
-from vrspam.metrics.intervals import Clusters, influence, placements
+from vrspam.metrics.intervals import Clusters, placements
 from vrspam.metrics.thresholds import stored_threshold
 from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
@@ -443,8 +443,8 @@ def fold_auc_ci(
     Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
     add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
     a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out. Rows of
-    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`. If each fold holds one group, they do not show how
-    groups vary, and the interval is all that an AUC can be.
+    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`, over the pairs of all rows: a fold of few groups
+    does not show how groups vary. Of fewer than 6 groups the interval is all that an AUC can be.
 
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
@@ -452,8 +452,7 @@ def fold_auc_ci(
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
     0.77 [0.74, 0.80]
     """
-    parts, smaller, moves = [], 0, np.zeros(scores.size)
-    mass = np.ones(scores.size) if weights is None else weights
+    parts, smaller = [], 0
     for number in np.unique(fold):
         rows = fold == number
         if weights is not None:
@@ -464,9 +463,6 @@ def fold_auc_ci(
             if max_fpr is None:
                 own = None if weights is None else weights[rows]
                 parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
-                if groups is not None:
-                    placed = placements(positive[rows], scores[np.newaxis, rows], mass[rows])[0]
-                    moves[rows] = influence(positive[rows], placed, mass[rows])
             else:
                 parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
     if not parts:
@@ -474,8 +470,9 @@ def fold_auc_ci(
     auc = float(np.mean([part.auc for part in parts]))
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
     if groups is not None and max_fpr is None:
-        clusters = Clusters.of_moves(moves / len(parts), mass, groups)
-        if clusters.n_groups <= len(parts):
+        mass = np.ones(scores.size) if weights is None else weights
+        clusters = Clusters.of(positive, placements(positive, scores[np.newaxis], mass)[0], mass, groups)
+        if clusters.n_groups < 6:
             return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
         error = clusters.error * float(stdtrit(clusters.freedom, 0.5 + confidence / 2) / ndtri(0.5 + confidence / 2))
     if max_fpr is not None and error == 0.0:
@@ -503,6 +500,10 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
         interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
     else:
         interval = fold_pairs_ci(opened, held_out, fit.weights, groups)
+    low, high = fitted.corrected_interval_
+    if groups is not None and np.isfinite(low):  # which knows how much models of other groups would differ, too
+        low, high = np.clip(np.array([low, high]) + interval.auc - fitted.corrected_score_, 0.0, 1.0).tolist()
+        interval = replace(interval, low=low, high=high)
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
