@@ -246,7 +246,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return sum({own.tobytes(): len(own) for own in drawn}.values())
 
     def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Learn the map from the rows of X; labels are not used.
+        """Learn the map from the rows of X and, where it learns from labels, from these.
 
         Parameters
         ----------
@@ -255,7 +255,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             categories; convert dates to numbers or to text first. Of a column of more than `max_categories` categories
             the most frequent are kept and the others count as one, which a `CategoriesGrouped` warning says; if it
             differs in nearly every row, it is refused.
-        y : ignored
+        y : array-like of shape (n_samples,), optional
+            Two or more different labels, for maps that learn from them: the last of them in their order is positive,
+            the others are negative. Other maps do not look at it.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in means and ranks; rows of weight 0 are left out.
 
@@ -265,9 +267,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """
         check_columns(X)
         self.learn(X, sample_weight)
-        for grouped in self.grouped_categories_:
-            warn(grouped)
+        self.learn_labels(X, y, sample_weight)
+        for said in [*self.grouped_categories_, *getattr(self, "numbers_as_names_", ())]:
+            warn(said)
         return self
+
+    def learn_labels(self, X, y, sample_weight=None) -> None:
+        """Learn from labels, after `learn`, where the map does so."""
 
     @checks_parameters(skip_nested=True)
     def learn(self, X, sample_weight=None, shared: encoders.SharedColumns | None = None) -> None:

@@ -331,11 +331,13 @@ class Placed(NamedTuple):
     def of(self, first: int, second: int | None = None) -> Measured:
         """The AUC of one score, or that of the first minus that of the second."""
         positive, weight, names = self.positive, self.weight, self.groups
-        if weight is None:  # whole numbers, so that differences and "all equal" are exact
+        if weight is None:  # whole numbers: differences are exact, and the error is 0 where all are equal
             up, down = self.scores[first]
             if second is not None:
                 up, down = up - self.scores[second][0], down - self.scores[second][1]
-            return Measured(*_mean_and_error(up, down), (down.size, up.size))
+            n_up, n_down = up.size, down.size
+            variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
+            return Measured(float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2), (n_down, n_up))
         placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
         value, variance, sizes = 0.0, 0.0, []
         for side in (~positive, positive):
@@ -468,13 +470,6 @@ def _placements(positive: NDArray, score: NDArray) -> tuple[NDArray, NDArray]:
     """Twice the number of negatives below each positive, and of positives above each negative (ties: 1)."""
     up, down = score[positive], score[~positive]
     return roc.twice_below(up, down), 2 * up.size - roc.twice_below(down, up)
-
-
-def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
-    """Mean over pairs, and DeLong's standard error: exactly 0 when all placements are equal."""
-    n_up, n_down = up.size, down.size
-    variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
-    return float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2)
 
 
 def exponential_variance(true: float, n_up: int, n_down: int) -> float:

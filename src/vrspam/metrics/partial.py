@@ -132,7 +132,9 @@ def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: ND
     """What the scores `up` of the positives add to the area; `weight` is that of the negatives."""
     areas = np.zeros(up.size)
     if weight is None:
-        place = down.size - negatives_up_to_cut(down.size, max_fpr)
+        rounding = 1e-12  # 0.55 · 100 is 55.00000000000001
+        # The part ends at the first negative, from the top, that is not wholly inside.
+        place = down.size - min(down.size, int(max_fpr * down.size * (1.0 + rounding)) + 1)
         cut = np.partition(down, place)[place]
         ranked, inside = np.sort(down[down >= cut]), up >= cut  # no other row matters
         below, not_above = (ranked.searchsorted(up[inside], side=side) for side in ("left", "right"))
@@ -150,12 +152,6 @@ def _area_beyond(room: NDArray, tied: NDArray) -> NDArray:
     """Area under a line that rises from 0 to 1 over the width `tied`, then stays at 1, up to the width `room`."""
     rising = np.minimum(room, tied)
     return room - rising + rising * np.divide(rising, tied, out=np.zeros_like(rising), where=tied > 0) / 2.0
-
-
-def negatives_up_to_cut(negatives: int, max_fpr: float) -> int:
-    """The place, from the top, of the negative at which the part ends: the first that is not wholly inside."""
-    rounding = 1e-12  # 0.55 · 100 is 55.00000000000001
-    return min(negatives, int(max_fpr * negatives * (1.0 + rounding)) + 1)
 
 
 # Confidence intervals of a partial AUC, and the paired test of two.
