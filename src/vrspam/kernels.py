@@ -1654,7 +1654,7 @@ def _fill_histogram(codes, starts, tried, rows, g, h, sums):
         first, line = starts[j] + 1, codes[j]
         sums[starts[j] : starts[j + 1]] = 0.0
         for place in range(rows.size):
-            here = first + line[rows[place]]
+            here = np.uint64(first + line[np.uint64(rows[place])])  # unsigned: no place is counted from the end
             sums[here, 0] += g[place]
             sums[here, 1] += h[place]
             sums[here, 2] += 1.0
@@ -1671,6 +1671,7 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
     g, h, n = totals
     bounded, (low, high) = signs.size > 0, ends
     without = -g * min(max(-g / (h + ridge), low), high) if bounded else g * g / (h + ridge)
+    bar = without * (1.0 - 1e-12)
     for j in tried:
         first, last = starts[j] + 1, starts[j + 1]
         absent = sums[first - 1]
@@ -1681,6 +1682,10 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
                 left_g += sums[place, 0]
                 left_h += sums[place, 1]
                 left_n += sums[place, 2]
+                if not bounded:  # nearly all splits gain less than the best so far, which is told without a division
+                    a, b = left_h + ridge, h - left_h + ridge
+                    if left_g * left_g * b + (g - left_g) * (g - left_g) * a < bar * (a * b):
+                        continue
                 if left_n < least:
                     continue
                 if n - left_n < least:
@@ -1697,7 +1702,7 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
                 else:
                     new = left_g**2 / (left_h + ridge) + (g - left_g) ** 2 / (right_h + ridge) - without
                 if new > gain:
-                    gain, column, threshold = new, j, place - first
+                    gain, column, threshold, bar = new, j, place - first, (new + without) * (1.0 - 1e-12)
                     absent_left = side == 1 if absent[2] > 0.0 else 2.0 * left_n > n
     split[0], split[1], split[2] = column, threshold, absent_left
     return gain

@@ -472,14 +472,14 @@ def _placements(positive: NDArray, score: NDArray) -> tuple[NDArray, NDArray]:
     return roc.twice_below(up, down), 2 * up.size - roc.twice_below(down, up)
 
 
-def exponential_variance(true: float, n_up: int, n_down: int) -> float:
+def exponential_variance(true: float, n_up: float, n_down: float) -> float:
     """The variance of an AUC of exponential scores: v(A) of :func:`roc_auc_ci`.
 
     Parameters
     ----------
     true : float in [0, 1]
         The true AUC, A.
-    n_up, n_down : int
+    n_up, n_down : float
         Positive and negative rows.
 
     Returns
