@@ -122,10 +122,19 @@ def standardise(share: Any, max_fpr: float) -> Any:
     return 0.5 * (1.0 + (share - max_fpr / 2.0) / (1.0 - max_fpr / 2.0))
 
 
-def check_max_fpr(max_fpr: float) -> None:
-    """Refuse what is not a share of the negatives."""
+def check_max_fpr(max_fpr: float, negatives: int | None = None, of_fold: bool = False) -> None:
+    """Refuse what is not a share of the negatives, or is less than one of so many, such as a fold holds out."""
     if not 0.0 < max_fpr <= 1.0:
         raise WordedError("{given} must be above 0 and at most 1.", given=Parameter("max_fpr", max_fpr))
+    if negatives is not None and max_fpr * negatives < 1.0 - EQUAL:
+        raise WordedError(
+            "{part} of the {negatives} negative rows{held_out} is less than one: use a larger share,{folds} or more "
+            "rows.",
+            part=Parameter("max_fpr", max_fpr),
+            negatives=negatives,
+            held_out=" that a fold holds out" if of_fold else "",
+            folds=" fewer folds," if of_fold else "",
+        )
 
 
 def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: NDArray | None = None) -> NDArray:
@@ -357,14 +366,8 @@ def _placements(
     The negatives at the score where the part ends share one interval [a, a + e] of false-positive rates, of which the
     share `inside` lies in the part; their V₋ is the mean of min(R(t), R(u)) over it, R being a line there.
     """
-    check_max_fpr(max_fpr)
     up, down = score[positive], score[~positive]
-    if max_fpr * down.size < 1.0 - EQUAL:
-        raise WordedError(
-            "{part} of {negatives} negative rows is less than one: use a larger share, or more rows.",
-            part=Parameter("max_fpr", max_fpr),
-            negatives=down.size,
-        )
+    check_max_fpr(max_fpr, down.size)
     areas = area_of_each_positive(up, down, max_fpr, of_down)
     height = 1.0 - roc.twice_below(down, up, of_up) / 2.0  # R(T): half of the tied positives are above
     if max_fpr < 1.0:
