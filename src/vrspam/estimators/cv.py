@@ -618,11 +618,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
-        self,
-        selected: Selected,
-        reading: Shapes | str | Callable[[], Shapes | str],
-        like: Any = None,
-        **more: Any,
+        self, selected: Selected, reading: Shapes | str | Callable[[], Shapes | str], like: Any = None, **more: Any
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         found, fit, held_out, corrected = selected

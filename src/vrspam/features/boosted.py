@@ -459,16 +459,7 @@ class ForestFeatures(LabelledTrees):
     (500, 1)
     """
 
-    def __init__(
-        self,
-        *,
-        n_trees=50,
-        max_depth=8,
-        min_rows=3,
-        max_categories=1000,
-        max_rows=50_000,
-        random_state=None,
-    ):
+    def __init__(self, *, n_trees=50, max_depth=8, min_rows=3, max_categories=1000, max_rows=50_000, random_state=None):
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.min_rows = min_rows

@@ -88,12 +88,7 @@ def _factor(rows: Rows, classes: np.ndarray, search: GridSearch, varies: bool) -
 
 
 def _measured(
-    features: LabelledTrees,
-    folds: FoldedRows,
-    search: GridSearch,
-    fit: ExactFit,
-    factor: float,
-    raw: list[np.ndarray],
+    features: LabelledTrees, folds: FoldedRows, search: GridSearch, fit: ExactFit, factor: float, raw: list[np.ndarray]
 ) -> GridScores:
     """The grid of one point, with the AUC of each fold and the scores of the sample."""
     positive, weights, shape = folds.positive, folds.rows.weights, (1, 1, folds.n_folds)
