@@ -23,13 +23,12 @@ from vrspam.data import DataError, Schema
 from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table
+from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, floats
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.file import (
     VERSION,
     ModelFileError,
-    floats,
     parts_from_dict,
     parts_to_dict,
     read_file,
