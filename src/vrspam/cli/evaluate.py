@@ -199,6 +199,8 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
         error = "mean distance between predicted probability and observed frequency"
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
+    facts += [(name, f"{value}: {right}") for name, value, right in words.calibration_numbers(found.calibration)]
+    facts += [("", sentence) for sentence in words.describe_calibration(found.calibration)]
     app.show_facts(facts, 17)
     app.say("")
     app.tell(words.CALLED)

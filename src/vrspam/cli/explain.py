@@ -139,13 +139,14 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
     from vrspam.report import words
 
     app.tell(words.describe_direction(model))
-    lines = []
+    lines, told = [], words.requests(model)
     for effect in effects[:top]:
         if effect.coefficient is None or effect.effect is None:
             numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
         else:
             numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
-        lines.append([effect.feature, *numbers, f"{effect.share:.1%}"])
+        marked = f"{effect.feature} ({told[effect.feature]})" if effect.feature in told else effect.feature
+        lines.append([marked, *numbers, f"{effect.share:.1%}"])
     if model.features is None:
         lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
         app.show_table(["feature", "coefficient", "one deviation", "share"], lines)
