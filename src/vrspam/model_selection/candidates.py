@@ -550,13 +550,14 @@ def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candid
 
     Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few.
     """
-    (lead, error, _), *rivals = (
-        max((float(c.choice.mean[c.choice.index]), float(c.choice.standard_error[c.choice.index]), c.name) for c in some)
-        for some in (candidates, others.values())
-        if some
-    )
-    better = [name for mean, own, name in rivals if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own)))]
-    return better[0] if better else None
+
+    def measured(candidate: Candidate) -> tuple[float, float, str]:
+        point = candidate.choice
+        return float(point.mean[point.index]), float(point.standard_error[point.index]), candidate.name
+
+    lead, error, _ = max(map(measured, candidates))
+    mean, own, name = max(map(measured, others.values()), default=(0.0, 0.0, ""))
+    return name if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))) else None
 
 
 def _one_of_each(candidates: Sequence[Candidate]) -> set[str]:

@@ -53,7 +53,8 @@ class GridSearch:
     @property
     def is_default_ridge(self) -> bool:
         """Whether the penalties are those that are taken where nobody names any, of a loss that moments tell."""
-        return isinstance(self.l2s, str) and not isinstance(self.l1s, str) and not (any(self.l1s) or self.loss.needs_rows)
+        no_l1 = not isinstance(self.l1s, str) and not any(self.l1s)
+        return isinstance(self.l2s, str) and no_l1 and not self.loss.needs_rows
 
     def on(self, features: Any) -> GridSearch:
         """The search for a map that has learnt: with the limits of its coefficients, where it has some."""
