@@ -279,7 +279,7 @@ def describe_decision(model: Model, called: int) -> str:
     """How many rows of a file are called positive, and by what."""
     by = "probability above 1/2" if model.calibration is not None else "score above 0"
     if (chosen := model.threshold) is not None:
-        by = f"score at least {chosen.threshold:g}, which in training {chosen.words}"
+        by = f"the threshold of the model, score at least {chosen.threshold:g}, which {chosen.words}"
     return f"{called:,} rows of the file are called {model.positive} ({by})."
 
 
