@@ -547,7 +547,9 @@ def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candid
     Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few.
     """
     (lead, error, _), *rivals = (
-        max((float(c.choice.mean[c.choice.index]), float(c.choice.standard_error[c.choice.index]), c.name) for c in some)
+        max(
+            (float(c.choice.mean[c.choice.index]), float(c.choice.standard_error[c.choice.index]), c.name) for c in some
+        )
         for some in (candidates, others.values())
         if some
     )
