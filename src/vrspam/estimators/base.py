@@ -431,7 +431,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         Coefficients are put beside `like` where that lies on a device. `hint` is another remedy, for the warning of a
         fit that did not converge.
         """
-        if not np.isfinite(solution.w).all():
+        if not np.abs(solution.w).max(initial=0.0) < 1e154:  # also NaN, and what has no finite square
             raise ValueError(
                 "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) "
                 f"or give a larger l2{hint}."

@@ -475,13 +475,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
         """The maps that can keep the directions that are asked for, told so; all of them where none is."""
+        cst = Parameter("monotonic_cst")
         if self.bounds is not None:
-            raise WordedError(
-                "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees.",
-                bounds=Parameter("bounds"),
-                linear=Parameter("features", "linear"),
-                cst=Parameter("monotonic_cst"),
-            )
+            words = "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees."
+            raise WordedError(words, bounds=Parameter("bounds"), linear=Parameter("features", "linear"), cst=cst)
         if self._limits is None:
             return maps
         if (signs := directions_of(self, names_of(self), self.n_features_in_)) is None:
@@ -491,13 +488,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         able = {name: new for name, new in maps.items() if "monotonic_cst" in getattr(new, "get_params", dict)()}
         others = tuple(dict.fromkeys(name.partition(" ")[0] for name in maps if name not in able))
         if not able:
-            raise WordedError(
-                "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', 'boosted' "
-                "or 'auto', or leave {cst} out.",
-                maps=", ".join(others),
-                additive=Parameter("features", "additive"),
-                cst=Parameter("monotonic_cst"),
-            )
+            words = "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', "
+            words += "'boosted' or 'auto', or leave {cst} out."
+            raise WordedError(words, maps=", ".join(others), additive=Parameter("features", "additive"), cst=cst)
         curved = any(new.kind != "standardized" for new in able.values())
         if curved and (self.penalty != "elasticnet" or not np.array_equal(np.atleast_1d(self.l1s), [0.0])):
             raise WordedError(

@@ -136,10 +136,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 rising = Rising(slice(where.start, where.start + scale.size), rows, np.arange(scale.size) > 0)
                 curves += [rising] if scale.size > 1 else []
             elif encoder.rising is not None:
-                q = encoder.table.shape[1]
-                curves.append(
-                    Rising(slice(where.start, where.start + q), sign * encoder.rising, np.ones(q, dtype=bool))
-                )
+                stop, bound = where.start + encoder.table.shape[1], np.ones(encoder.table.shape[1], dtype=bool)
+                curves.append(Rising(slice(where.start, stop), sign * encoder.rising, bound))
             else:
                 (lower if sign > 0 else upper)[where.start] = 0.0
         return Limits(lower, upper, curves)
@@ -303,12 +301,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 else:
                     levels = frames.levels(columns, j) if signs[j] else ()
                     if signs[j] and not levels:
-                        raise WordedError(
+                        words = (
                             "{cst} is given for {column!r}, whose categories have no order: give it an ordered type, "
-                            "as pandas.Categorical(values, categories, ordered=True), or leave it out.",
-                            cst=Parameter("monotonic_cst"),
-                            column=frames.named_column(columns, j)[0],
                         )
+                        words += "as pandas.Categorical(values, categories, ordered=True), or leave it out."
+                        name = frames.named_column(columns, j)[0]
+                        raise WordedError(words, cst=Parameter("monotonic_cst"), column=name)
                     found.append(encoders.see_categories(columns, j, weights, self.max_categories, levels))
             shared[settings] = encoders.SeenColumns(found, {})
         seen = shared[settings]

@@ -90,7 +90,8 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     chosen, remarks = np.arange(shape.grid.size), asked
     if not shape.numeric:
         chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
-        chosen = chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
+        # an ordered category that was told a direction in its own order, others by what they add
+        chosen = np.sort(chosen) if shape.direction else chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
         if chosen.size < shape.grid.size:
             remarks.append(f"{chosen.size} of {shape.grid.size:,} categories: the largest effects")
     labels = value_labels(shape.name, shape.grid) if shape.numeric else [str(shape.grid[i]) for i in chosen]

@@ -187,13 +187,13 @@ def without_directions(model: Model) -> str | None:
     if "unconstrained_auc" not in model.training:
         return None
     told = ", ".join(f"{name} {words}" for name, words in requests(model).items())
-    return f"{auc_text(model.training['unconstrained_auc'])} ({told})"
+    return f"{auc_text(model.training['unconstrained_auc'])} ({told} by request)"
 
 
 def requests(model: Model) -> dict[str, str]:
-    """What columns were told: "rises by request" or "falls by request"."""
+    """What each column that was told a direction does by request: "rises" or "falls"."""
     told = model.training.get("monotone", {}).items()
-    return {name: f"{'rises' if sign > 0 else 'falls'} by request" for name, sign in told if sign}
+    return {name: "rises" if sign > 0 else "falls" for name, sign in told if sign}
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
