@@ -176,10 +176,10 @@ def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), para
     """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
     page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
     add_rows(page, more.curve, more.lines, fold=False)
-    if asked:
-        page.add("How many does it take?", html.bullets(asked))
-    if more.notes:
-        page.add("Noticed in these rows", html.bullets([worded(note, parameter) for note in more.notes]))
+    noticed = [worded(note, parameter) for note in more.notes]
+    for heading, items in (("How many does it take?", asked), ("Noticed in these rows", noticed)):
+        if items:
+            page.add(heading, html.bullets(items))
     return page
 
 

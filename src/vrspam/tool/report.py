@@ -14,11 +14,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn.model_selection import StratifiedKFold
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.texts import number_labels, rounded
@@ -225,6 +227,10 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         if rows:
             names = [read[name] for name in identifiers]
             shown = single_rows(model, opened, part, evaluation, rows, names)
+    curve = None
+    if not (model.ranks or opened.time is not None or trained.held_out.places is None):
+        with suppress(ValueError):  # too few rows or groups, or too many features
+            curve = curve_of(opened, lines=False, seed=0)
     used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
     return Report(
         model=model,
@@ -236,19 +242,8 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         left_out=tuple(name for name in opened.names if name not in used),
         cost_ratio=cost_ratio,
         apart=apart,
-        curve=curve_of_report(trained),
+        curve=curve,
     )
-
-
-def curve_of_report(trained: Trained) -> LearningCurve | None:
-    """The learning curve of the table, where it has one."""
-    model, opened = trained.model, trained.opened
-    if model.ranks or opened.time is not None or trained.held_out.places is None:
-        return None
-    try:
-        return curve_of(opened, lines=False, seed=0)
-    except ValueError:  # too few rows or groups, or too many features
-        return None
 
 
 def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
@@ -278,14 +273,10 @@ def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.n
     if smaller < 30:
         raise ValueError(f"a learning curve needs at least 30 rows of each class, and one has {smaller}")
     count, part = 20 if smaller >= 100 else 10, np.empty(positive.size, dtype=np.intp)
-    if groups is None:
-        rng = np.random.default_rng(seed)
-        for side in (positive, ~positive):
-            part[rng.permutation(np.flatnonzero(side))] = np.arange(side.sum()) % count
-        return part
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that there are fewer parts
-        folds = group_folds(positive, groups, count, seed)
+        folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(part, positive))
+        folds = folds if groups is None else group_folds(positive, groups, count, seed)
     if len(folds) < 10:
         raise ValueError(f"a learning curve needs 10 parts of whole groups with both classes, not {len(folds)}")
     for number, (_, held_out) in enumerate(folds):
