@@ -62,8 +62,11 @@ class LabelledTrees(FeatureMap):
         tags.target_tags.required = True
         return tags
 
-    def _grow_trees(self, codes, starts, positive, weights, rng: np.random.RandomState) -> tuple[np.ndarray, ...]:
-        """Columns, thresholds, sides of absent values and values of leaves, for rows with these codes."""
+    def _grow_trees(self, codes, starts, positive, weights, tenth, rng) -> tuple[np.ndarray, ...]:
+        """Columns, thresholds, sides of absent values and values of leaves, for rows with these codes.
+
+        Of the rows a `tenth` (of the groups, where there are some) may tell how many trees are enough.
+        """
         raise NotImplementedError
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
@@ -133,9 +136,9 @@ class LabelledTrees(FeatureMap):
                 codes[j, codes[j] >= len(encoder.categories) - bool(encoder.grouped)] = -1
         rng = check_random_state(self.random_state)
         unit = np.arange(n) if groups is None else groups
-        parts = rng.permutation(int(unit.max()) + 1)[unit] % PARTS
+        order = rng.permutation(int(unit.max()) + 1)[unit]
         numbers = recurring_numbers(X, self.encoders_)
-        return partial(self._grow, codes, numbers, positive, weights, parts, int(rng.randint(2**31 - 1)))
+        return partial(self._grow, codes, numbers, positive, weights, order, int(rng.randint(2**31 - 1)))
 
     def _grow(
         self,
@@ -143,7 +146,7 @@ class LabelledTrees(FeatureMap):
         numbers: Mapping[int, tuple[np.ndarray, np.ndarray]],
         positive: np.ndarray,
         weights: np.ndarray | None,
-        parts: np.ndarray,
+        order: np.ndarray,
         seed: int,
         given: tuple[int, np.ndarray],
     ) -> TreePart:
@@ -152,20 +155,20 @@ class LabelledTrees(FeatureMap):
             rows = rows[weights[rows] > 0.0]
         own, target = np.ascontiguousarray(codes[:, rows]), positive[rows].astype(np.float64)
         mass = np.ones(rows.size) if weights is None else weights[rows] / weights[rows].mean()
-        encoders, sizes, middles = list(self.encoders_), [], {}
+        encoders, sizes, middles, parts = list(self.encoders_), [], {}, order[rows] % PARTS
         for j, encoder in enumerate(self.encoders_):
             if isinstance(encoder, Indicators) and self._signs[j]:  # in their own order
                 encoders[j] = Indicators(encoder.categories, missing=False)
                 width, middle = len(encoder.categories), None
             elif isinstance(encoder, Indicators):
                 width = len(encoder.categories) - bool(encoder.grouped)
-                order, own[j], middle = order_categories(own[j], target, mass, width, parts[rows])
-                encoders[j] = Indicators(tuple(encoder.categories[code] for code in order), missing=False)
+                places, own[j], middle = order_categories(own[j], target, mass, width, parts)
+                encoders[j] = Indicators(tuple(encoder.categories[code] for code in places), missing=False)
             else:
                 width, middle = encoder.nodes.size + 1, None
                 if j in numbers and not self._signs[j]:
                     values, places = numbers[j][0], numbers[j][1][rows]
-                    named = numbers_as_names(values, places, own[j], width, target, mass, parts[rows])
+                    named = numbers_as_names(values, places, own[j], width, target, mass, parts)
                     if named is not None:
                         code_of, own[j], middle = named
                         encoders[j] = Curves(values, np.empty((values.size, 0)), (), encoder.missing, names_as=code_of)
@@ -175,7 +178,8 @@ class LabelledTrees(FeatureMap):
                 middles[j] = middle
         starts = np.concatenate([[0], np.cumsum(np.array(sizes) + 1)])
         rng = np.random.RandomState((seed + number) % 2**32)
-        columns, thresholds, sides, values = self._grow_trees(own, starts, target, mass, rng)
+        tenth = order[rows] // PARTS % 10 == number % 10
+        columns, thresholds, sides, values = self._grow_trees(own, starts, target, mass, tenth, rng)
         for j, middle in middles.items():
             here = columns == j
             sides[here] = middle <= thresholds[here]
@@ -342,10 +346,11 @@ class BoostedFeatures(LabelledTrees):
     Parameters
     ----------
     n_trees : int or "auto", default="auto"
-        "auto" is 150, and from 10,000 rows on 100.
+        "auto" is 150. From 10,000 rows on a tenth of the rows is left out and tells when to stop: trees are added, 25 at
+        a time and 200 at most, as long as they lower the logistic loss of these rows by 1 %.
     learning_rate : float or "auto", default="auto"
         What the steps of each tree are multiplied by. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root
-        of their number up to 0.1.
+        of their number up to 0.1; twice as much where a tenth of the rows tells when to stop.
     max_leaves : int or "auto", default="auto"
         Leaves of a tree: the one that gains most is split next. "auto" is 8 up to 1,500 rows, and grows with the root
         of their number up to 31.
@@ -430,12 +435,13 @@ class BoostedFeatures(LabelledTrees):
         self.random_state = random_state
         self.monotonic_cst = monotonic_cst
 
-    def _grow_trees(self, codes, starts, positive, weights, rng: np.random.RandomState) -> tuple[np.ndarray, ...]:
+    def _grow_trees(self, codes, starts, positive, weights, tenth, rng) -> tuple[np.ndarray, ...]:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
         (d, n), (n_trees, rate, leaves) = codes.shape, (self.n_trees, self.learning_rate, self.max_leaves)
-        n_trees = (150 if n < 10_000 else 100) if isinstance(n_trees, str) else n_trees
-        rate = float(np.clip(0.05 * (n / 1_500) ** 0.25, 0.05, 0.1)) if isinstance(rate, str) else float(rate)
+        stops = isinstance(n_trees, str) and n >= 10_000 and np.unique(tenth).size == 2
+        n_trees = (200 if stops else 150) if isinstance(n_trees, str) else n_trees
+        rate = np.clip(0.05 * (n / 1_500) ** 0.25, 0.05, 0.1) * (1 + stops) if isinstance(rate, str) else rate
         leaves = int(np.clip(8.0 * (n / 1_500) ** 0.5, 8, 31)) if isinstance(leaves, str) else leaves
         leaves = min(leaves, 2**self.max_depth)
         tried = np.broadcast_to(np.arange(d), (n_trees, 1, d))
@@ -443,12 +449,25 @@ class BoostedFeatures(LabelledTrees):
             some = max(FEW_COLUMNS, d // 4)
             tried = np.stack([np.sort(rng.permutation(d)[:some])[np.newaxis] for _ in range(n_trees)])
         slots = leaves + 1 if 24 * int(starts[-1]) * (leaves + 1) <= MOST_HISTOGRAMS else 1
-        share = float(np.clip(weights @ positive / weights.sum(), 1e-12, 1.0 - 1e-12))
-        return kernels.grow_labelled_trees(
-            codes, starts, np.arange(positive.size)[np.newaxis], positive, weights, np.ascontiguousarray(tried), leaves,
-            self.max_depth, self.min_rows, 0.0, rate, np.log(share / (1.0 - share)), slots,
-            self._signs if self._signs.any() else self._signs[:0],
-        )  # fmt: skip
+        rows, held = np.flatnonzero(~tenth) if stops else np.arange(n), np.flatnonzero(tenth)
+        share = float(np.clip(weights[rows] @ positive[rows] / weights[rows].sum(), 1e-12, 1.0 - 1e-12))
+        raw = np.full(n, np.log(share / (1.0 - share)))
+        codes_held, step, least, grown = np.ascontiguousarray(codes[:, held].T), 25, np.inf, []
+        for some in np.split(tried, range(step, n_trees, step)) if stops else [tried]:
+            new = kernels.grow_labelled_trees(
+                codes, starts, rows[np.newaxis], positive, weights, np.ascontiguousarray(some), leaves, self.max_depth,
+                self.min_rows, 0.0, float(rate), raw, slots, self._signs if self._signs.any() else self._signs[:0],
+            )  # fmt: skip
+            grown.append(new)
+            if stops:
+                found = kernels.tree_leaves(codes_held, new[0], new[1], np.zeros_like(new[0]), new[2])
+                raw[held] += np.take_along_axis(new[3], found.T, axis=1).sum(axis=0)
+                losses = np.logaddexp(0.0, raw[held]) - positive[held] * raw[held]
+                before, least = least, float(np.average(losses, weights=weights[held]))
+                if least > 0.99 * before:
+                    grown = grown[:-1] if least >= before else grown
+                    break
+        return tuple(map(np.concatenate, zip(*grown, strict=True)))
 
 
 class ForestFeatures(LabelledTrees):
@@ -523,7 +542,7 @@ class ForestFeatures(LabelledTrees):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def _grow_trees(self, codes, starts, positive, weights, rng: np.random.RandomState) -> tuple[np.ndarray, ...]:
+    def _grow_trees(self, codes, starts, positive, weights, tenth, rng) -> tuple[np.ndarray, ...]:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
         d, nodes = len(codes), 2**self.max_depth - 1
@@ -532,7 +551,7 @@ class ForestFeatures(LabelledTrees):
         totals = np.array([weights @ (1.0 - positive), weights @ positive])
         balanced = weights * (weights.sum() / (2.0 * np.maximum(totals, 1e-300)))[positive.astype(np.intp)]
         *trees, values = kernels.grow_labelled_trees(
-            codes, starts, rows, positive, balanced, tried, nodes + 1, self.max_depth, self.min_rows, 1.0, 0.0, 0.5, 1,
-            np.zeros(0, dtype=np.int64),
+            codes, starts, rows, positive, balanced, tried, nodes + 1, self.max_depth, self.min_rows, 1.0, 0.0,
+            np.full(positive.size, 0.5), 1, np.zeros(0, dtype=np.int64),
         )  # fmt: skip
         return *trees, np.round(values, 4) / self.n_trees  # so few digits make a smaller file
