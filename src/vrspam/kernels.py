@@ -1781,12 +1781,13 @@ def grow_labelled_trees(
 ):
     """Grow trees on labels: each leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
 
-    With a positive `rate` the trees are boosted by the logistic loss, from the scores `raw` of the rows, which grow with
-    them, and leaves hold steps of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1)
-    minus `raw`. `rows` (1 or trees × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1 or nodes × m) are the columns
-    that a tree, or each node, may split. Histograms of `slots` nodes are held at once: with more than `leaves`, that of
-    the larger of two children is that of its parent minus the other. With `signs` (else empty) the score rises with a
-    column (1), or falls (-1): below a split of it, values stay on their side of the middle between those of its sides.
+    With a positive `rate` the trees are boosted by the logistic loss, from the scores `raw` of the rows, which grow
+    with them, and leaves hold steps of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1)
+    minus `raw`. `rows` (1 or trees × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1
+    or nodes × m) are the columns that a tree, or each node, may split. Histograms of `slots` nodes are held at once:
+    with more than `leaves`, that of the larger of two children is that of its parent minus the other. With `signs`
+    (else empty) the score rises with a column (1), or falls (-1): below a split of it, values stay on their side of the
+    middle between those of its sides.
     Returns the columns, thresholds and sides of absent values of all nodes, and the values of all leaves.
     """
     (n_trees, per_tree), n_nodes, m = tried.shape[:2], 2**depth - 1, rows.shape[1]

@@ -346,8 +346,8 @@ class BoostedFeatures(LabelledTrees):
     Parameters
     ----------
     n_trees : int or "auto", default="auto"
-        "auto" is 150. From 10,000 rows on a tenth of the rows is left out and tells when to stop: trees are added, 25 at
-        a time and 200 at most, as long as they lower the logistic loss of these rows by 1 %.
+        "auto" is 150. From 10,000 rows on a tenth of the rows is left out and tells when to stop: trees are added, 25
+        at a time and 200 at most, as long as they lower the logistic loss of these rows by 1 %.
     learning_rate : float or "auto", default="auto"
         What the steps of each tree are multiplied by. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root
         of their number up to 0.1; twice as much where a tenth of the rows tells when to stop.
