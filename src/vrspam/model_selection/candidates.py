@@ -277,6 +277,11 @@ def choose_map(
         warn(warning)
     evaluator = MapsInMemory(folds, replace(search, sample=sample))
     found = compare(finalists, evaluator, search.rule, watch)
+    if (missed := _left_too_early(found.candidates, others)) is not None:
+        others = {name: candidate for name, candidate in others.items() if name != missed}
+        finalists = {name: features for name, features in maps.items() if name in finalists or name == missed}
+        learn_maps([maps[missed]], folds.rows, search.n_jobs, shared)
+        found = compare(finalists, evaluator, search.rule, watch)
     for said in {
         one.column: one for own in finalists.values() for one in getattr(own, "numbers_as_names_", ())
     }.values():
@@ -545,11 +550,22 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
     return Race({name: new for name, new in maps.items() if name not in others}, others)
 
 
-def _one_of_each_kind(maps: dict[str, Any]) -> dict[str, Any]:
-    """Of our maps that differ in their settings alone, such as widths, the second: the others have no settings.
+def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candidate]) -> str | None:
+    """The best of the others, if on the part it was clearly better than the finalists are on all rows.
 
-    All maps where none of them gains more than others by more rows.
+    Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few.
     """
+    (lead, error, _), *rivals = (
+        max((float(at.mean[at.index]), float(at.standard_error[at.index]), c.name) for c in some for at in [c.choice])
+        for some in (candidates, others.values())
+        if some
+    )
+    better = [name for mean, own, name in rivals if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own)))]
+    return better[0] if better else None
+
+
+def _one_of_each_kind(maps: dict[str, Any]) -> dict[str, Any]:
+    """Of our maps that differ in their settings alone, such as widths, the second; all where none gains by rows."""
     if not any(getattr(features, "gains_by_rows", False) for features in maps.values()):
         return maps
     kinds: dict[Any, list[str]] = {}
@@ -576,9 +592,8 @@ def _lead(candidates: Sequence[Candidate]) -> float:
 
 def _one_of_each(candidates: Sequence[Candidate]) -> set[str]:
     """The best of both, where a part cannot tell them apart; empty where one is clearly ahead, or one is missing."""
-    if not -RULES.behind <= _lead(candidates) <= RULES.ahead:
-        return set()
-    return {name for _, name in _best_of_both(candidates).values()}
+    close = -RULES.behind <= _lead(candidates) <= RULES.ahead
+    return {name for _, name in _best_of_both(candidates).values()} if close else set()
 
 
 class Heat(NamedTuple):
