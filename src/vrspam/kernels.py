@@ -1885,11 +1885,12 @@ def _won_below(tree, rank):
 
 
 @compiled
-def pair_wins(lines, weight, group, event, stratum, above, below):
+def pair_wins(lines, orders, weight, group, event, stratum, above, below):
     """For each row the mass of the rows that it is rightly above, and rightly `below` if not empty, by lines of scores.
 
     Rows are those of `vrspam.moments.pairs.SortedGroups`, from the lowest to the highest of each stratum; a tie counts
-    one half. Trees of sums over ranks of scores are filled from both ends: n log n steps.
+    one half. Trees of sums over ranks of scores are filled from both ends: n log n steps. Of one stratum, `orders` may
+    have the rows of each line by score; otherwise it has no rows.
     """
     n = group.size
     tree, ranks = np.zeros(n + 1), np.empty(n, np.intp)
@@ -1899,7 +1900,7 @@ def pair_wins(lines, weight, group, event, stratum, above, below):
             stop = start
             while stop < n and stratum[group[stop]] == stratum[group[start]]:
                 stop += 1
-            order = np.argsort(lines[line, start:stop])
+            order = orders[line] if orders.shape[0] > 0 else np.argsort(lines[line, start:stop])
             last = 0
             for place in range(stop - start):
                 i = start + order[place]

@@ -342,7 +342,7 @@ def test_few_strata_or_rows_stand_for_all(many):
 def test_a_part_of_the_curve_is_refused_inside_strata():
     rng = np.random.default_rng(10)
     X, y = rng.standard_normal((20, 2)), np.tile([0, 1], 10)
-    with pytest.raises(ValueError, match="max_fpr=0.1 is a part of the ROC curve of all rows"):
+    with pytest.raises(ValueError, match=r"max_fpr=0\.1 is a part of the ROC curve of all rows"):
         AUCClassifier(loss="squared_hinge", max_fpr=0.1).fit(X, y, strata=np.arange(20) // 4)
 
 
@@ -561,7 +561,7 @@ def test_a_stream_of_sorted_strata_gives_the_fit_of_all_rows(same):
 @pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.StrataWithoutPairs")
 def test_dask_adds_the_pairs_of_its_blocks():
     da = pytest.importorskip("dask.array")
-    from vrspam.distributed import DaskAUCClassifier
+    from vrspam.distributed import DaskAUCClassifier, DaskAUCClassifierCV
 
     rng = np.random.default_rng(25)
     X, y, strata = rng.standard_normal((300, 3)), rng.integers(0, 2, 300), np.repeat(np.arange(60), 5)
@@ -571,6 +571,10 @@ def test_dask_adds_the_pairs_of_its_blocks():
     assert model.score(*parts, strata=strata) == pytest.approx(whole.score(X, y, strata=strata), abs=1e-12)
     with pytest.raises(ValueError, match="lie apart"):
         DaskAUCClassifier().fit(*parts, strata=np.arange(300) // 7)
+    with pytest.raises(ValueError, match="DaskAUCClassifierCV takes no strata"):
+        DaskAUCClassifierCV().fit(*parts, strata=strata)
+    with pytest.raises(ValueError, match="needs the rows themselves"):
+        DaskAUCClassifier(loss="squared_hinge").fit(*parts, strata=strata)
 
 
 def test_rounding_of_the_sums_stays_within_its_bound():
