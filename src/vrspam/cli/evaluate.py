@@ -146,7 +146,10 @@ def compare(
         app.print_json({name: None if value != value else value for name, value in values.items()})
         return
     how = "jackknife" if ranks else "DeLong"
-    _describe_test(test, name_a, name_b, measure, f"{how}, paired, {positive.size:,} rows")
+    counted = f"{positive.size:,} rows"
+    if (groups_of := found.beside["groups"]) is not None:
+        counted += f" in {len(set(groups_of.tolist())):,} groups"
+    _describe_test(test, name_a, name_b, measure, f"{how}, paired, {counted}")
     if partial is not None and max_fpr is not None:
         part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
         _describe_test(partial, name_a, name_b, "partial AUC", part)
@@ -194,6 +197,8 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
         error = "mean distance between predicted probability and observed frequency"
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
+    facts += [(name, f"{value}: {right}") for name, value, right in words.calibration_numbers(found.calibration)]
+    facts += [("", sentence) for sentence in words.describe_calibration(found.calibration)]
     app.show_facts(facts, 17)
     app.say("")
     app.tell(words.CALLED)

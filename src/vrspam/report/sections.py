@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -12,7 +12,9 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
+from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
+from vrspam.metrics.probabilities import benefit_over_all
 from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
@@ -21,8 +23,10 @@ from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
+    from vrspam.model_selection.learning import LearningCurve
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
+    from vrspam.tool.planning import MoreRows
     from vrspam.tool.report import Report, Subgroup
 
 MOST_FEATURES = 20
@@ -105,6 +109,8 @@ def report_page(
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
+    if report.curve is not None:
+        add_rows(page, report.curve, lines=False)
     if report.rows:
         page.add("Single rows", *describe_rows(report, names, parameter))
     more = {"table": data_name, "columns used": f"{len(model.schema.columns):,}"}
@@ -166,6 +172,30 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     add_model(page, model)
     add_origin(page, model, parameter)
     return page
+
+
+def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: ShowParameter = str) -> Page:
+    """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
+    page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
+    add_rows(page, more.curve, more.lines, fold=False)
+    if asked:
+        page.add("How many does it take?", html.bullets(asked))
+    if more.notes:
+        page.add("Noticed in these rows", html.bullets([worded(note, parameter) for note in more.notes]))
+    return page
+
+
+def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -> None:
+    """Add the learning curve; where it is flat the picture is folded."""
+    rows: list[Row] = []
+    for name, count, found in words.gain_rows(curve):
+        band = f"{auc_text(found.value)} ({interval_text(found.low, found.high)})"
+        rows.append([name, Cell(f"{count:,}", count), Cell(band, found.value)])
+    table = html.table(["rows", "how many", "AUC, 90 % band"], rows, "What to expect of a model of so many rows")
+    drawn = html.grid([pictures.learning_curve(curve), table], "large")
+    if fold and curve.gain(4).value < 0.005:
+        drawn = html.folded("The learning curve", drawn)
+    page.add("How many more rows?", html.paragraph(words.describe_gain(curve, lines)), drawn)
 
 
 def comparison_page(
@@ -345,7 +375,8 @@ def add_scores(
     predicted, observed, rows = (np.array([getattr(b, k) for b in bins]) for k in ("predicted", "observed", "rows"))
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
-        drawn.append(pictures.calibration(predicted, observed, rows, names, at))
+        told = words.calibration_numbers(evaluation.calibration)
+        drawn.append(pictures.calibration(predicted, observed, rows, names, at, told))
     curve = [predicted.tolist(), observed.tolist()] if bins else None
     page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
     counted_by = "Rows are counted by their weights. " if evaluation.weights is not None else ""
@@ -355,6 +386,7 @@ def add_scores(
         html.explorer(stops, place, names, ratio, start, drawn),
         html.paragraph(f"{counted_by}{remark} {words.ZERO}", soft=True),
         *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
+        *(html.paragraph(sentence) for sentence in words.describe_calibration(evaluation.calibration)),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
             *_further_numbers(evaluation, cost_ratio, recall),
@@ -364,6 +396,30 @@ def add_scores(
     both = pictures.distribution(evaluation.positive, evaluation.scores, names, threshold, evaluation.weights)
     lift = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
     page.add("Scores", html.grid([both, html.table(["rows", "lift"], lift, words.LIFT)], "large"))
+    add_decisions(page, evaluation)
+
+
+def add_decisions(page: Page, evaluation: Evaluation) -> None:
+    """Add the decision curve: what it is worth to act on rows from a probability on."""
+    y, chance, confidence = evaluation.positive, evaluation.probabilities, evaluation.auc.confidence
+    if chance is None:
+        return
+    weights, beside = evaluation.weights, {"groups": evaluation.groups, "sample_weight": evaluation.weights}
+    found, share = net_benefit(y, chance, confidence=confidence, **beside), float(np.average(y, weights=weights))
+    last = min(0.99, max(float(np.ceil(10.0 * np.quantile(chance, 0.999)) / 10.0), 0.1))
+    points = [at for at in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7) if at <= last]
+    usual = min(points, key=lambda at: abs(np.log(at / share)))
+    rows: list[Row] = []
+    for at in points:
+        model, low, high, _, every = (100.0 * float(values[round(100 * at) - 1]) for values in found[1:])
+        number = Cell(f"{model:.2f} ({low:.2f} to {high:.2f})", model)
+        rows.append([Cell(f"{100 * at:g} %", at), number, Cell(f"{every:.2f}", every)])
+    over_none = Estimate(*(float(values[round(100 * usual) - 1]) for values in found[1:4]))
+    over_all = benefit_over_all(y, chance, usual, confidence=confidence, **beside)
+    caption = "Net true alerts per 100 rows: hits, less false alarms at their price; acting on no one brings 0"
+    table = html.table(["act from", f"model, {100 * confidence:g} % interval", "everyone"], rows, caption)
+    told = html.paragraph(words.describe_benefit(usual, over_all, over_none, confidence))
+    page.add("Is it worth acting on?", told, html.grid([pictures.decision_curve(found, last), table], "large"))
 
 
 def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Html]:

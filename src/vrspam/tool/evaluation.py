@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,9 @@ from vrspam.data import DataError
 from vrspam.data.readers.base import as_table, no_column
 from vrspam.metrics import (
     AUCInterval,
+    Calibration,
     DeLongTest,
+    calibration_measures,
     concordance_index_ci,
     concordance_test,
     delong_test,
@@ -65,6 +67,8 @@ class Evaluation:
         Groups of rows of similar probability: `rows`, `predicted`, `observed`.
     brier : float or None
         Brier score, where there are probabilities.
+    calibration : Calibration or None
+        Slope, intercept and expected ÷ observed with their intervals, where there are probabilities.
     max_fpr, partial_auc : float and AUCInterval, or None
     notes : tuple of str
         What was noticed about the rows.
@@ -101,6 +105,7 @@ class Evaluation:
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     promised: ChosenThreshold | None = None
+    calibration: Calibration | None = None
     times: np.ndarray | None = None
     within: np.ndarray | None = None
 
@@ -132,6 +137,10 @@ class Evaluation:
             values |= {f"{name}_{key}": value for key, value in vars(found).items()}
         if self.brier is not None:
             values |= {"brier": self.brier, "calibration_error": calibration_error(self.bins)}
+        for name, estimate in {} if self.calibration is None else self.calibration._asdict().items():
+            name = "expected_by_observed" if name == "ratio" else f"calibration_{name}"
+            for key, value in zip((name, f"{name}_low", f"{name}_high"), estimate, strict=True):
+                values[key] = None if np.isnan(value) else value
         return values
 
 
@@ -402,10 +411,12 @@ def evaluate(
     }
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
-    brier = partial = None
+    brier = partial = measures = None
     bins = () if probabilities is None else reliability(positive, probabilities, weights=weights)
     if probabilities is not None:
         brier = float(brier_score_loss(positive, probabilities, sample_weight=weights))
+        rows: dict[str, Any] = {"confidence": confidence, "groups": groups, "sample_weight": weights}
+        measures = calibration_measures(positive, probabilities, **rows)
     if max_fpr is not None:
         partial = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
         if groups is not None:
@@ -427,6 +438,7 @@ def evaluate(
         notes=notes,
         **beside,
         promised=promised,
+        calibration=measures,
     )
 
 
@@ -443,7 +455,8 @@ def _evaluate_ranks(
     return Evaluation(positive=positive, scores=scores, auc=auc, notes=notes, **nothing, **beside)
 
 
-class Comparison(NamedTuple):
+@dataclass(frozen=True)
+class Comparison:
     """A paired test of two models, and the rows that it rests on.
 
     Attributes
@@ -452,6 +465,8 @@ class Comparison(NamedTuple):
         First model minus second.
     positive : boolean array of n
     scores : pair of arrays of n
+    beside : dict
+        `groups` and `sample_weight` of the rows, None where there are none.
 
     Examples
     --------
@@ -467,10 +482,15 @@ class Comparison(NamedTuple):
     test: DeLongTest
     positive: np.ndarray
     scores: tuple[np.ndarray, np.ndarray]
+    beside: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.test, self.positive, self.scores))
 
     def partial_test(self, max_fpr: float) -> DeLongTest:
         """The paired test of the partial AUCs up to a false-positive rate, standardised."""
-        return partial_auc_test(self.positive, *self.scores, max_fpr=max_fpr, confidence=self.test.confidence)
+        how: dict[str, Any] = {"confidence": self.test.confidence, **self.beside}
+        return partial_auc_test(self.positive, *self.scores, max_fpr=max_fpr, **how)
 
 
 def compare(
@@ -548,7 +568,7 @@ def compare(
         test = concordance_test(y, a, b, event=event, strata=within, confidence=confidence, **beside)
     else:
         test = delong_test(labels_a, a, b, confidence=confidence, **beside)
-    return Comparison(test, labels_a, (a, b))
+    return Comparison(test, labels_a, (a, b), beside)
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:

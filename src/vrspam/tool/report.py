@@ -29,6 +29,7 @@ from vrspam.metrics.comparison import holm
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.learning import LearningCurve
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, describe_source, expected_auc
 from vrspam.tables.frames import rows_of
@@ -36,6 +37,7 @@ from vrspam.tool.evaluation import Evaluation, evaluate, ranking_ci
 from vrspam.tool.explanation import Part, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.planning import curve_of
 from vrspam.tool.table import OpenedTable, two_sides
 from vrspam.tool.training import Trained, fit_file
 
@@ -114,6 +116,8 @@ class Report:
         Columns of the file that are not used as features.
     cost_ratio : float or None
         How many false alarms are as bad as one missed positive, before the reader changes it.
+    curve : LearningCurve or None
+        How the AUC grows with the rows; None for other pairs than those of two classes, and where rows are too few.
     apart : str
         How groups and times keep the rows apart, to follow what the rows are scored by.
 
@@ -135,6 +139,7 @@ class Report:
     left_out: tuple[str, ...] = ()
     cost_ratio: float | None = None
     apart: str = ""
+    curve: LearningCurve | None = None
 
 
 @takes(ReportPlan)
@@ -227,7 +232,19 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         left_out=tuple(name for name in opened.names if name not in used),
         cost_ratio=cost_ratio,
         apart=apart,
+        curve=curve_of_report(trained),
     )
+
+
+def curve_of_report(trained: Trained) -> LearningCurve | None:
+    """The learning curve of the table, where it has one."""
+    model, opened = trained.model, trained.opened
+    if model.ranks or opened.time is not None or trained.held_out.places is None:
+        return None
+    try:
+        return curve_of(opened, lines=False, seed=0)
+    except ValueError:  # too few rows or groups, or too many features
+        return None
 
 
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:
