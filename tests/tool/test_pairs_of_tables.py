@@ -16,6 +16,7 @@ from vrspam.data import DataError
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test
 from vrspam.model.scorer import scorer_of_estimator
+from vrspam.model_selection.pairs import whole_units
 from vrspam.tool import compare, evaluate, load_model, make_report, predict, report_page, save_model, train
 
 AGAINST = ("Choose a threshold", "probability", "Calibration", "Lift", "lift", "Youden", "DeLong", "AUC inside")
@@ -211,12 +212,11 @@ def test_by_default_all_maps_that_need_no_classes_are_compared():
 
 
 def test_folds_keep_strata_and_groups_whole():
-    from vrspam.tool.table import joined
-
     frame = clicks(0).assign(person=lambda table: np.arange(len(table)) // 16)
     model = train(frame, "clicked", within="query", groups="person", features="linear")
     assert (model.training["within"], model.training["groups"]) == ("query", "person")
-    assert joined(np.array([0, 0, 1, 2]), np.array([5, 6, 6, 7])).tolist() == [0, 0, 0, 1]
+    whole = whole_units(np.array([0, 0, 1, 2]), np.array([5, 6, 6, 7]))
+    assert np.unique(whole, return_inverse=True)[1].tolist() == [0, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -336,6 +336,7 @@ def test_the_page_of_an_order(tmp_path):
     frame, own = prices(0), (prices(0)["town"] == "x").to_numpy()
     (group,) = (one for one in report.groups if one.name == "x")
     scores = report.evaluation.scores
+    assert group.auc is not None
     assert group.auc.auc == concordance_index(frame["price"][own], scores[own])
 
 
@@ -351,14 +352,14 @@ def test_grades_inside_queries():
 
 @pytest.mark.parametrize("died", [1, True, "dead"])
 def test_nobody_censored_is_an_order_of_times(died):
-    frame, positive = trial(0).assign(died=died), {"positive": "dead"} if died == "dead" else {}
-    model = train(frame, "months", event="died", features="linear", drop=["site"], **positive)
+    frame, positive = trial(0).assign(died=died), "dead" if died == "dead" else None
+    model = train(frame, "months", positive, event="died", features="linear", drop=["site"])
     assert model.training["positives"] == len(frame)
     new = trial(1).assign(died=died)
     found = evaluate(model, new)
     assert found.auc.auc == concordance_index(new["months"], found.scores, event=np.ones(len(new)))
     assert found.auc.low > 0.5  # half of these times end by censoring, so that the index is low
-    report = make_report(frame, "months", event="died", features="linear", **positive)
+    report = make_report(frame, "months", positive, event="died", features="linear")
     text = text_of(report_page(report, data_name="t").html())
     assert "Kaplan-Meier" in text
     if type(died) is int:  # later rows may be censored

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -318,8 +318,8 @@ def concordance_index_ci(
     """The concordance index with a confidence interval, in O(n log n).
 
     The standard error is that of the jackknife: the index is computed without each row in turn, exactly, from sums that
-    one pass gives; what a pair varies by itself, which counts with either row, is taken off once. The interval is
-    symmetric on the scale log(c/(1-c)), with Student's t for the number of events.
+    one pass gives; with strata, what a pair varies by itself, which counts with either row, is taken off once. The
+    interval is symmetric on the scale log(c/(1-c)), with Student's t for the number of events.
     With at least 20 strata (of equal size, or as many as vary as much) whole strata are left out instead of rows: rows
     of one query are not independent of each other. With Uno's weights the error of G is included.
 
@@ -404,13 +404,7 @@ def concordance_test(
 
 
 def _counted(
-    y: ArrayLike,
-    event: ArrayLike | None,
-    strata: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    strata_weight: StrataWeight,
-    weights: Literal["uno"] | None,
-    tau: float | None,
+    y: Any, event: Any, strata: Any, sample_weight: Any, strata_weight: StrataWeight, weights: Any, tau: float | None
 ) -> ComparablePairs:
     """The pairs that count, with Uno's weights if they are asked for."""
     if weights not in (None, "uno"):
@@ -464,7 +458,7 @@ def _measured(
     if lost.size < 2:
         raise ValueError("An interval needs at least two rows, or two groups, that can be left out.")
     variance = (lost.size - 1) * float(np.var(lost))
-    if units is None and len(scores) == 1:
+    if units is None and len(scores) == 1 and pairs.strata.any():  # in small strata that is much
         variance = max(variance - pairs.counted_twice(scores[0], value), 0.5 * variance)
     error = float(np.sqrt(variance))
     return _Measured(value, error if error > 1e-12 else 0.0, freedom)

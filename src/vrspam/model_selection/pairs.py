@@ -75,7 +75,7 @@ def whole_units(strata: np.ndarray, groups: Any) -> np.ndarray:
     size = int(strata.max()) + 1
     shape = (size + int(numbers.max()) + 1,) * 2
     joined = coo_array((np.ones(strata.size, dtype=np.int8), (strata, size + numbers)), shape=shape)
-    return connected_components(joined, directed=False)[1][strata]
+    return np.unique(connected_components(joined, directed=False)[1][strata], return_inverse=True)[1]
 
 
 def ranked_folds(pairs: RankedPairs, n_splits: int, seed: Any) -> list[Split]:

@@ -19,6 +19,7 @@ from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.readers import Source
 from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_column, read_ahead
 from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, table_schema
+from vrspam.model_selection.pairs import whole_units
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
@@ -75,7 +76,7 @@ class OpenedTable:
         """What folds keep together: groups, strata, or both where they are joined; None without any."""
         if self.within is None or self.groups is None:
             return self.within if self.groups is None else self.groups
-        return joined(self.groups, self.within)
+        return whole_units(self.within, self.groups)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns, named with `by`, that the file does not have, that hold the labels, or that are not kept."""
@@ -159,16 +160,6 @@ def stack(parts: list[Any]) -> Any:
     with ThreadPoolExecutor() as pool:
         columns = list(pool.map(lambda column: column.combine_chunks(), whole.columns))
     return pa.Table.from_arrays(columns, schema=whole.schema)
-
-
-def joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Groups of rows that are in one group of `a` or of `b`, also over several steps."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = int(a.max()) + 1
-    edges = coo_array((np.ones(a.size, dtype=np.int8), (a, size + b)), shape=(size + int(b.max()) + 1,) * 2)
-    return np.unique(connected_components(edges, directed=False)[1][a], return_inverse=True)[1]
 
 
 class RowSample:
