@@ -155,7 +155,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
     if len(effects) > top:
         app.say(f"and {len(effects) - top:,} more (--top)")
     app.tell(words.ONE_DEVIATION if model.features is None else words.SPREAD)
-    app.tell(words.SHARE)
+    app.tell(words.SHARE_OF_PAIRS if model.ranks else words.SHARE)
     if model.features is None:
         if model.schema.categorical:
             app.say("")

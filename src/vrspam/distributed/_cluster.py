@@ -78,6 +78,15 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
     estimator._store_exact(fit)._store_columns(moments.n_features, blocks.feature_names)
 
 
+def refuse_strata(strata: object, name: str) -> None:
+    """Refuse strata where blocks are anywhere, or folds are drawn row by row."""
+    if strata is not None:
+        raise ValueError(
+            f"{name} takes no strata, whose rows it would tear apart: use DaskAUCClassifier, AUCClassifier.fit_stream "
+            "with sorted rows, or AUCClassifierCV with all rows in memory."
+        )
+
+
 def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) -> base.PairsOfStrata:
     """The pairs inside the strata of one block."""
     rows = validated_rows(estimator, number, X, y, weights)

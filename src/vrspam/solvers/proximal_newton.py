@@ -53,8 +53,8 @@ class PairProximalNewton(newton.SortedScores):
         solution = super().solve(objective, tol=tol, max_iter=max_iter, w0=w0)
         if self._wide:  # too many columns in use for a matrix
             solution = TruncatedNewton().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
-            slope = objective.loss.at(objective.loss.scores(solution.w)).slope
-            error = objective.loss.rounding_of(np.abs(solution.w), slope)
+            point = objective.loss.at(objective.loss.scores(solution.w))
+            error = objective.loss.rounding_of(np.abs(solution.w), point)
             solution = newton.with_rounding(objective, solution, error, tol)
         return solution
 
@@ -236,7 +236,7 @@ class MatrixNewton:
         found = Solution(w, value, float(gap), steps, bool(left <= target), history)
         if isinstance(loss, SmoothedPartialLoss):  # certified by the loss that it smooths
             return found
-        return newton.with_rounding(objective, found, loss.rounding_of(np.abs(w), point.slope), tol)
+        return newton.with_rounding(objective, found, loss.rounding_of(np.abs(w), point), tol)
 
 
 class EdgeWeights:
@@ -312,7 +312,7 @@ def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tupl
     scores = whole.scores(w)
     top, below = (loss.at_shares(scores, t) for t in (loss.top_shares(scores), shares))
     gap, left = objective.certificate(w, whole.gradient_of(below.slope))
-    error = whole.rounding_of(np.abs(w), below.slope) / loss.max_fpr
+    error = whole.rounding_of(np.abs(w), below) / loss.max_fpr
     slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.gap_curvature(loss.curvature()))
     # Both values are sums of terms that are not negative, so each is right to a few n·eps of itself.
     rounding = 8.0 * (scores.size + 4) * UNIT * top.value

@@ -184,10 +184,11 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     if sample is None and opened.loaded is None and plan.streaming:
         return Diagnosis([])  # it is looked at when its blocks are read
     X, positive = opened.load_rows() if sample is None else (sample.X, sample.y)
+    all_events, positive = bool(positive.all()), opened.sides(positive)
     seen = Examined.of(X, positive, opened.schema, opened.kept)
     whole = sample is None and len(seen.codes) == len(opened.schema.columns)
     constant = [name for name, codes in seen.codes.items() if (codes == codes[0]).all()] if sample is None else []
-    found = [*look_at_labels(opened, positive), *look_at_columns(seen, plan.random_state)]
+    found = [*look_at_labels(opened, positive, all_events), *look_at_columns(seen, plan.random_state)]
     if constant:
         found.append(constant_columns(constant))
     repeats = None
@@ -252,7 +253,7 @@ def not_checked(what: str) -> Finding:
 # ---- labels
 
 
-def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Finding]:
+def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: bool = False) -> Iterator[Finding]:
     """Rows without a label, labels that are spelt in two ways, rare ones, and the one that is looked for by default."""
     positive, counts = opened.positive, dict(opened.counts)
     if not counts:  # of a file whose labels were not counted one by one
@@ -265,6 +266,8 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Fin
         grade = "severe" if share >= 50.0 else "warning" if share >= 5.0 else "note"
         words = "left out for want of a label: {count:,} of {rows:,} rows ({share:.1f} %); is the rest like new rows?"
         yield Finding("unlabelled", grade, words, count=opened.unlabelled, rows=rows, share=share)
+    if opened.times is not None and all_events:  # an order, or times of which none is censored
+        counts, positives = {positive: labelled}, labelled
     others = {str(label): count for label, count in counts.items() if label != positive}
     for text, count in others.items():
         near = [other for other in map(str, counts) if other != text and _alike(text, other)]
@@ -276,7 +279,7 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Fin
         words = "all labels but {positive!r} are one class: {others}; rows that are to be left out need an empty label"
         yield Finding("labels", "note", words, positive=str(positive), others=listed)
     for name, count in (("not positive", labelled - positives), ("positive", positives)):
-        if count < 50:
+        if count < 50 and not (opened.times is not None and name == "not positive"):
             words = "only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
             yield Finding("few-rows", "warning", words, count=count, name=name)
     if not opened.chosen and len(counts) == 2 and positives > 0.6 * labelled:

@@ -73,7 +73,8 @@ class Evaluation:
     notes : tuple of str
         What was noticed about the rows.
     times, within : array of n or None
-        Of a model of times (a positive row has its event then), and of pairs inside strata. `auc` is then the
+        Of a model of times (a positive row has its event then), and of pairs inside strata; of a model of an order,
+        minus its numbers (all rows are positive). `auc` is then the
         concordance index, or the AUC inside strata, and what needs a threshold or a probability is not there.
     promised : ChosenThreshold or None
         The threshold of the model with what its held-out rows promised; ``thresholds["model"]`` is what was found.
@@ -221,7 +222,7 @@ def columns_beside(
     found, missed = dict[str, str](), list[str]()
     for option, name in given.items():
         known = model.training.get(option)
-        if option in ("times", "within") and known is not None and known not in names:
+        if option in ("times", "order", "within") and known is not None and known not in names:
             raise DataError(no_column(path, str(known), names))
         if name is None and known in names:
             found[option] = str(known)
@@ -251,7 +252,7 @@ def score_rows(
 
     `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none.
     """
-    given = {"weights": weights, "groups": groups, "times": None, "within": None}
+    given = {"weights": weights, "groups": groups, "times": None, "order": None, "within": None}
     beside, missed = dict[str, str](), list[str]()
 
     def choose(names: Mapping[str, Any]) -> list[str]:
@@ -284,6 +285,8 @@ def score_rows(
     if beside:
         kept = stack([as_table(block.kept) for block in blocks])
         values = beside_values(kept, beside, source.paths[0], least_groups=2)
+        if "order" in values:
+            values["times"] = -values.pop("order")
     if by_copies:
         values["groups"] = _copies(shown, positive, scores, chunks.schema)
     for wanted, name in ((positive, "positive"), (~positive, "negative")):
@@ -366,7 +369,8 @@ def evaluate(
     notes : tuple of str
         With `scores`: notes about the rows, for pages and commands.
     times, within : array of n, optional
-        With `scores` of a model of times, or inside strata: the times of the rows, and their strata. A table has them.
+        With `scores` of a model of times, or inside strata: the times of the rows (minus the numbers of an order), and
+        their strata. A table has them.
     **reading
         Without `scores`: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
         `zero_based` of `vrspam.data.read_chunks`.
@@ -452,7 +456,8 @@ def _evaluate_ranks(
     model: Model, positive: np.ndarray, scores: np.ndarray, confidence: float, notes: tuple[str, ...], beside: Any
 ) -> Evaluation:
     """The evaluation of a model whose scores only rank rows."""
-    if lacking := [name for name in ("times", "within") if name in model.training and beside[name] is None]:
+    needed = ["times"] * (not model.training.keys().isdisjoint(("times", "order"))) + ["within"]
+    if lacking := [name for name in needed if (name == "times" or name in model.training) and beside[name] is None]:
         raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
     auc = ranking_ci(positive, scores, **beside, confidence=confidence)
     nothing: dict[str, Any] = {"probabilities": None, "average_precision": np.nan, "bins": (), "brier": None}
@@ -545,7 +550,7 @@ def compare(
     radius alone 0.9..., texture alone 0.7..., different: True
     """
     given: dict[str, Any] = {"weights": weights, "groups": groups}
-    for option in ("event", "times", "within"):
+    for option in ("event", "times", "order", "within"):
         if model_a.training.get(option) != model_b.training.get(option):
             words = "the models compare different pairs of rows ({option} differs): compare models of the same pairs"
             raise DataError(words, option=option)

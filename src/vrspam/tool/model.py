@@ -264,13 +264,13 @@ class Model:
             raise ValueError("the intercept is not finite")
         if (self.deviations <= 0).any():
             raise ValueError("deviations must be positive")
-        if self.schema.labels is None or self.positive not in self.schema.labels:
+        if "order" not in self.training and self.positive not in (self.schema.labels or ()):
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
 
     @property
     def ranks(self) -> bool:
-        """Whether scores only rank rows, by times or inside strata, and say nothing about one row alone."""
-        return not self.training.keys().isdisjoint(("times", "within"))
+        """Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone."""
+        return not self.training.keys().isdisjoint(("times", "order", "within"))
 
     @property
     def standardised(self) -> np.ndarray:
@@ -399,7 +399,8 @@ class Model:
             for j, name in enumerate(self.schema.numeric if X is not None else ()):
                 if unseen is not None and unseen.far[name]:
                     far = far | far_outside(numbers(X, j), *self.schema.ranges[name])
-            return ScoredBlock(scores, None if y is None else y == self.positive, *more)._replace(far=far)
+            positive = None if y is None else np.full(y.shape, True) if "order" in self.training else y == self.positive
+            return ScoredBlock(scores, positive, *more)._replace(far=far)
 
         threads = 1 if self.features is None else blas_thread_count()
         if threads == 1:

@@ -270,7 +270,7 @@ _FACTS = {
         *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
     "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
-    "text": ("penalty", "map", "loss", "groups", "weights", "event", "times", "within"),
+    "text": ("penalty", "map", "loss", "groups", "weights", "event", "times", "order", "within"),
     "texts": ("data",),
     "selection": ("selection",),
     "directions": ("monotone",),

@@ -22,11 +22,11 @@ from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.metrics import delong_test
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.folds import group_folds
+from vrspam.model_selection.pairs import whole_units
 from vrspam.report.words import describe_candidate
 from vrspam.tables.columns import ID_NAME
 from vrspam.tables.frames import numeric_flags, rows_of
 from vrspam.tool.plan import COPIES
-from vrspam.tool.table import joined
 
 QUICK_ROWS = 5_000
 QUICK_COLUMNS = 200
@@ -180,7 +180,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, 
     groups = exact = np.unique(whole, return_inverse=True)[1]
     if 5 <= len(hashes) <= 100 and whole.size <= 100_000:
         for part in hashes:
-            groups = joined(groups, np.unique(whole - part, return_inverse=True)[1])
+            groups = whole_units(groups, np.unique(whole - part, return_inverse=True)[1])
         sizes = np.bincount(groups)
         if sizes.max() > max(20, 0.02 * groups.size):
             groups = exact
