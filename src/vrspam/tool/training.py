@@ -314,7 +314,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
 def lines_of(fit: Fit, opened: OpenedTable) -> dict[str, Shape]:
     """The straight lines of a free fit of encoded rows, a deviation around their means, with bands of the folds."""
     coefs = getattr(fit.free, "_fold_coefs", None)
-    if coefs is None or fit.moments is None:
+    if coefs is None or fit.moments is None or fit.free is None:
         return {}
     half = np.sqrt(len(coefs) - 1.0) * stdtrit(len(coefs) - 1.0, 0.975) * coefs.std(axis=0)
     (mean, deviation), ends = spread(fit.moments), np.array([-1.0, 1.0])
