@@ -44,7 +44,7 @@ from vrspam.tool.explanation import Part, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import draw_groups
-from vrspam.tool.table import OpenedTable
+from vrspam.tool.table import OpenedTable, two_sides
 from vrspam.tool.training import Trained, fit_file
 
 LEVEL = 0.05  # of the tests of groups, all together
@@ -382,7 +382,7 @@ def subgroups(
 
     `groups` are rows that belong together, as in `vrspam.metrics.roc_auc_ci`; `pairs` are `times` and `within`.
     """
-    beside = {"weights": weights, "groups": groups, **pairs}
+    beside, sides = {"weights": weights, "groups": groups, **pairs}, two_sides(positive, pairs.get("times"))
     whole = ranking_ci(positive, scores, weights=weights, **pairs).auc
     found, auc_ps, calibration_ps = [], [], []
     for column, values in columns.items():
@@ -393,8 +393,8 @@ def subgroups(
                 continue
             labels, own = positive[inside], None if weights is None else weights[inside]
             auc, auc_p, worse, predicted, calibration_p = None, np.nan, False, None, np.nan
-            enough = min(_smaller(labels), _smaller(positive[~inside])) >= 10
-            if _smaller(labels if own is None else labels[own > 0.0]) >= 2:
+            enough = min(_smaller(sides[inside]), _smaller(sides[~inside])) >= 10
+            if _smaller(sides[inside] if own is None else sides[inside][own > 0.0]) >= 2:
                 auc = _level_auc(inside, positive, scores, beside)
                 if enough and auc is not None:
                     auc_p, worse = _ranking_p(inside, positive, scores, beside, whole)
@@ -449,7 +449,7 @@ def _ranking_p(
     for part, sign in ((inside, 1.0), (~inside, -1.0)):
         if (found := _level_auc(part, positive, scores, beside)) is None:
             return np.nan, False
-        up = int(positive[part].sum())
+        up = int(two_sides(positive, beside.get("times"))[part].sum())
         difference += sign * found.auc
         variance += max(found.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
     if variance == 0.0:
@@ -487,8 +487,10 @@ def choose_rows(
 ) -> list[tuple[str, int]]:
     """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
     order = np.argsort(scores, kind="stable")
-    above = share_above(positive, scores)
-    wrong = np.argsort(-np.where(positive, 1.0 - above, above) if right is None else right, kind="stable")
+    if right is None:
+        above = share_above(positive, scores)
+        right = -np.where(positive, 1.0 - above, above)
+    wrong = np.argsort(right, kind="stable")
     each = min(4, scores.size)
     spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
     parts = (order[::-1][:each], order[:each], wrong[:each], spread)
