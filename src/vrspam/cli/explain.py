@@ -145,7 +145,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
             numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
         else:
             numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
-        marked = f"{effect.feature} ({told[effect.feature]})" if effect.feature in told else effect.feature
+        marked = f"{effect.feature} ({told[effect.feature]} by request)" if effect.feature in told else effect.feature
         lines.append([marked, *numbers, f"{effect.share:.1%}"])
     if model.features is None:
         lines.append(["intercept", f"{model.intercept:.5g}", "", ""])

@@ -50,6 +50,12 @@ class GridSearch:
         l2s = AUTO_L2S if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s).size
         return l2s * (AUTO_L1S if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s).size)
 
+    @property
+    def is_default_ridge(self) -> bool:
+        """Whether the penalties are those that are taken where nobody names any, of a loss that moments tell."""
+        no_l1 = not isinstance(self.l1s, str) and not any(self.l1s)
+        return isinstance(self.l2s, str) and no_l1 and not self.loss.needs_rows
+
     def on(self, features: Any) -> GridSearch:
         """The search for a map that has learnt: with the limits of its coefficients, where it has some."""
         if getattr(features, "monotonic_cst", None) is None:
@@ -79,6 +85,12 @@ class GridScores:
     kept: np.ndarray | None = None  # and these scores, of shape (rows of the sample, points)
     held_out: HeldOut | None = None  # all held-out rows, fold by fold, with their scores at all points, where asked for
     pairs: RankedPairs | None = None  # those that count, if not all of two classes: then `auc` is their concordance
+
+    @property
+    def best_is_certified(self) -> bool:
+        """Whether the best l2 and its neighbours reached the tolerance in all folds, without an l1."""
+        best = int(self.score.mean(axis=-1)[:, 0].argmax())
+        return bool(self.converged[max(best - 1, 0) : best + 2].all())
 
     def keep(self, sample: Sample) -> None:
         """Keep the scores of a sample that was drawn out of the held-out rows."""

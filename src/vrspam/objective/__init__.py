@@ -20,6 +20,7 @@ import numpy as np
 
 from vrspam._utils.messages import LossName, Parameter, WordedError
 from vrspam._utils.validation import Rows
+from vrspam.metrics.partial import check_max_fpr
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
 from vrspam.objective.limits import Bounded, Limits, Shaped
@@ -272,12 +273,7 @@ class LossChoice:
         assert self.max_fpr is not None
         assert self._made.of_top is not None
         negatives = int(np.count_nonzero(~is_positive if weights is None else ~is_positive & (weights > 0.0)))
-        if self.max_fpr * negatives < 1.0 - 1e-12:
-            raise WordedError(
-                "{part} of the {negatives} negative rows is less than one: use a larger share, or more rows.",
-                part=Parameter("max_fpr", self.max_fpr),
-                negatives=negatives,
-            )
+        check_max_fpr(self.max_fpr, negatives)
         return self._made.of_top(whole, self.max_fpr)
 
 

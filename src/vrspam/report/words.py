@@ -209,13 +209,13 @@ def without_directions(model: Model) -> str | None:
     if "unconstrained_auc" not in model.training:
         return None
     told = ", ".join(f"{name} {words}" for name, words in requests(model).items())
-    return f"{auc_text(model.training['unconstrained_auc'])} ({told})"
+    return f"{auc_text(model.training['unconstrained_auc'])} ({told} by request)"
 
 
 def requests(model: Model) -> dict[str, str]:
-    """What columns were told: "rises by request" or "falls by request"."""
+    """What each column that was told a direction does by request: "rises" or "falls"."""
     told = model.training.get("monotone", {}).items()
-    return {name: f"{'rises' if sign > 0 else 'falls'} by request" for name, sign in told if sign}
+    return {name: "rises" if sign > 0 else "falls" for name, sign in told if sign}
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
@@ -301,7 +301,7 @@ def describe_decision(model: Model, called: int) -> str:
     """How many rows of a file are called positive, and by what."""
     by = "probability above 1/2" if model.calibration is not None else "score above 0"
     if (chosen := model.threshold) is not None:
-        by = f"score at least {chosen.threshold:g}, which in training {chosen.words}"
+        by = f"the threshold of the model, score at least {chosen.threshold:g}, which {chosen.words}"
     return f"{called:,} rows of the file are called {model.positive} ({by})."
 
 

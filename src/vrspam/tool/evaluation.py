@@ -267,13 +267,15 @@ def score_rows(
         if column not in (None, INDEPENDENT, COPIES):
             source.check_named(option)
     known, seen, shown = model.fingerprint, set[str](), list[Any]()
-    by_copies = (model.training.get("groups") if groups is None else groups) == COPIES
+    grouped = model.training.get("groups") if groups is None else groups
+    by_copies, alone = grouped == COPIES, grouped is None and not model.ranks
 
     def look(rows: Any) -> None:
         seen.update(() if known is None else known.find(rows))
-        shown.extend([rows] if by_copies else [])
+        few = alone and sum(part.shape[0] for part in shown) < 20_000
+        shown.extend([rows] if by_copies or few else [])
 
-    chunks.watch = look if known is not None or by_copies else None
+    chunks.watch = look if known is not None or by_copies or alone else None
     blocks = list(model.score_chunks(chunks))
     if not blocks:
         raise chunks.nothing_left()
@@ -290,6 +292,14 @@ def score_rows(
     for wanted, name in ((positive, "positive"), (~positive, "negative")):
         if wanted.sum() < 2 and not model.ranks:
             raise DataError(f"an evaluation needs at least two {name} rows, and {source.paths[0]} has {wanted.sum()}")
+    if alone:
+        copies, weight = _copies(shown, positive, scores, chunks.schema), values.get("weights")
+        own, wider = (
+            roc_auc_ci(positive, scores, groups=one, sample_weight=weight).standard_error for one in (None, copies)
+        )
+        if wider > (1.2 + 2.0 / np.sqrt(np.unique(copies).size)) * own > 0.0:  # more than independent rows would differ
+            words = "rows are copies of others, or nearly: intervals should be {times:.1f} times as wide. Add {option}"
+            missed.append(Message(words, times=wider / own, option=Parameter("groups", COPIES)))
     notes = [
         *missed,
         *([] if known is None else known.sentences(seen)),

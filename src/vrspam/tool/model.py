@@ -31,7 +31,7 @@ from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
 from vrspam.tables.schema import Label, far_outside
 
 MOST_ROWS = 1_000
-ENOUGH = 20  # rows that must be known to say anything
+_ENOUGH = 20  # rows that must be known to say anything
 _DIGITS = 16
 
 
@@ -66,13 +66,13 @@ class Fingerprint:
 
     def find(self, rows: Any) -> set[str]:
         """The training rows among these."""
-        enough = len(self.rows) >= ENOUGH
+        enough = len(self.rows) >= _ENOUGH
         return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if enough else set()
 
     def sentences(self, found: set[str]) -> list[str]:
         """What is to be said, if many training rows were found."""
         many = 0.5  # share of the rows of a fingerprint that makes a file the training file
-        if len(self.rows) < ENOUGH or len(found) < many * len(self.rows):
+        if len(self.rows) < _ENOUGH or len(found) < many * len(self.rows):
             return []
         share = 100.0 * len(found) / len(self.rows)
         return [
@@ -226,12 +226,9 @@ class Model:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> model = train(path, "target", features="linear")
+    >>> model = train(load_breast_cancer(as_frame=True).frame, "target", features="linear")
     >>> model.schema.target, model.positive, model.training["rows"], f"{model.training['cv_auc']:.2f}"
     ('target', 1, 569, '0.99')
     """

@@ -89,9 +89,7 @@ class OpenedTable:
             if name not in self.names:
                 raise DataError(no_column(source.paths[0], name, self.names))
             if name == self.schema.target:
-                raise DataError(
-                    "column {column!r} holds the labels: name another with {by}", column=name, by=Parameter("by")
-                )
+                raise DataError("column {column!r} holds the labels: name another with {by}", column=name)
 
     def take(self, places: np.ndarray) -> OpenedTable:
         """The table with some of its rows, all in memory."""
@@ -283,11 +281,7 @@ def _open_unnamed(
 def check_target(source: Source, target: str | None) -> None:
     """Ask for the label column, unless the rows of the file carry their labels."""
     if target is None and not source.reader.sparse:
-        raise DataError(
-            "which column of {path} holds the labels? Name it with {target}",
-            path=source.paths[0],
-            target=Parameter("target"),
-        )
+        raise DataError("which column of {path} holds the labels? Name it with {target}", path=source.paths[0])
 
 
 @dataclass

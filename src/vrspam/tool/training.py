@@ -179,7 +179,9 @@ class Fit(NamedTuple):
     free: AUCClassifierCV | None = None
 
 
-def _search(kind: type[AUCClassifierCV], plan: TrainPlan, names: Sequence[str], l1s: Any, folds: Any, **more: Any):
+def _search(
+    kind: type[AUCClassifierCV], plan: TrainPlan, names: Sequence[str], l1s: Any, folds: Any, **more: Any
+) -> Any:
     """The cross-validation that a plan asks for, unfitted, of columns or features of these names."""
     same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
     same["monotonic_cst"] = plan.monotone and [plan.monotone.get(name, 0) for name in names]
@@ -222,26 +224,16 @@ def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> Non
     for name, given in (("monotone", plan.monotone), ("ordered", plan.ordered)):
         for column in given or ():
             if column not in known:
-                raise WordedError(
-                    "{given} names {column!r}, which is not among the columns: {columns}",
-                    given=Parameter(name),
-                    column=column,
-                    columns=", ".join(known[:20]) + (", ..." if len(known) > 20 else ""),
-                )
+                words = "{given} names {column!r}, which is not among the columns: {columns}"
+                names = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+                raise WordedError(words, given=Parameter(name), column=column, columns=names)
             if name == "ordered" and column not in categories:
-                raise WordedError(
-                    "{given} is for categories, and {column!r} holds numbers, which have an order: leave it out",
-                    given=Parameter(name),
-                    column=column,
-                )
+                words = "{given} is for categories, and {column!r} holds numbers, which have an order: leave it out"
+                raise WordedError(words, given=Parameter(name), column=column)
             if encoded and given[column] and column in categories:
-                raise WordedError(
-                    "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
-                    "{most:,} columns, keep directions of numbers alone. Leave it out",
-                    given=Parameter(name),
-                    column=column,
-                    most=MAX_FEATURES,
-                )
+                words = "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
+                words += "{most:,} columns, keep directions of numbers alone. Leave it out"
+                raise WordedError(words, given=Parameter(name), column=column, most=MAX_FEATURES)
 
 
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
