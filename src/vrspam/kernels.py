@@ -1730,7 +1730,7 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
 
 
 @compiled
-def _fill_gradients(rows, raw, target, weights, rate, base, inside, g, h, totals):
+def _fill_gradients(rows, raw, target, weights, rate, inside, g, h, totals):
     """Write the rows of a tree, their gradients and curvatures, and the sums of both and the number of rows."""
     totals[0], totals[1], totals[2] = 0.0, 0.0, rows.size
     for place in range(rows.size):
@@ -1740,7 +1740,7 @@ def _fill_gradients(rows, raw, target, weights, rate, base, inside, g, h, totals
             p = 1.0 / (1.0 + np.exp(-raw[row]))
             g[place], h[place] = weights[row] * (p - target[row]), weights[row] * p * (1.0 - p)
         else:
-            g[place], h[place] = weights[row] * (base - target[row]), weights[row]
+            g[place], h[place] = weights[row] * (raw[row] - target[row]), weights[row]
         totals[0] += g[place]
         totals[1] += h[place]
 
@@ -1814,16 +1814,17 @@ def _write_leaves(active, totals, begin, end, inside, ridge, rate, raw, values, 
 
 @compiled
 def grow_labelled_trees(
-    codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots, signs
+    codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, raw, slots, signs
 ):
     """Grow trees on labels: each leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
 
-    With a positive `rate` the trees are boosted, from the log-odds `base`, by the logistic loss, and leaves hold steps
-    of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1) minus `base`. `rows` (1 or trees
-    × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1 or nodes × m) are the columns
-    that a tree, or each node, may split. Histograms of `slots` nodes are held at once: with more than `leaves`, that of
-    the larger of two children is that of its parent minus the other. With `signs` (else empty) the score rises with a
-    column (1), or falls (-1): below a split of it, values stay on their side of the middle between those of its sides.
+    With a positive `rate` the trees are boosted by the logistic loss, from the scores `raw` of the rows, which grow
+    with them, and leaves hold steps of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1)
+    minus `raw`. `rows` (1 or trees × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1
+    or nodes × m) are the columns that a tree, or each node, may split. Histograms of `slots` nodes are held at once:
+    with more than `leaves`, that of the larger of two children is that of its parent minus the other. With `signs`
+    (else empty) the score rises with a column (1), or falls (-1): below a split of it, values stay on their side of the
+    middle between those of its sides.
     Returns the columns, thresholds and sides of absent values of all nodes, and the values of all leaves.
     """
     (n_trees, per_tree), n_nodes, m = tried.shape[:2], 2**depth - 1, rows.shape[1]
@@ -1838,12 +1839,11 @@ def grow_labelled_trees(
     begin, end, slot = np.zeros((3, 2 * n_nodes + 1), dtype=np.int64)
     ends = np.empty((2 * n_nodes + 1, 2))
     ends[:, 0], ends[:, 1] = -1e300, 1e300
-    raw = np.full(codes.shape[1], base)
     inside, spare = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     g, h, spare_g, spare_h = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     active = np.empty(leaves + 1, dtype=np.int64)
     for t in range(n_trees):
-        _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, base, inside, g, h, totals[0])
+        _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, inside, g, h, totals[0])
         begin[0], end[0], free = 0, m, 1
         _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
         gains[0] = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge, signs, ends[0], split[0])

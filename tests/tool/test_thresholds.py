@@ -13,7 +13,8 @@ from vrspam import AUCClassifierCV
 from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam.cli.app import run
 from vrspam.export import to_python, to_sql
-from vrspam.metrics.thresholds import ChosenThreshold, choose_threshold
+from vrspam.metrics.promises import choose_threshold
+from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.report.words import describe_promise
 from vrspam.tool import (
     Model,

@@ -24,7 +24,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
-from vrspam.metrics import correction, thresholds
+from vrspam.metrics import correction, promises
 from vrspam.model_selection.calibration import METHODS, calibrate
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
@@ -661,7 +661,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             ((rule, asked),), rows = rules.items(), held_out.on_host()
             weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
             scores = rows.scores + self.baseline_
-            self.threshold_ = thresholds.choose_threshold(rows.positive, scores, rule, float(asked), weights)
+            self.threshold_ = promises.choose_threshold(rows.positive, scores, rule, float(asked), weights)
         self._warn_of_choice(selected)
         return self
 

@@ -228,14 +228,7 @@ def plot_reliability(
 
 @draws_on_axes
 def plot_decision_curve(
-    y_true: Any,
-    probability: Any = None,
-    *,
-    X: Any = None,
-    confidence: float = 0.95,
-    groups: Any = None,
-    sample_weight: Any = None,
-    ax: Axes | None = None,
+    y_true: Any, probability: Any = None, *, X: Any = None, ax: Axes | None = None, **beside: Any
 ) -> Axes:
     """Draw decision curves: the net benefit of acting on rows from a probability on, with its band.
 
@@ -246,8 +239,8 @@ def plot_decision_curve(
     y_true, X
         As in `plot_roc`.
     probability : array of n numbers in [0, 1], fitted estimator, or dict of names to these
-    confidence, groups, sample_weight
-        As in `vrspam.metrics.net_benefit`.
+    **beside
+        `confidence`, `groups` and `sample_weight` of `vrspam.metrics.net_benefit`.
 
     Examples
     --------
@@ -256,7 +249,6 @@ def plot_decision_curve(
     ['act on all rows', 'act on none', 'model']
     """
     positive, several = _labelled_chances(y_true, probability, X)
-    beside: dict[str, Any] = {"confidence": confidence, "groups": groups, "sample_weight": sample_weight}
     found = {name: net_benefit(positive, values, **beside) for name, values in several.items()}
     at, every = (getattr(next(iter(found.values())), name) for name in ("thresholds", "treat_all"))
     ax = axes_or_new(ax)

@@ -43,7 +43,7 @@ from vrspam.model.drawing import (
     score_edges,
     text_of,
 )
-from vrspam.model_selection.learning import LearningCurve
+from vrspam.model_selection.cross_validate import LearningCurve
 from vrspam.report.page import NUMBERS, Html, Stops, spelled
 
 WIDTH, HEIGHT = 330.0, 270.0

@@ -14,8 +14,7 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.probabilities import benefit_over_all
-from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
+from vrspam.metrics.thresholds import BINS, benefit_over_all, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
@@ -23,7 +22,7 @@ from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
-    from vrspam.model_selection.learning import LearningCurve
+    from vrspam.model_selection.cross_validate import LearningCurve
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
     from vrspam.tool.planning import MoreRows
@@ -178,10 +177,10 @@ def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), para
     """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
     page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
     add_rows(page, more.curve, more.lines, fold=False)
-    if asked:
-        page.add("How many does it take?", html.bullets(asked))
-    if more.notes:
-        page.add("Noticed in these rows", html.bullets([worded(note, parameter) for note in more.notes]))
+    noticed = [worded(note, parameter) for note in more.notes]
+    for heading, items in (("How many does it take?", asked), ("Noticed in these rows", noticed)):
+        if items:
+            page.add(heading, html.bullets(items))
     return page
 
 

@@ -30,7 +30,7 @@ from vrspam.inspection import Shape, shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
 from vrspam.metrics.intervals import Clusters, placements
-from vrspam.metrics.thresholds import stored_threshold
+from vrspam.metrics.promises import stored_threshold
 from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
