@@ -288,69 +288,90 @@ def gram_descent(gram, curvature, w, grad, penalty, divisor, target, max_sweeps)
 
 
 @compiled
-def pair_hinge_sums(upper, a, lower, b, up, down, slope):
-    """Return Σ_ij a_i b_j max(0, lower_j - upper_i)², and write half its derivatives along the scores to `slope`.
+def pair_hinge_sums(upper, a, lower, b, up, down, up_edges, down_edges, slope):
+    """Return Σ_ij a_i b_j max(0, lower_j - upper_i)², and add half its derivatives along the scores to `slope`.
 
-    `upper` are the positives' scores minus the margin and `lower` the negatives' scores, both sorted; `up` and `down`
-    are the numbers of their rows in `slope`. One sweep goes down and adds the negatives that lie above a positive, one
-    goes up and adds the positives that lie below a negative. Sums are kept relative to the place that the sweep has
-    reached; a move of that place only adds terms that are not negative, so no digits cancel.
+    `upper` are the positives' scores minus the margin and `lower` the negatives' scores, both sorted in each part, of
+    which the edges are given; pairs are those of one part. `up` and `down` are the numbers of their rows in `slope`.
+    One sweep goes down and adds the negatives that lie above a positive, one goes up and adds the positives that lie
+    below a negative. Sums are kept relative to the place that the sweep has reached; a move of that place only adds
+    terms that are not negative, so no digits cancel.
     """
-    total, mass, first, second = 0.0, 0.0, 0.0, 0.0  # Σ b, Σ b (lower - place), Σ b (lower - place)²
-    j = lower.shape[0] - 1
-    place = lower[j]
-    for i in range(upper.shape[0] - 1, -1, -1):
-        while j >= 0 and lower[j] > upper[i]:
-            move = place - lower[j]
-            second += move * (2.0 * first + move * mass)
-            first += move * mass
-            place = lower[j]
-            mass += b[j]
-            j -= 1
-        if mass > 0.0:
-            move = place - upper[i]
-            second += move * (2.0 * first + move * mass)
-            first += move * mass
-            place = upper[i]
-        slope[up[i]] = -a[i] * first
-        total += a[i] * second
-    mass, first = 0.0, 0.0
-    i, place = 0, upper[0]
-    for j in range(lower.shape[0]):
-        while i < upper.shape[0] and upper[i] < lower[j]:
-            first += (upper[i] - place) * mass
-            place = upper[i]
-            mass += a[i]
-            i += 1
-        if mass > 0.0:
-            first += (lower[j] - place) * mass
-            place = lower[j]
-        slope[down[j]] = b[j] * first
+    total = 0.0
+    for part in range(up_edges.size - 1):
+        u0, u1, l0, l1 = up_edges[part], up_edges[part + 1], down_edges[part], down_edges[part + 1]
+        if u0 == u1 or l0 == l1:
+            continue
+        mass, first, second = 0.0, 0.0, 0.0  # Σ b, Σ b (lower - place), Σ b (lower - place)²
+        j = l1 - 1
+        place = lower[j]
+        for i in range(u1 - 1, u0 - 1, -1):
+            while j >= l0 and lower[j] > upper[i]:
+                move = place - lower[j]
+                second += move * (2.0 * first + move * mass)
+                first += move * mass
+                place = lower[j]
+                mass += b[j]
+                j -= 1
+            if mass > 0.0:
+                move = place - upper[i]
+                second += move * (2.0 * first + move * mass)
+                first += move * mass
+                place = upper[i]
+            slope[up[i]] -= a[i] * first
+            total += a[i] * second
+        mass, first = 0.0, 0.0
+        i, place = u0, upper[u0]
+        for j in range(l0, l1):
+            while i < u1 and upper[i] < lower[j]:
+                first += (upper[i] - place) * mass
+                place = upper[i]
+                mass += a[i]
+                i += 1
+            if mass > 0.0:
+                first += (lower[j] - place) * mass
+                place = lower[j]
+            slope[down[j]] += b[j] * first
     return total
 
 
 @compiled
-def pair_hinge_product(upper, a, lower, b, up, down, u, out):
-    """Write half the Hessian of `pair_hinge_sums` times u, one number for each row, to `out`.
+def pair_hinge_product(upper, a, lower, b, up, down, up_edges, down_edges, u, out):
+    """Add half the Hessian of `pair_hinge_sums` times u, one number for each row, to `out`.
 
     Each pair with lower_j > upper_i adds a_i b_j (u_i - u_j) to row i and takes it from row j.
     """
-    mass, above = 0.0, 0.0  # Σ b and Σ b u of the negatives above
-    j = lower.shape[0] - 1
-    for i in range(upper.shape[0] - 1, -1, -1):
-        while j >= 0 and lower[j] > upper[i]:
-            mass += b[j]
-            above += b[j] * u[down[j]]
-            j -= 1
-        out[up[i]] = a[i] * (mass * u[up[i]] - above)
-    mass, below = 0.0, 0.0  # Σ a and Σ a u of the positives below
-    i = 0
-    for j in range(lower.shape[0]):
-        while i < upper.shape[0] and upper[i] < lower[j]:
-            mass += a[i]
-            below += a[i] * u[up[i]]
-            i += 1
-        out[down[j]] = b[j] * (mass * u[down[j]] - below)
+    for part in range(up_edges.size - 1):
+        mass, above = 0.0, 0.0  # Σ b and Σ b u of the negatives above
+        j = down_edges[part + 1] - 1
+        for i in range(up_edges[part + 1] - 1, up_edges[part] - 1, -1):
+            while j >= down_edges[part] and lower[j] > upper[i]:
+                mass += b[j]
+                above += b[j] * u[down[j]]
+                j -= 1
+            out[up[i]] += a[i] * (mass * u[up[i]] - above)
+        mass, below = 0.0, 0.0  # Σ a and Σ a u of the positives below
+        i = up_edges[part]
+        for j in range(down_edges[part], down_edges[part + 1]):
+            while i < up_edges[part + 1] and upper[i] < lower[j]:
+                mass += a[i]
+                below += a[i] * u[up[i]]
+                i += 1
+            out[down[j]] += b[j] * (mass * u[down[j]] - below)
+
+
+@compiled
+def pair_hinge_reach(upper, a, lower, up_edges, down_edges, first, below):
+    """Write the place of the first negative above each positive, and the weight of the positives below a negative."""
+    for part in range(up_edges.size - 1):
+        i, mass = up_edges[part], 0.0
+        for j in range(down_edges[part], down_edges[part + 1]):
+            while i < up_edges[part + 1] and upper[i] < lower[j]:
+                first[i] = j
+                mass += a[i]
+                i += 1
+            below[j] = mass
+        first[i : up_edges[part + 1]] = down_edges[part + 1]
 
 
 @compiled
@@ -1884,11 +1905,12 @@ def _won_below(tree, rank):
 
 
 @compiled
-def pair_wins(lines, weight, group, event, stratum, above, below):
+def pair_wins(lines, orders, weight, group, event, stratum, above, below):
     """For each row the mass of the rows that it is rightly above, and rightly `below` if not empty, by lines of scores.
 
     Rows are those of `vrspam.moments.pairs.SortedGroups`, from the lowest to the highest of each stratum; a tie counts
-    one half. Trees of sums over ranks of scores are filled from both ends: n log n steps.
+    one half. Trees of sums over ranks of scores are filled from both ends: n log n steps. Of one stratum, `orders` may
+    have the rows of each line by score; otherwise it has no rows.
     """
     n = group.size
     tree, ranks = np.zeros(n + 1), np.empty(n, np.intp)
@@ -1898,7 +1920,7 @@ def pair_wins(lines, weight, group, event, stratum, above, below):
             stop = start
             while stop < n and stratum[group[stop]] == stratum[group[start]]:
                 stop += 1
-            order = np.argsort(lines[line, start:stop])
+            order = orders[line] if orders.shape[0] > 0 else np.argsort(lines[line, start:stop])
             last = 0
             for place in range(stop - start):
                 i = start + order[place]

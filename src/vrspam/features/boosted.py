@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,8 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from vrspam._utils.parameters import Interval, StrOptions
-from vrspam._utils.validation import check_columns, check_weights
-from vrspam._utils.warnings import NumbersAreNames, warn
+from vrspam._utils.validation import check_weights
+from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import N_NODES, Curves, Distribution, Indicators, encoder_from_dict
 from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of, trees_from_dict
@@ -71,29 +71,6 @@ class LabelledTrees(FeatureMap):
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
-
-    def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Learn the map from the rows of X and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            As in the other maps.
-        y : array-like of shape (n_samples,)
-            Two or more different labels: the last of them in their order is positive, the others are negative.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of rows; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        check_columns(X)
-        self.learn(X, sample_weight)
-        self.learn_labels(X, y, sample_weight)
-        for said in [*self.grouped_categories_, *self.numbers_as_names_]:
-            warn(said)
-        return self
 
     @property
     def numbers_as_names_(self) -> list[NumbersAreNames]:
@@ -511,16 +488,7 @@ class ForestFeatures(LabelledTrees):
     (500, 1)
     """
 
-    def __init__(
-        self,
-        *,
-        n_trees=50,
-        max_depth=8,
-        min_rows=3,
-        max_categories=1000,
-        max_rows=50_000,
-        random_state=None,
-    ):
+    def __init__(self, *, n_trees=50, max_depth=8, min_rows=3, max_categories=1000, max_rows=50_000, random_state=None):
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.min_rows = min_rows

@@ -225,8 +225,12 @@ def choose_point(
         progress.start(folds.n_folds)
     watch = (lambda what: None) if progress is None else progress.tell
     sample = folds.sample(search.n_points, search.seed)
-    source = _source(folds, search)
-    scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
+    source, sampled = _source(folds, search), replace(search, sample=sample)
+    # Of the default grid the smallest l2 take most of the iterations, and are hardly ever chosen: a few will do first.
+    few = replace(sampled, max_iter=min(100, search.max_iter)) if search.is_default_ridge else sampled
+    scores = cross_validate(source, few, keep_coefs=keep_coefs, watch=watch)
+    if few.max_iter < search.max_iter and not scores.best_is_certified:
+        scores = cross_validate(source, sampled, keep_coefs=keep_coefs)
     solver, total = source.solver, source.total
     del source  # and with it the moments of the folds
     columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, search.rule)
@@ -555,13 +559,14 @@ def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candid
 
     Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few.
     """
-    (lead, error, _), *rivals = (
-        max((float(at.mean[at.index]), float(at.standard_error[at.index]), c.name) for c in some for at in [c.choice])
-        for some in (candidates, others.values())
-        if some
-    )
-    better = [name for mean, own, name in rivals if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own)))]
-    return better[0] if better else None
+
+    def measured(candidate: Candidate) -> tuple[float, float, str]:
+        point = candidate.choice
+        return float(point.mean[point.index]), float(point.standard_error[point.index]), candidate.name
+
+    lead, error, _ = max(map(measured, candidates))
+    mean, own, name = max(map(measured, others.values()), default=(0.0, 0.0, ""))
+    return name if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))) else None
 
 
 def _one_of_each_kind(maps: dict[str, Any]) -> dict[str, Any]:

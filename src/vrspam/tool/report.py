@@ -14,22 +14,28 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn.model_selection import StratifiedKFold
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.texts import number_labels, rounded
+from vrspam._utils.validation import Rows
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table
+from vrspam.features.mapped import MappedArray, hold_features, named_maps
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
 from vrspam.metrics import AUCInterval, exponential_variance
 from vrspam.metrics.comparison import holm
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.model_selection.calibration import calibrate
+from vrspam.model_selection.cross_validate import LearningCurve, learning_curve
+from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.learning import LearningCurve
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, describe_source, expected_auc
 from vrspam.tables.frames import rows_of
@@ -37,8 +43,8 @@ from vrspam.tool.evaluation import Evaluation, evaluate, ranking_ci
 from vrspam.tool.explanation import Part, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
-from vrspam.tool.planning import curve_of
-from vrspam.tool.table import OpenedTable
+from vrspam.tool.repeats import draw_groups
+from vrspam.tool.table import OpenedTable, two_sides
 from vrspam.tool.training import Trained, fit_file
 
 LEVEL = 0.05  # of the tests of groups, all together
@@ -221,6 +227,10 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         if rows:
             names = [read[name] for name in identifiers]
             shown = single_rows(model, opened, part, evaluation, rows, names)
+    curve = None
+    if not (model.ranks or opened.time is not None or trained.held_out.places is None):
+        with suppress(ValueError):  # too few rows or groups, or too many features
+            curve = curve_of(opened, lines=False, seed=0)
     used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
     return Report(
         model=model,
@@ -232,19 +242,46 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         left_out=tuple(name for name in opened.names if name not in used),
         cost_ratio=cost_ratio,
         apart=apart,
-        curve=curve_of_report(trained),
+        curve=curve,
     )
 
 
-def curve_of_report(trained: Trained) -> LearningCurve | None:
-    """The learning curve of the table, where it has one."""
-    model, opened = trained.model, trained.opened
-    if model.ranks or opened.time is not None or trained.held_out.places is None:
-        return None
-    try:
-        return curve_of(opened, lines=False, seed=0)
-    except ValueError:  # too few rows or groups, or too many features
-        return None
+def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
+    """The learning curve of an open table; of very many rows that of some of them, drawn at random."""
+    X, positive = opened.load_rows()
+    n, groups, weights = positive.size, opened.groups, opened.relative_weights
+    some = draw_groups(np.arange(n) if groups is None else groups, 100_000, seed)
+    features = next(iter(named_maps("standardized" if lines else "additive", seed).values()))
+    features.set_params(max_categories=min(opened.max_categories, 100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that rare categories are taken together
+        features.learn(X, weights)
+    if features.n_features_out_ > 1_000:
+        words = (
+            "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by {drop}"
+        )
+        raise WordedError(words, count=features.n_features_out_, drop=Parameter("drop"))
+    weights, groups = (None if values is None else values[some] for values in (weights, groups))
+    given = Rows(hold_features(MappedArray(rows_of(X, some), features)), positive[some], weights)
+    part = parts_of(positive[some], groups, seed)
+    return replace(learning_curve(given, part, groups=groups, seed=seed), total=n)
+
+
+def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray:
+    """The part of each row: 20 parts with about as many rows of each class, or 10; whole groups are in one part."""
+    smaller = int(min(positive.sum(), (~positive).sum()))
+    if smaller < 30:
+        raise ValueError(f"a learning curve needs at least 30 rows of each class, and one has {smaller}")
+    count, part = 20 if smaller >= 100 else 10, np.empty(positive.size, dtype=np.intp)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that there are fewer parts
+        folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(part, positive))
+        folds = folds if groups is None else group_folds(positive, groups, count, seed)
+    if len(folds) < 10:
+        raise ValueError(f"a learning curve needs 10 parts of whole groups with both classes, not {len(folds)}")
+    for number, (_, held_out) in enumerate(folds):
+        part[held_out] = number
+    return part
 
 
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:
@@ -345,7 +382,7 @@ def subgroups(
 
     `groups` are rows that belong together, as in `vrspam.metrics.roc_auc_ci`; `pairs` are `times` and `within`.
     """
-    beside = {"weights": weights, "groups": groups, **pairs}
+    beside, sides = {"weights": weights, "groups": groups, **pairs}, two_sides(positive, pairs.get("times"))
     whole = ranking_ci(positive, scores, weights=weights, **pairs).auc
     found, auc_ps, calibration_ps = [], [], []
     for column, values in columns.items():
@@ -356,8 +393,8 @@ def subgroups(
                 continue
             labels, own = positive[inside], None if weights is None else weights[inside]
             auc, auc_p, worse, predicted, calibration_p = None, np.nan, False, None, np.nan
-            enough = min(_smaller(labels), _smaller(positive[~inside])) >= 10
-            if _smaller(labels if own is None else labels[own > 0.0]) >= 2:
+            enough = min(_smaller(sides[inside]), _smaller(sides[~inside])) >= 10
+            if _smaller(sides[inside] if own is None else sides[inside][own > 0.0]) >= 2:
                 auc = _level_auc(inside, positive, scores, beside)
                 if enough and auc is not None:
                     auc_p, worse = _ranking_p(inside, positive, scores, beside, whole)
@@ -412,7 +449,7 @@ def _ranking_p(
     for part, sign in ((inside, 1.0), (~inside, -1.0)):
         if (found := _level_auc(part, positive, scores, beside)) is None:
             return np.nan, False
-        up = int(positive[part].sum())
+        up = int(two_sides(positive, beside.get("times"))[part].sum())
         difference += sign * found.auc
         variance += max(found.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
     if variance == 0.0:
@@ -450,8 +487,10 @@ def choose_rows(
 ) -> list[tuple[str, int]]:
     """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
     order = np.argsort(scores, kind="stable")
-    above = share_above(positive, scores)
-    wrong = np.argsort(-np.where(positive, 1.0 - above, above) if right is None else right, kind="stable")
+    if right is None:
+        above = share_above(positive, scores)
+        right = -np.where(positive, 1.0 - above, above)
+    wrong = np.argsort(right, kind="stable")
     each = min(4, scores.size)
     spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
     parts = (order[::-1][:each], order[:each], wrong[:each], spread)
