@@ -460,7 +460,7 @@ class TrainPlan:
     @property
     def pairs(self) -> dict[str, str | None]:
         """The columns that say which pairs count, as a model keeps them."""
-        found = {} if self.within is None else {"within": self.within}
+        found: dict[str, str | None] = {} if self.within is None else {"within": self.within}
         if self.event == INDEPENDENT:
             return {"order": self.target, **found}
         return found if self.event is None else {"event": self.event, "times": self.target, **found}
