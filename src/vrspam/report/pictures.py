@@ -306,7 +306,7 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
     shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
     marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
-    marks += [rule(frame), line(frame, at, shown, "guess"), band(frame, at, *cut[:2]), line(frame, at, cut[2])]
+    marks += [rule(frame), line(frame, at, shown, "guess"), band(frame, at, cut[0], cut[1]), line(frame, at, cut[2])]
     label = "Decision curve: net benefit of the model, of acting on everyone and on no one."
     remark = "band: interval; dashed: acting on everyone; line at 0: on no one"
     return picture(frame, marks, label=label, title="Decision curve", remark=remark)
@@ -377,7 +377,7 @@ def learning_curve(curve: LearningCurve) -> Html:
     frame = Frame(Scale(float(rows[0]), float(rows[-1]), "log"), (lowest - room, highest + room), width=440.0)
     shown = curve.total * 4.0 ** np.arange(-2, 2)
     shown = shown[shown >= rows[0]]
-    marks = [axes(frame, "rows to train on", "AUC", ticks=(shown, [f"{n:,.0f}" for n in shown]))]
+    marks = [axes(frame, "rows to train on", "AUC", ticks=Ticks(shown, [f"{n:,.0f}" for n in shown]))]
     marks += [band(frame, rows[ahead], low[ahead], high[ahead]), line(frame, rows, middle)]
     marks.append(rule(frame, x=float(curve.total), css="guess"))
     for n, auc in zip(curve.rows, curve.auc, strict=True):
