@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -120,7 +121,7 @@ def small_tables(table: Table) -> None:
                     new, columns = peers.MODELS[model](X), peers.prepared(model, X)
                     new.set_params(**({"n_jobs": 1} if model == "auto" else {"iterations": 1_000}))
                     start = time.process_time()
-                    quietly(lambda new=new, columns=columns, y=y: new.fit(columns, y))
+                    quietly(partial(new.fit, columns, y))
                     both.append(time.process_time() - start)
                 found.append(both[0] / both[1])
     except ImportError as error:
