@@ -460,10 +460,12 @@ class TrainPlan:
     @property
     def pairs(self) -> dict[str, str | None]:
         """The columns that say which pairs count, as a model keeps them."""
-        found: dict[str, str | None] = {} if self.within is None else {"within": self.within}
+        found: dict[str, str | None] = {}
         if self.event == INDEPENDENT:
-            return {"order": self.target, **found}
-        return found if self.event is None else {"event": self.event, "times": self.target, **found}
+            found = {"order": self.target}
+        elif self.event is not None:
+            found = {"event": self.event, "times": self.target}
+        return found if self.within is None else {**found, "within": self.within}
 
     @property
     def rule(self) -> tuple[str, float] | None:
