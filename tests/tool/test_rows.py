@@ -1,6 +1,7 @@
 """`vrspam rows`: what it says, what it refuses, and that parts keep groups whole."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,8 @@ import pytest
 
 from vrspam.cli import main
 from vrspam.metrics import rows_for_width
+from vrspam.model_selection.cross_validate import LearningCurve
+from vrspam.report.words import describe_gain
 from vrspam.tool import make_report, report_page, rows
 from vrspam.tool.report import parts_of
 
@@ -103,3 +106,10 @@ def test_the_page_of_a_report_has_the_curve_where_rows_are_enough(tmp_path):
     few = make_report(patients(60), "sick", features="linear", rows=0)
     assert few.curve is None
     assert "How many more rows?" not in report_page(few, data_name="patients").html()
+
+
+def test_a_curve_of_some_rows_says_so():
+    rows = np.array([500.0, 1_000.0, 2_000.0])
+    curve = LearningCurve(rows, np.array([0.70, 0.72, 0.73]), np.full(3, 1e-3), error=0.01, total=2_500)
+    assert "at random" not in describe_gain(curve, lines=True)
+    assert "drawn from 2,500 rows, taken at random" in describe_gain(replace(curve, total=9_000), lines=True)

@@ -353,6 +353,8 @@ def describe_gain(curve: LearningCurve, lines: bool) -> str:
     twice, four = curve.gain(2), curve.gain(4)
     band = f"90 % band {four.low:.3f} to {four.high:.3f}"
     kind = f"This is about {_KINDS['linear' if lines else 'additive']}; models of interactions may gain more."
+    if curve.total > 1.5 * curve.rows[-1]:  # folds leave out a fifth alone
+        kind += f" It was drawn from {round(1.25 * curve.rows[-1]):,} rows, taken at random."
     if four.value < 0.005:
         surely = "would change little" if four.high < 0.01 else "would probably change little"
         return f"More rows {surely}: four times as many bring about {four.value:+.3f} AUC ({band}). {kind}"
