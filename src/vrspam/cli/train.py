@@ -229,11 +229,7 @@ def report(
 
 def _numbers(found: Report, html: Path) -> dict[str, object]:
     """All numbers of the page under flat keys, for scripts."""
-    expected, groups, facts = found.expected, [], found.model.training
-    for group in found.groups:
-        plain = {name: value for name, value in vars(group).items() if name not in ("auc", "worse")}
-        interval = {} if group.auc is None else {name: getattr(group.auc, name) for name in ("auc", "low", "high")}
-        groups.append({**plain, **interval})
+    expected, facts = found.expected, found.model.training
     return {
         "page": str(html),
         "expected_auc": expected.auc,
@@ -241,7 +237,7 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         "expected_auc_high": expected.high if expected.high == expected.high else None,
         "judged_by": "holdout" if found.folds is None else "cross-validation",
         **found.evaluation.flat(),
-        "groups": groups,
+        "groups": [group.flat() for group in found.groups],
         "left_out": list(found.left_out),
         **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
         **({"independent_auc": facts["independent_auc"]} if "independent_auc" in facts else {}),

@@ -17,7 +17,6 @@ from vrspam.metrics.roc import (
     checked_weights,
     normal_quantile,
     positive_rows,
-    twice_below,
 )
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
@@ -171,10 +170,16 @@ def roc_auc_ci(
     >>> interval.method
     'newcombe'
     """
-    z = normal_quantile(confidence)
+    normal_quantile(confidence)  # refuses what is no confidence
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
-    auc, error, rows, freedom = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups).of(0)
+    found = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups)
+    return interval_of(found.of(0), confidence, method)
+
+
+def interval_of(measured: Measured, confidence: float, method: str = "auto") -> AUCInterval:
+    """The interval of :func:`roc_auc_ci` of an AUC that was measured."""
+    (auc, error, rows, freedom), z = measured, normal_quantile(confidence)
     wider = error * float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
     if method == "newcombe" or (method == "auto" and min(rows) < ENOUGH_FOR_DELONG):
         interval = newcombe_interval(auc, wider, rows, confidence)
@@ -367,8 +372,9 @@ def roc_measures(
     *,
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None,
+    orders: Sequence[NDArray] | None = None,
 ) -> Placed:
-    """Labels and scores, checked, with the placements of the rows."""
+    """Labels and scores, checked, with the placements of the rows; `orders` are the `argsort` of scores, if known."""
     positive = positive_rows(y_true)
     checked = [checked_scores(score, positive.size, name) for score, name in zip(scores, names, strict=True)]
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
@@ -379,7 +385,9 @@ def roc_measures(
         together = None if together is None else together[used]
     both_classes(positive, at_least=2)
     if weight is None and together is None:
-        return Placed(positive, [_placements(positive, score) for score in checked], None, None)
+        places = [None] * len(checked) if orders is None else orders
+        found = [_placements(positive, score, order) for score, order in zip(checked, places, strict=True)]
+        return Placed(positive, found, None, None)
     weight = np.ones(positive.size) if weight is None else weight
     return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
 
@@ -471,17 +479,32 @@ def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
     return result
 
 
-def _placements(positive: NDArray, score: NDArray) -> tuple[NDArray, NDArray]:
+def _placements(positive: NDArray, score: NDArray, order: NDArray | None = None) -> tuple[NDArray, NDArray]:
     """Twice the number of negatives below each positive, and of positives above each negative (ties: 1)."""
-    up, down = score[positive], score[~positive]
-    return twice_below(up, down), 2 * up.size - twice_below(down, up)
+    order = np.argsort(score) if order is None else order
+    ranked, label = score[order], positive[order]
+    up = np.cumsum(label, dtype=np.float64)  # whole numbers, as all below
+    if (tied := ranked[1:] == ranked[:-1]).any():
+        first = np.flatnonzero(np.append(True, ~tied))
+        size = np.diff(np.append(first, up.size))
+        last = first + size - 1
+        before = np.where(first > 0, up[first - 1], 0.0)
+        below = np.repeat(first - before + last + 1.0 - up[last], size)
+        above = np.repeat(2.0 * up[-1] - before - up[last], size)
+    else:
+        below, above = 2.0 * (np.arange(up.size) - up) + 2.0, 2.0 * (up[-1] - up)
+    placed = np.empty(up.size)
+    placed[order] = np.where(label, below, above)
+    return placed[positive], placed[~positive]
 
 
 def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
     """Mean over pairs, and DeLong's standard error: exactly 0 when all placements are equal."""
-    n_up, n_down = up.size, down.size
-    variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
-    return float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2)
+    variance = 0.0
+    for own, other in ((up, down), (down, up)):
+        apart = own - own.sum() / own.size
+        variance += float(apart @ apart) / (own.size - 1) / (other.size**2 * own.size)
+    return float(up.sum() / (2 * up.size * down.size)), float(np.sqrt(variance) / 2)
 
 
 def exponential_variance(true: float, n_up: int, n_down: int) -> float:

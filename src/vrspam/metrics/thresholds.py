@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
 from scipy.stats import beta, binom
-from sklearn.metrics import roc_curve
 
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.texts import short_between
@@ -226,14 +226,48 @@ class Curve:
     negatives: float
 
     @classmethod
-    def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Curve:
-        false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False, sample_weight=weights)
-        thresholds[0] = np.nextafter(scores.max(), np.inf)
+    def of(
+        cls,
+        positive: np.ndarray,
+        scores: np.ndarray,
+        weights: np.ndarray | None = None,
+        order: np.ndarray | None = None,
+    ) -> Curve:
+        """The curve of scores, whose `argsort` may be known; rows of weight 0 do not count."""
+        order = np.argsort(scores) if order is None else order
+        if weights is not None and not weights.all():
+            order = order[weights[order] > 0.0]
+        order = order[::-1]
+        ranked, label = scores[order], positive[order]
+        last: Any = np.append(ranked[1:] != ranked[:-1], True)  # of equal scores
+        last = slice(None) if last.all() else np.flatnonzero(last)
         if weights is None:
-            hits, alarms = np.rint(true * positive.sum()), np.rint(false * (~positive).sum())
+            hits = np.cumsum(label, dtype=np.float64)[last]
+            alarms = np.arange(1.0, ranked.size + 1.0)[last] - hits
         else:
-            hits, alarms = true * weights[positive].sum(), false * weights[~positive].sum()
-        return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
+            hits, alarms = (np.cumsum(np.where(side, weights[order], 0.0))[last] for side in (label, ~label))
+        thresholds = np.append(np.nextafter(ranked[0], np.inf), ranked[last])
+        return cls(thresholds, np.append(0.0, hits), np.append(0.0, alarms), float(hits[-1]), float(alarms[-1]))
+
+    @cached_property
+    def called(self) -> np.ndarray:
+        """Rows that are called positive."""
+        return self.hits + self.alarms
+
+    @property
+    def average_precision(self) -> float:
+        """The mean, over the positives, of the precision at the threshold that just includes them."""
+        return float(np.diff(self.hits) @ (self.hits[1:] / self.called[1:]) / self.positives)
+
+    def sensitivity_at(self, specificity: float, rounding: float = 1e-12) -> float:
+        """The largest sensitivity where the specificity is at least this, as in `sensitivity_at_specificity`."""
+        most = (1.0 - specificity + rounding) * self.negatives
+        return float(self.hits[self.alarms.searchsorted(most, side="right") - 1] / self.positives)
+
+    def lift(self, share: float) -> float:
+        """Positives among the top `share` of rows, relative to as many drawn at random; ties share their places."""
+        total = self.positives + self.negatives
+        return float(np.interp(share * total, self.called, self.hits) / share / self.positives)
 
     def place(self, threshold: float) -> int:
         """Where a threshold lies that need not be the score of a row."""
@@ -261,33 +295,26 @@ class Curve:
         )
 
 
-def lift(positive: np.ndarray, scores: np.ndarray, share: float, weights: np.ndarray | None = None) -> float:
-    """Positives among the top `share` of rows, relative to as many rows drawn at random; ties share their places."""
-    mass = np.ones(scores.size) if weights is None else weights
-    count = share * mass.sum()
-    order = np.argsort(-scores, kind="stable")
-    ranked, mass = scores[order], mass[order]
-    border = ranked[min(int(np.searchsorted(np.cumsum(mass), count * (1.0 - 1e-12))), scores.size - 1)]
-    above, tied, hits = ranked > border, ranked == border, positive[order] * mass
-    part = (count - mass[above].sum()) / mass[tied].sum()
-    found = hits[above].sum() + part * hits[tied].sum()
-    return float(found / count / (hits.sum() / mass.sum()))
-
-
 def reliability(
-    positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS, weights: np.ndarray | None = None
+    positive: np.ndarray,
+    probabilities: np.ndarray,
+    bins: int = BINS,
+    weights: np.ndarray | None = None,
+    order: np.ndarray | None = None,
 ) -> tuple[Bin, ...]:
-    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together."""
-    edges = np.unique(np.quantile(probabilities, np.linspace(0, 1, bins + 1)[1:-1], method="higher"))
-    group = np.searchsorted(edges, probabilities, side="right")
-    found = []
-    for number in range(edges.size + 1):
-        rows = group == number
-        own = None if weights is None else weights[rows]
-        if rows.any() and (own is None or own.any()):
-            predicted, observed = (float(np.average(part[rows], weights=own)) for part in (probabilities, positive))
-            found.append(Bin(int(rows.sum()), predicted, observed))
-    return tuple(found)
+    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
+
+    `order` is the `argsort` of the probabilities, if it is known.
+    """
+    order = np.argsort(probabilities) if order is None else order
+    ranked, label = probabilities[order], positive[order]
+    mass = np.ones(ranked.size) if weights is None else weights[order]
+    edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]
+    starts = np.unique(np.append(0, ranked.searchsorted(edges)))
+    sizes = np.diff(np.append(starts, ranked.size))
+    total, of_up, predicted = (np.add.reduceat(part, starts) for part in (mass, mass * label, mass * ranked))
+    found = zip(sizes.tolist(), total.tolist(), predicted.tolist(), of_up.tolist(), strict=True)
+    return tuple(Bin(rows, p / whole, up / whole) for rows, whole, p, up in found if whole > 0.0)
 
 
 def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

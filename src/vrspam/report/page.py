@@ -24,7 +24,7 @@ import numpy as np
 
 from vrspam._utils.atomic import write_text
 from vrspam._utils.texts import percent, short_between
-from vrspam.metrics.thresholds import wilson
+from vrspam.metrics.thresholds import Curve, wilson
 
 Html = NewType("Html", str)  # a text in which names and values are escaped
 
@@ -295,16 +295,19 @@ class Stops:
         >>> stops.thresholds.tolist(), stops.hits.tolist(), stops.alarms.tolist()
         ([1.0, 2.0, 3.0, 3.04], [2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0])
         """
-        mass = np.ones(scores.size) if weights is None else weights
-        order = np.argsort(scores, kind="stable")
-        ranked, label, mass = scores[order], positive[order], mass[order]
-        first = np.flatnonzero(np.append(True, ranked[1:] > ranked[:-1]))  # of each different score
-        hits, alarms = (np.append(np.cumsum((mass * side)[::-1])[::-1][first], 0.0) for side in (label, ~label))
-        kept = thin(hits / hits[0], alarms / alarms[0], hits / np.maximum(hits + alarms, np.finfo(float).tiny))
-        margin = 0.02 * (ranked[-1] - ranked[0]) or max(1.0, abs(ranked[0]))
-        below = np.concatenate([[ranked[0] - margin], ranked[first]])  # the score before each threshold
-        at = np.append(ranked[first], ranked[-1] + margin)  # which no row reaches
-        found = np.array([short_between(below[k], at[k]) for k in kept])
+        return cls.of_curve(Curve.of(positive, scores, weights))
+
+    @classmethod
+    def of_curve(cls, curve: Curve) -> Stops:
+        """The thresholds of a curve, thinned."""
+        hits, alarms, ranked = (part[::-1] for part in (curve.hits, curve.alarms, curve.thresholds))
+        share = hits / np.maximum(curve.called[::-1], np.finfo(float).tiny)
+        kept = thin(hits / hits[0], alarms / alarms[0], share)
+        low, high = float(ranked[0]), float(ranked[-2])
+        margin = 0.02 * (high - low) or max(1.0, abs(low))
+        at = np.where(kept == ranked.size - 1, high + margin, ranked[kept])  # the last is one that no row reaches
+        below = np.where(kept == 0, low - margin, ranked[kept - 1])  # the score before each threshold
+        found = np.array([short_between(*ends) for ends in zip(below.tolist(), at.tolist(), strict=True)])
         return cls(found, hits[kept], alarms[kept], float(hits[0]), float(alarms[0]))
 
     @property
@@ -330,23 +333,23 @@ class Stops:
         return {**found, "probabilities": p}
 
 
-def thin(*curves: np.ndarray) -> np.ndarray:
+def thin(falling: np.ndarray, other: np.ndarray, free: np.ndarray) -> np.ndarray:
     """Which points to keep so that between two of them no curve moves by more than `FINE`; jumps stay jumps.
 
-    >>> thin(np.linspace(0, 1, 100_000)).size
+    Two of the curves fall, and the third may do anything.
+
+    >>> line = np.linspace(1, 0, 100_000)
+    >>> thin(line, line, line).size
     1517
     """
-    table = np.stack(curves, axis=1)
-    kept, last, size = [0], 0, table.shape[0]
+    kept, last, size = [0], 0, falling.size
+    down = [-curve for curve in (falling, other)]  # the first point that is too far away is found by bisection
     while last < size - 1:
-        reach = 64
-        while True:  # look ahead for the first point that is too far away
-            part = np.abs(table[last + 1 : last + 1 + reach] - table[last]).max(axis=1) > FINE
-            if part.any() or last + 1 + reach >= size:
-                break
-            reach *= 4
-        ahead = int(np.argmax(part)) if part.any() else part.size
-        last = last + max(1, ahead)
+        far = min(int(rising.searchsorted(rising[last] + FINE, side="right")) for rising in down)
+        near = np.abs(free[last + 1 : far] - free[last]) > FINE
+        if near.any():
+            far = last + 1 + int(np.argmax(near))
+        last = max(last + 1, far - 1)
         kept.append(last)
     return np.array(kept)
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
-    from vrspam.tool.report import Report, Subgroup
+    from vrspam.tool.report import Report
+    from vrspam.tool.subgroups import Subgroup
 
 MOST_FEATURES = 20
 MOST_CURVES = 24

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import average_precision_score, brier_score_loss
 
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
@@ -16,13 +15,10 @@ from vrspam.data.readers.base import as_table, no_column
 from vrspam.metrics import (
     AUCInterval,
     DeLongTest,
-    concordance_index_ci,
     concordance_test,
     delong_test,
     partial_auc_ci,
     partial_auc_test,
-    roc_auc_ci,
-    sensitivity_at_specificity,
 )
 from vrspam.metrics.thresholds import (
     Bin,
@@ -30,12 +26,12 @@ from vrspam.metrics.thresholds import (
     Curve,
     Threshold,
     calibration_error,
-    lift,
     reliability,
 )
 from vrspam.report.words import describe_ranks
 from vrspam.tool.model import Model
 from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
+from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import beside_values, stack
 
 if TYPE_CHECKING:
@@ -182,24 +178,6 @@ class ScoredRows(NamedTuple):
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
     within: np.ndarray | None = None
-
-
-def ranking_ci(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    *,
-    times: np.ndarray | None = None,
-    within: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
-    confidence: float = 0.95,
-) -> AUCInterval:
-    """The AUC with its interval; of rows with `times` the concordance index, of rows `within` strata that inside."""
-    shared: dict[str, Any] = {"sample_weight": weights, "groups": groups, "confidence": confidence}
-    if times is None and within is None:
-        return roc_auc_ci(positive, scores, **shared)
-    y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
-    return concordance_index_ci(y, scores, event=event, strata=within, **shared)
 
 
 def columns_beside(
@@ -389,7 +367,8 @@ def evaluate(
         return _evaluate_ranks(model, positive, scores, confidence, notes, beside)
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
-    curve = Curve.of(positive, scores, weights)
+    order = np.argsort(scores)  # of which all numbers are made
+    curve = Curve.of(positive, scores, weights, order)
     promised = model.threshold
     thresholds = {} if promised is None else {"model": curve.at_score(promised.threshold)}
     thresholds |= {
@@ -401,20 +380,19 @@ def evaluate(
     brier = partial = None
     bins = () if probabilities is None else reliability(positive, probabilities, weights=weights)
     if probabilities is not None:
-        brier = float(brier_score_loss(positive, probabilities, sample_weight=weights))
+        brier = float(np.average((probabilities - positive) ** 2, weights=weights))
     if max_fpr is not None:
         partial = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
         if groups is not None:
             notes = (*notes, "the interval of the partial AUC is for independent rows: with groups it is too narrow")
-    specificities = (0.80, 0.90, 0.95, 0.99)
     return Evaluation(
         positive=positive,
         scores=scores,
         probabilities=probabilities,
         auc=ranking_ci(positive, scores, **beside, confidence=confidence),
-        average_precision=float(average_precision_score(positive, scores, sample_weight=weights)),
-        sensitivity={s: sensitivity_at_specificity(positive, scores, s, sample_weight=weights) for s in specificities},
-        lift={share: lift(positive, scores, share, weights) for share in (0.01, 0.05, 0.10, 0.20)},
+        average_precision=curve.average_precision,
+        sensitivity={specificity: curve.sensitivity_at(specificity) for specificity in (0.80, 0.90, 0.95, 0.99)},
+        lift={share: curve.lift(share) for share in (0.01, 0.05, 0.10, 0.20)},
         thresholds=thresholds,
         bins=bins,
         brier=brier,

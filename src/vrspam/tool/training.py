@@ -36,10 +36,10 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
-from vrspam.tool.evaluation import ranking_ci
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier, table_ranker
+from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample
 from vrspam.tool.training_notes import note_few_maps, note_of, note_straight, notes_on_directions
 
