@@ -21,7 +21,8 @@ from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report.words import verdict
 from vrspam.tool import compare
-from vrspam.tool.evaluation import comparison_picture, evaluate, score_file
+from vrspam.tool.comparison import comparison_picture
+from vrspam.tool.evaluation import evaluate, score_file
 from vrspam.tool.prediction import predict
 
 RNG = np.random.default_rng(0)

@@ -267,7 +267,12 @@ def _threshold_curve(
 
 
 def calibration(
-    predicted: np.ndarray, observed: np.ndarray, rows: np.ndarray, names: Mapping[str, str], at: float | None
+    predicted: np.ndarray,
+    observed: np.ndarray,
+    rows: np.ndarray,
+    names: Mapping[str, str],
+    at: float | None,
+    title: str = "Calibration",
 ) -> Html:
     """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson)."""
     low, high = wilson(observed, rows)
@@ -278,11 +283,12 @@ def calibration(
     marks = [_threshold_curve(frame, predicted, observed, point, labels, (0.0, top))]
     for p, n, part in zip(predicted, rows, zip(observed, low, high, strict=True), strict=True):
         o, a, b = map(percent, part)
-        title = f"{n:,.0f} rows: predicted {percent(p)}, observed {o} ({a} to {b})"
-        marks.append(whisker(float(frame.x(p)), frame.y(np.array(part)), "dot", title, radius=3.0))
+        said = f"{n:,.0f} rows: predicted {percent(p)}, observed {o} ({a} to {b})"
+        marks.append(whisker(float(frame.x(p)), frame.y(np.array(part)), "dot", said, radius=3.0))
     label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
     remark = "groups of rows with 95 % intervals; dashed: as predicted"
-    return picture(frame, marks, label=label, title="Calibration", remark=remark, kind="calibration")
+    kind = "calibration" if title == "Calibration" else ""  # of those that the slider moves
+    return picture(frame, marks, label=label, title=title, remark=remark, kind=kind)
 
 
 def distribution(
@@ -317,13 +323,15 @@ def distribution(
     return picture(frame, marks, label=label, title="Scores of both classes", remark=remark, kind="scores")
 
 
-def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
-    """Curves of two models in one unit square."""
+def several_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
+    """Curves of two or more models in one unit square."""
     frame = Frame(UNIT, UNIT, width=440.0, height=380.0)
     marks = [axes(frame, *labels, percents="xy")]
-    for css, (x, y) in zip(("line negative", "line positive other"), curves.values(), strict=True):
-        marks.append(line(frame, x, y, css))
-    marks.append(_legend(frame, list(zip(("negative", "positive"), curves, strict=True)), below=True))
+    known = "negative", "positive other", "middle", "negative other", "positive", "middle other"
+    styles = [known[place % len(known)] for place in range(len(curves))]
+    for css, (x, y) in zip(styles, curves.values(), strict=True):
+        marks.append(line(frame, x, y, f"line {css}"))
+    marks.append(_legend(frame, list(zip(styles, curves, strict=True)), below=True))
     return picture(frame, marks, label=f"{title} of {' and '.join(curves)}.", title=title)
 
 
@@ -386,9 +394,10 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
     parts = []
     short = shorten_distinct([name for _, name in entries], 44 if below else 34)
     for number, ((css, name), text) in enumerate(zip(entries, short, strict=True)):
-        y = (frame.y.start - 30.0 if below else 12.0) + 18.0 * number
+        y = (frame.y.start + 6.0 - 18.0 * len(entries) if below else 12.0) + 18.0 * number
         x = frame.x.start + (160.0 if below else 24.0)
-        parts.append(box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
+        box_or_line = segment(x - 30.0, y, x - 8.0, y, f"line {css}") if below else ""
+        parts.append(box_or_line or box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
         parts.append(words(x - 3.0, y + 3.5, text, "", name))
     return "".join(parts)
 

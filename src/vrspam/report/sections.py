@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -13,17 +13,19 @@ import numpy as np
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.thresholds import BINS, calibration_error, effective_share, reliability
+from vrspam.metrics.thresholds import BINS, Curve, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
 from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
-    from vrspam.metrics import DeLongTest
-    from vrspam.tool.evaluation import Evaluation
+    from vrspam.metrics import AUCInterval, ComparedPair
+    from vrspam.tool.comparison import Comparison
+    from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.model import Model
     from vrspam.tool.report import Report
+    from vrspam.tool.scores import ScoreColumn
     from vrspam.tool.subgroups import Subgroup
 
 MOST_FEATURES = 20
@@ -121,7 +123,7 @@ def report_page(
 
 
 def evaluation_page(
-    model: Model,
+    model: Model | ScoreColumn,
     evaluation: Evaluation,
     *,
     model_name: str,
@@ -129,29 +131,63 @@ def evaluation_page(
     cost_ratio: float | None = None,
     recall: float = 0.9,
     parameter: ShowParameter = str,
+    several: Evaluations | None = None,
+    made: Mapping[str, str] | None = None,
 ) -> Page:
     """An evaluation on one page.
 
-    Notes of the training name parameters of `train`; `parameter` says how to show one to the reader.
+    Notes of the training name parameters of `train`; `parameter` says how to show one to the reader. Of columns of
+    scores in the place of a model, `several` has all of them, and `made` says where they come from.
     """
     auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
     page, measure = Page(f"{model_name} on {data_name}"), words.name_measure(model)
+    alone = several is None or len(several) < 2
+    doubts = words.doubt_of(auc.low, auc.high, auc.confidence) if made is None else []
     page.headline = html.headline(
-        f"{measure[0].upper()}{measure[1:]}",
+        f"{measure[0].upper()}{measure[1:]}{'' if alone or made is None else f' of {model.name}'}",
         auc_text(auc.auc, 2),
         f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
         _first_facts(evaluation.n, evaluation, names, words.GUESSING, _pair_facts(model, evaluation)),
-        [Worry(text) for text in (*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes)],
+        [Worry(worded(text, parameter)) for text in (*doubts, *evaluation.notes)],
         words.describe_ranks(model) if model.ranks else words.AUC_IS,
         "Noticed in these rows",
-        "Nothing in these rows looks unlike those of training.",
+        "Nothing in these rows looks unlike those of training." if made is None else "Nothing.",
     )
+    if several is not None and not alone:
+        add_columns(page, several, names, cost_ratio, recall)
     add_scores(page, model, evaluation, names, cost_ratio, recall)
-    add_model(page, model)
-    add_origin(page, model, parameter)
+    if evaluation.subgroups:
+        page.add("Groups", *describe_groups(evaluation.subgroups, evaluation))
+    if made is None:
+        add_model(page, model)
+        add_origin(page, model, parameter)
+    else:
+        page.add("Where the scores come from", html.paragraph(words.ELSEWHERE), html.facts(made))
     return page
+
+
+def add_columns(
+    page: Page, several: Evaluations, names: Mapping[str, str], cost_ratio: float | None, recall: float
+) -> None:
+    """Add columns of scores side by side: AUCs, tests of all pairs, curves; and further numbers of each."""
+    first, compared = next(iter(several)), several.comparison
+    drawn, numbers = [], []
+    for name, one in list(several.items())[1:]:
+        numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
+        if one.bins:
+            parts = (np.array([getattr(b, k) for b in one.bins]) for k in ("predicted", "observed", "rows"))
+            drawn.append(pictures.calibration(*parts, names, None, f"Calibration of {name}"))
+    page.add(
+        "The columns side by side",
+        html.paragraph(words.describe_tests(compared.pairs)),
+        *_tests("AUC", compared.pairs, compared.intervals),
+        curves_of({name: one.curve for name, one in several.items() if one.curve is not None}),
+        html.grid(drawn),
+        *numbers,
+        html.paragraph(f"What follows on this page is about {first}. To see another, name it first.", soft=True),
+    )
 
 
 def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter = str) -> Page:
@@ -169,58 +205,78 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
 
 
 def comparison_page(
-    test: DeLongTest,
-    positive: np.ndarray,
-    scores: Mapping[str, np.ndarray],
+    found: Comparison,
     *,
     data_name: str,
-    partial: DeLongTest | None = None,
+    partial: Sequence[ComparedPair] = (),
     max_fpr: float | None = None,
     measure: str = "AUC",
     curves: bool = True,
 ) -> Page:
-    """Two models on the same rows, on one page.
+    """Models, or columns of scores, on the same rows, on one page.
 
-    `partial` is the test of their partial AUCs up to `max_fpr`, if it is to be shown too; `measure` is what the other
-    test is about, and `curves` whether it has curves of thresholds.
+    `partial` are the tests of their partial AUCs up to `max_fpr`, if they are to be shown too; `measure` is what the
+    other tests are about, and `curves` whether it has curves of thresholds.
     """
-    a, b = scores
+    positive = found.positive
+    told = words.describe_tests(found.pairs, measure)
     page = Page(
-        f"{a} and {b} on {data_name}",
-        f"{words.verdict(test, a, b, measure)} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
+        f"{words.listed(found.names)} on {data_name}",
+        f"{told} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
     )
     how = "DeLong's paired test" if curves else "Paired test, by the jackknife,"
-    _add_test(page, f"{measure[0].upper()}{measure[1:]}", f"{how} on the same rows:", test, a, b)
-    if partial is not None and max_fpr is not None:
-        what = f"{words.describe_partial(max_fpr)} {words.verdict(partial, a, b, 'partial AUC')}"
-        _add_test(page, "Partial AUC", what, partial, a, b)
-    if not curves:
-        return page
-    stops = {name: Stops.of(positive, values) for name, values in scores.items()}
-    roc = {name: (s.alarms / s.negatives, s.hits / s.positives) for name, s in stops.items()}
-    precision = {name: (s.hits / s.positives, s.precision) for name, s in stops.items()}
-    drawn = [
-        pictures.two_curves("ROC curves", roc, ("negatives called positive", "positives found")),
-        pictures.two_curves("Precision and recall", precision, ("positives found", "positives among those called")),
-    ]
-    page.add("Curves", html.grid(drawn, "large"))
+    shown = f"{measure[0].upper()}{measure[1:]}"
+    page.add(shown, html.paragraph(f"{how} on the same rows:"), *_tests(measure, found.pairs, found.intervals))
+    if partial and max_fpr is not None:
+        what = f"{words.describe_partial(max_fpr)} {words.describe_tests(partial, 'partial AUC')}"
+        page.add("Partial AUC", html.paragraph(what), *_tests("partial AUC", partial))
+    if curves:
+        drawn = {name: Curve.of(positive, scores) for name, scores in zip(found.names, found.scores, strict=True)}
+        page.add("Curves", curves_of(drawn))
     return page
 
 
-def _add_test(page: Page, heading: str, what: str, test: DeLongTest, a: str, b: str) -> None:
-    """Add a section with a test of two models."""
-    rows: list[Row] = [
-        [a, Cell(auc_text(test.auc_a, 4), test.auc_a)],
-        [b, Cell(auc_text(test.auc_b, 4), test.auc_b)],
-        [f"{a} minus {b}", number_cell(test.difference, sign=True)],
+def curves_of(curves: Mapping[str, Curve]) -> Html:
+    """ROC curves, and curves of precision and recall, of two or more scores."""
+    stops = {name: Stops.of_curve(curve) for name, curve in curves.items()}
+    roc = {name: (s.alarms / s.negatives, s.hits / s.positives) for name, s in stops.items()}
+    precision = {name: (s.hits / s.positives, s.precision) for name, s in stops.items()}
+    drawn = [
+        pictures.several_curves("ROC curves", roc, ("negatives called positive", "positives found")),
+        pictures.several_curves("Precision and recall", precision, ("positives found", "positives among those called")),
     ]
-    facts = {
-        f"{100 * test.confidence:g} % interval of the difference": f"{test.low:+.4f} to {test.high:+.4f}",
-        "z": f"{test.z:.3f}",
-        "p, two-sided": f"{test.p_value:.3g}",
-    }
-    measure = heading if heading.startswith("AUC") else heading[0].lower() + heading[1:]
-    page.add(heading, html.paragraph(what), html.table(["model", measure], rows), html.facts(facts))
+    return html.grid(drawn, "large")
+
+
+def _tests(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence[AUCInterval] = ()) -> list[Html]:
+    """A table of the scores with their AUCs, and one of the tests of all pairs."""
+    aucs = {name: auc for a, b, test, _ in pairs for name, auc in ((a, test.auc_a), (b, test.auc_b))}
+    rows: list[Row] = [[name, Cell(auc_text(auc, 4), auc)] for name, auc in aucs.items()]
+    for row, found in zip(rows, intervals, strict=bool(intervals)):
+        row.append(Cell(interval_text(found.low, found.high, 4), found.low))  # type: ignore[attr-defined]
+    confidence, adjusted = f"{100 * pairs[0].test.confidence:g} % interval", len(pairs) > 1
+    tests: list[Row] = [
+        [
+            f"{a} minus {b}",
+            number_cell(test.difference, sign=True),
+            f"{test.low:+.4f} to {test.high:+.4f}",
+            Cell(f"{test.z:.3f}", test.z),
+            Cell(f"{test.p_value:.3g}", test.p_value),
+            *([Cell(f"{p:.3g}", p)] if adjusted else []),
+        ]
+        for a, b, test, p in pairs
+    ]
+    names = ["difference of", measure, confidence, "z", "p, two-sided", *(["p, adjusted"] if adjusted else [])]
+    several = f"; adjusted: for {len(pairs)} pairs, by Holm's method" if adjusted else ""
+    return [
+        html.grid(
+            [
+                html.table(["scores", measure, *([confidence] if intervals else [])], rows),
+                html.table(names, tests, f"Paired tests{several}"),
+            ],
+            "large",
+        )
+    ]
 
 
 # ---- scores
@@ -240,7 +296,7 @@ def _first_facts(
     return facts
 
 
-def _pair_facts(model: Model, evaluation: Evaluation) -> dict[str, str]:
+def _pair_facts(model: Model | ScoreColumn, evaluation: Evaluation) -> dict[str, str]:
     """Times, and strata with the pairs that count, for the first screen."""
     facts, found = {}, model.training
     if evaluation.times is not None:
@@ -253,7 +309,7 @@ def _pair_facts(model: Model, evaluation: Evaluation) -> dict[str, str]:
     return facts
 
 
-def add_ranks(page: Page, model: Model, evaluation: Evaluation, names: Mapping[str, str]) -> None:
+def add_ranks(page: Page, model: Model | ScoreColumn, evaluation: Evaluation, names: Mapping[str, str]) -> None:
     """Add which pairs count, and for times how long rows of low and of high scores stay free of their event."""
     meaning = html.paragraph(f"{words.describe_direction(model)} {words.describe_ranks(model)}")
     within = model.training.get("within")
@@ -288,7 +344,7 @@ def add_ranks(page: Page, model: Model, evaluation: Evaluation, names: Mapping[s
 
 def add_scores(
     page: Page,
-    model: Model,
+    model: Model | ScoreColumn,
     evaluation: Evaluation,
     names: Mapping[str, str],
     cost_ratio: float | None,
@@ -297,7 +353,8 @@ def add_scores(
     """Add the slider, the curves on which it moves a point, the tables of thresholds, and how scores are spread."""
     if model.ranks:
         return add_ranks(page, model, evaluation, names)
-    stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
+    assert evaluation.curve is not None
+    stops = Stops.of_curve(evaluation.curve)
     if model.calibration is not None:
         stops = replace(stops, probabilities=model.calibration(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
@@ -330,7 +387,7 @@ def add_scores(
     page.add(
         "Choose a threshold",
         html.explorer(stops, place, names, ratio, start, drawn),
-        html.paragraph(f"{counted_by}{remark} {words.ZERO}", soft=True),
+        html.paragraph(f"{counted_by}{remark} {words.ZERO if model.intercept is not None else ''}".strip(), soft=True),
         *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",

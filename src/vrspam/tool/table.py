@@ -386,17 +386,13 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
     """The weights, groups and times of all rows, from a table of these columns."""
-    import pyarrow as pa
-
     found: dict[str, Any] = {}
     for option, name in beside.items():
-        values = others.column(name)
-        whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-        column = nw.from_native(whole, series_only=True).alias(name)
+        column = column_series(others, name)
         if option in ("groups", "within"):
             found[option] = _groups(column, path, least_groups, option)
         else:
-            found[option] = _ordered_numbers(column, path, option)
+            found[option] = ordered_numbers(column, path, option)
     return found
 
 
@@ -413,35 +409,45 @@ def _groups(column: Any, path: str, least: int, option: str) -> np.ndarray:
     return codes
 
 
-def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
-    """The numbers, or dates as numbers, of a column; none may be missing."""
-    texts = texts_of(column)
+def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
+    """The numbers, or dates as numbers, of a column; only scores, of `scores` or `beside`, may be missing: NaN."""
+    texts, scores = texts_of(column), option in ("scores", "beside")
     if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
         kind: Any = Numbers()
     else:
         found = None if texts is None else find_kind(value_counts(texts))
         kind = typed_kind(column) if found is None else found.kind
-    if kind is None or (option in ("weights", "times") and kind.words == "dates"):
+    if kind is None or (option != "time" and kind.words == "dates"):
         raise DataError(
             "{path}: column {column!r} holds text that is not {what}: name another with {option}",
             path=path,
             column=column.name,
-            what="numbers" if option in ("weights", "times") else "numbers or dates",
+            what="numbers or dates" if option == "time" else "numbers",
             option=Parameter("target" if option == "times" else option),
         )
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
-    if np.isnan(values).any():
+    if not scores and np.isnan(values).any():
         raise DataError(
             f"{path}: column {column.name!r} is missing in {int(np.isnan(values).sum()):,} rows: fill them in, or "
             "leave these rows out of the file"
         )
-    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0))) if option in ("weights", "times") else np.empty(0)
+    bad = np.isinf(values) if scores else ~(np.isfinite(values) & (values >= 0.0))
+    wrong = np.empty(0) if option == "time" else np.flatnonzero(bad)
     if wrong.size:
         raise DataError(
-            f"{path}: column {column.name!r} holds {option}, and {wrong.size:,} of them are negative or infinite (the "
-            f"first in row {int(wrong[0]) + 1}): correct them"
+            f"{path}: column {column.name!r} holds {'scores' if scores else option}, and {wrong.size:,} of them are "
+            f"{'' if scores else 'negative or '}infinite (the first in row {int(wrong[0]) + 1}): correct them"
         )
     return values
+
+
+def column_series(table: Any, name: str) -> Any:
+    """A column of an arrow table as a series that narwhals reads."""
+    import pyarrow as pa
+
+    values = table.column(name)
+    whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return nw.from_native(whole, series_only=True).alias(name)
 
 
 def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
