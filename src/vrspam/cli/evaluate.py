@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,6 @@ from vrspam.cli import app
 from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
-    from vrspam.metrics import ComparedPair
     from vrspam.tool import Model
     from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation, Evaluations
@@ -93,6 +92,8 @@ def evaluate(
         for name, each in several.items():
             app.say(f"{name}:")
             _describe(several.columns[name], each, measures["cost_ratio"], recall, short=True)
+        for note in dict.fromkeys(note for each in several.values() for note in app.worries(None, each.notes)):
+            app.warn(f"warning: {note}")
         _describe_tests(several.comparison, "AUC", "DeLong, paired")
     else:
         _describe(one, found, measures["cost_ratio"], recall)
@@ -103,7 +104,7 @@ def evaluate(
 def _check_arguments(
     model: str, data: str | None, scores: str | None, asked: Mapping[str, Any], allow_missing: str | None
 ) -> None:
-    """Refuse what belongs to the other form of the command: a model and a table, or one table with columns of scores."""
+    """Refuse what belongs to the other form of the command: a model and a table, or one table with --scores."""
     named = [f"--{name}" for name, value in asked.items() if value is not None]
     if data is not None and scores is not None:
         raise app.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
@@ -155,13 +156,9 @@ def _numbers(found: Evaluation, several: Evaluations | None) -> dict[str, Any]:
     }
     if len(each) == 1:
         return next(iter(each.values()))
-    return {"columns": each, "pairs": _pairs(several.comparison.pairs)}
+    from vrspam.tool.comparison import flat_pairs
 
-
-def _pairs(pairs: Sequence[ComparedPair]) -> list[dict[str, Any]]:
-    """Tests of pairs as JSON can hold them."""
-    found = [{"a": a, "b": b, **asdict(test), "adjusted_p": p} for a, b, test, p in pairs]
-    return [{name: None if value != value else value for name, value in one.items()} for one in found]
+    return {"columns": each, "pairs": flat_pairs(several.comparison.pairs)}
 
 
 @app.with_options("target", "positive", "max_fpr", *app.READING, "skip_errors")
@@ -208,6 +205,7 @@ def compare(
     from vrspam.report.words import name_measure
     from vrspam.tool import compare as compare_models
     from vrspam.tool import load_model
+    from vrspam.tool.comparison import flat_pairs
 
     short = [Path(name).name for name in files]
     names = {name: name if short.count(Path(name).name) > files.count(name) else Path(name).name for name in files}
@@ -239,15 +237,15 @@ def compare(
         more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
         comparison_page(found, data_name=Path(data).name, **more).write(html)
     if as_json:
-        values = {**_pairs(found.pairs)[0], "n": found.positive.size, "positives": int(found.positive.sum())}
+        values = {**flat_pairs(found.pairs)[0], "n": found.positive.size, "positives": int(found.positive.sum())}
         if max_fpr is not None:
             values["max_fpr"] = max_fpr
             values |= {
                 f"partial_{key}": value
-                for key, value in _pairs(partial)[0].items()
+                for key, value in flat_pairs(partial)[0].items()
                 if key not in ("a", "b", "confidence", "adjusted_p")
             }
-        return app.print_json({**values, "pairs": _pairs(found.pairs)})
+        return app.print_json({**values, "pairs": flat_pairs(found.pairs)})
     how = "jackknife" if ranks else "DeLong"
     _describe_tests(found, measure, f"{how}, paired, {found.positive.size:,} rows")
     if max_fpr is not None:
@@ -310,8 +308,6 @@ def _describe(
         facts.append(("scores", model.describe()))
     app.show_facts(facts, 17)
     if short:
-        for note in app.worries(None, found.notes):
-            app.warn(f"warning: {note}")
         return app.say("")
     app.say("")
     app.tell(words.CALLED)

@@ -78,7 +78,7 @@ def train(
             from vrspam.tool.report import report_of
 
             rows = 0 if plan.private else plan.rows
-            report = report_of(found, by=plan.by, rows=rows, cost_ratio=plan.cost_ratio)
+            report = report_of(found, by=plan.by, rows=rows, cost_ratio=plan.cost_ratio, beside=plan.beside)
             write_report(report, html, data, context)
         save_model(trained, model)
     if as_json:
@@ -239,6 +239,7 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         **found.evaluation.flat(),
         "groups": [group.flat() for group in found.groups],
         "left_out": list(found.left_out),
+        **({} if found.beside is None else {"beside": found.beside.flat()}),
         **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
         **({"independent_auc": facts["independent_auc"]} if "independent_auc" in facts else {}),
         "warnings": app.worries(found.expected, facts["warnings"]),
@@ -264,4 +265,12 @@ def _describe_report(found: Report, html: Path) -> None:
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
             app.say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")
+    if (beside := found.beside) is not None:
+        for name, one in zip(beside.names, beside.intervals, strict=True):
+            ends = words.interval_text(one.low, one.high, 4)
+            app.say(f"beside   {name}: {measure} {words.auc_text(one.auc, 4)}, 95 % interval {ends}")
+        for text in words.describe_beside(beside, measure):
+            app.say(f"         {text}")
+        for note in app.worries(None, beside.notes):
+            app.warn(f"warning: {note}")
     app.say(f"page     {html}")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vrspam.metrics.intervals import DeLongTest, Placed, paired_test, roc_measures
+from vrspam.metrics.intervals import DeLongTest, Measured, Placed, paired_test, roc_measures
 from vrspam.metrics.partial import partial_auc_test
 
 
@@ -139,10 +139,14 @@ def compare_aucs(
 
 
 def compare_placed(
-    found: Placed, names: Sequence[str], confidence: float, optimism: Mapping[str, float] | None = None
+    found: Placed,
+    names: Sequence[str],
+    confidence: float,
+    optimism: Mapping[str, float] | None = None,
+    own: Sequence[Measured] | None = None,
 ) -> tuple[ComparedPair, ...]:
-    """All pairs of scores whose rows are placed; `optimism` is how much an AUC flatters, and is taken from it."""
-    own = [found.of(place) for place in range(len(names))]
+    """All pairs of scores whose rows are placed, `own` being their AUCs; `optimism` of some is taken from them."""
+    own = [found.of(place) for place in range(len(names))] if own is None else own
     less = [(optimism or {}).get(name, 0.0) for name in names]
 
     def test(a: str, b: str) -> DeLongTest:

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtr, stdtrit
 
 from vrspam.metrics.roc import (
+    Ranked,
     both_classes,
     checked_scores,
     checked_weights,
@@ -372,9 +373,9 @@ def roc_measures(
     *,
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None,
-    orders: Sequence[NDArray] | None = None,
+    ranked: Sequence[Ranked] = (),
 ) -> Placed:
-    """Labels and scores, checked, with the placements of the rows; `orders` are the `argsort` of scores, if known."""
+    """Labels and scores, checked, with the placements of the rows; `ranked` are the scores sorted, if they are."""
     positive = positive_rows(y_true)
     checked = [checked_scores(score, positive.size, name) for score, name in zip(scores, names, strict=True)]
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
@@ -385,9 +386,10 @@ def roc_measures(
         together = None if together is None else together[used]
     both_classes(positive, at_least=2)
     if weight is None and together is None:
-        places = [None] * len(checked) if orders is None else orders
-        found = [_placements(positive, score, order) for score, order in zip(checked, places, strict=True)]
-        return Placed(positive, found, None, None)
+        known = ranked or [Ranked.of(positive, score) for score in checked]
+        slots = np.empty(positive.size, dtype=np.intp)
+        slots[np.append(np.flatnonzero(positive), np.flatnonzero(~positive))] = np.arange(positive.size)
+        return Placed(positive, [_placements(slots, one) for one in known], None, None)
     weight = np.ones(positive.size) if weight is None else weight
     return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
 
@@ -479,23 +481,22 @@ def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
     return result
 
 
-def _placements(positive: NDArray, score: NDArray, order: NDArray | None = None) -> tuple[NDArray, NDArray]:
-    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1)."""
-    order = np.argsort(score) if order is None else order
-    ranked, label = score[order], positive[order]
-    up = np.cumsum(label, dtype=np.float64)  # whole numbers, as all below
-    if (tied := ranked[1:] == ranked[:-1]).any():
-        first = np.flatnonzero(np.append(True, ~tied))
-        size = np.diff(np.append(first, up.size))
-        last = first + size - 1
-        before = np.where(first > 0, up[first - 1], 0.0)
-        below = np.repeat(first - before + last + 1.0 - up[last], size)
-        above = np.repeat(2.0 * up[-1] - before - up[last], size)
-    else:
-        below, above = 2.0 * (np.arange(up.size) - up) + 2.0, 2.0 * (up[-1] - up)
-    placed = np.empty(up.size)
-    placed[order] = np.where(label, below, above)
-    return placed[positive], placed[~positive]
+def _placements(slots: NDArray, ranked: Ranked) -> tuple[NDArray, NDArray]:
+    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
+
+    `slots` are the places of rows where positives come first.
+    """
+    order, _, hits, alarms = ranked
+    below, above = np.add(alarms[1:], alarms[:-1]), np.add(hits[1:], hits[:-1])  # whole numbers
+    np.subtract(2.0 * alarms[-1], below, out=below)
+    if below.size < order.size:
+        sizes = np.diff(hits + alarms).astype(int)
+        below, above = np.repeat(below, sizes), np.repeat(above, sizes)
+    slots = slots[order]
+    np.copyto(below, above, where=slots >= hits[-1])
+    placed = np.empty(order.size)
+    placed[slots] = below
+    return placed[: int(hits[-1])], placed[int(hits[-1]) :]
 
 
 def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
@@ -503,7 +504,8 @@ def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
     variance = 0.0
     for own, other in ((up, down), (down, up)):
         apart = own - own.sum() / own.size
-        variance += float(apart @ apart) / (own.size - 1) / (other.size**2 * own.size)
+        spread = float(np.square(apart, out=apart).sum()) / (own.size - 1)
+        variance += spread / (other.size**2 * own.size)
     return float(up.sum() / (2 * up.size * down.size)), float(np.sqrt(variance) / 2)
 
 

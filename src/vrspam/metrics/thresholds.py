@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,12 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.texts import short_between
 from vrspam.metrics.intervals import Clusters, group_names
 from vrspam.metrics.roc import (
+    Ranked,
     both_classes,
     checked_columns,
     checked_scores,
     checked_weights,
+    descending,
     normal_quantile,
     positive_rows,
     rows_of_classes,
@@ -231,23 +234,12 @@ class Curve:
         positive: np.ndarray,
         scores: np.ndarray,
         weights: np.ndarray | None = None,
-        order: np.ndarray | None = None,
+        ranked: Ranked | None = None,
     ) -> Curve:
-        """The curve of scores, whose `argsort` may be known; rows of weight 0 do not count."""
-        order = np.argsort(scores) if order is None else order
-        if weights is not None and not weights.all():
-            order = order[weights[order] > 0.0]
-        order = order[::-1]
-        ranked, label = scores[order], positive[order]
-        last: Any = np.append(ranked[1:] != ranked[:-1], True)  # of equal scores
-        last = slice(None) if last.all() else np.flatnonzero(last)
-        if weights is None:
-            hits = np.cumsum(label, dtype=np.float64)[last]
-            alarms = np.arange(1.0, ranked.size + 1.0)[last] - hits
-        else:
-            hits, alarms = (np.cumsum(np.where(side, weights[order], 0.0))[last] for side in (label, ~label))
-        thresholds = np.append(np.nextafter(ranked[0], np.inf), ranked[last])
-        return cls(thresholds, np.append(0.0, hits), np.append(0.0, alarms), float(hits[-1]), float(alarms[-1]))
+        """The curve of scores, which may be sorted already; rows of weight 0 do not count."""
+        _, ranks, hits, alarms = Ranked.of(positive, scores, weights) if ranked is None else ranked
+        thresholds = np.append(np.nextafter(ranks[0], np.inf), ranks)
+        return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
 
     @cached_property
     def called(self) -> np.ndarray:
@@ -257,7 +249,9 @@ class Curve:
     @property
     def average_precision(self) -> float:
         """The mean, over the positives, of the precision at the threshold that just includes them."""
-        return float(np.diff(self.hits) @ (self.hits[1:] / self.called[1:]) / self.positives)
+        new = np.flatnonzero(self.hits[1:] > self.hits[:-1])  # thresholds that include positives
+        more = self.hits[new + 1] - self.hits[new]
+        return float(np.sum(more * self.hits[new + 1] / self.called[new + 1]) / self.positives)
 
     def sensitivity_at(self, specificity: float, rounding: float = 1e-12) -> float:
         """The largest sensitivity where the specificity is at least this, as in `sensitivity_at_specificity`."""
@@ -304,17 +298,18 @@ def reliability(
 ) -> tuple[Bin, ...]:
     """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
 
-    `order` is the `argsort` of the probabilities, if it is known.
+    `order` is that of falling probabilities, if it is known.
     """
-    order = np.argsort(probabilities) if order is None else order
+    order = (descending(probabilities) if order is None else order)[::-1]
     ranked, label = probabilities[order], positive[order]
-    mass = np.ones(ranked.size) if weights is None else weights[order]
     edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]
-    starts = np.unique(np.append(0, ranked.searchsorted(edges)))
-    sizes = np.diff(np.append(starts, ranked.size))
-    total, of_up, predicted = (np.add.reduceat(part, starts) for part in (mass, mass * label, mass * ranked))
-    found = zip(sizes.tolist(), total.tolist(), predicted.tolist(), of_up.tolist(), strict=True)
-    return tuple(Bin(rows, p / whole, up / whole) for rows, whole, p, up in found if whole > 0.0)
+    starts, found = [*np.unique(np.append(0, ranked.searchsorted(edges))).tolist(), ranked.size], []
+    for start, stop in pairwise(starts):
+        own = None if weights is None else weights[order[start:stop]]
+        if own is None or own.any():
+            predicted, observed = (float(np.average(part[start:stop], weights=own)) for part in (ranked, label))
+            found.append(Bin(stop - start, predicted, observed))
+    return tuple(found)
 
 
 def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

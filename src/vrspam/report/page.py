@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, NewType
 import numpy as np
 
 from vrspam._utils.atomic import write_text
-from vrspam._utils.texts import percent, short_between
+from vrspam._utils.texts import all_short_between, percent
 from vrspam.metrics.thresholds import Curve, wilson
 
 Html = NewType("Html", str)  # a text in which names and values are escaped
@@ -300,15 +300,13 @@ class Stops:
     @classmethod
     def of_curve(cls, curve: Curve) -> Stops:
         """The thresholds of a curve, thinned."""
-        hits, alarms, ranked = (part[::-1] for part in (curve.hits, curve.alarms, curve.thresholds))
-        share = hits / np.maximum(curve.called[::-1], np.finfo(float).tiny)
-        kept = thin(hits / hits[0], alarms / alarms[0], share)
-        low, high = float(ranked[0]), float(ranked[-2])
+        kept, ranked = thin(curve)[::-1], curve.thresholds
+        low, high = float(ranked[-1]), float(ranked[1])
         margin = 0.02 * (high - low) or max(1.0, abs(low))
-        at = np.where(kept == ranked.size - 1, high + margin, ranked[kept])  # the last is one that no row reaches
-        below = np.where(kept == 0, low - margin, ranked[kept - 1])  # the score before each threshold
-        found = np.array([short_between(*ends) for ends in zip(below.tolist(), at.tolist(), strict=True)])
-        return cls(found, hits[kept], alarms[kept], float(hits[0]), float(alarms[0]))
+        at = np.where(kept == 0, high + margin, ranked[kept])  # the last is one that no row reaches
+        below = np.where(kept == ranked.size - 1, low - margin, ranked[np.minimum(kept + 1, ranked.size - 1)])
+        found = np.array(all_short_between(below, at))
+        return cls(found, curve.hits[kept], curve.alarms[kept], curve.positives, curve.negatives)
 
     @property
     def precision(self) -> np.ndarray:
@@ -333,20 +331,18 @@ class Stops:
         return {**found, "probabilities": p}
 
 
-def thin(falling: np.ndarray, other: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Which points to keep so that between two of them no curve moves by more than `FINE`; jumps stay jumps.
+def thin(curve: Curve, fine: float = FINE) -> np.ndarray:
+    """Which points to keep so that between two of them no share moves by more than `fine`; jumps stay jumps.
 
-    Two of the curves fall, and the third may do anything.
-
-    >>> line = np.linspace(1, 0, 100_000)
-    >>> thin(line, line, line).size
-    1517
+    >>> thin(Curve.of(np.arange(100_000) % 2 > 0, np.arange(100_000.0))).size
+    3033
     """
-    kept, last, size = [0], 0, falling.size
-    down = [-curve for curve in (falling, other)]  # the first point that is too far away is found by bisection
-    while last < size - 1:
-        far = min(int(rising.searchsorted(rising[last] + FINE, side="right")) for rising in down)
-        near = np.abs(free[last + 1 : far] - free[last]) > FINE
+    kept, last, size = [0], 0, curve.hits.size
+    ends = [(curve.hits, fine * curve.positives), (curve.alarms, fine * curve.negatives)]
+    precision = np.divide(curve.hits, curve.called, out=np.zeros(size), where=curve.called > 0.0)
+    while last < size - 1:  # the first point that is too far away is found by bisection
+        far = min(int(rising.searchsorted(rising[last] + step, side="right")) for rising, step in ends)
+        near = np.abs(precision[last + 1 : far] - precision[last]) > fine
         if near.any():
             far = last + 1 + int(np.argmax(near))
         last = max(last + 1, far - 1)

@@ -27,7 +27,7 @@ from vrspam._utils.texts import (
     text_width,
 )
 from vrspam.inspection import PairEffect, Shape
-from vrspam.metrics.thresholds import wilson
+from vrspam.metrics.thresholds import Curve, wilson
 from vrspam.model.drawing import (
     ADDED,
     BAND,
@@ -39,7 +39,6 @@ from vrspam.model.drawing import (
     is_curve,
     number_ticks,
     plan_column,
-    score_edges,
     text_of,
 )
 from vrspam.report.page import NUMBERS, Html, Stops, spelled
@@ -291,22 +290,12 @@ def calibration(
     return picture(frame, marks, label=label, title=title, remark=remark, kind=kind)
 
 
-def distribution(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    names: Mapping[str, str],
-    threshold: float,
-    weights: np.ndarray | None = None,
-) -> Html:
+def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], threshold: float) -> Html:
     """Scores of both classes as shares of their class, with the threshold."""
-    edges = score_edges(positive, scores)
-    low, high = float(edges[0]), float(edges[-1])
-    mass = np.ones(scores.size) if weights is None else weights
-    inside = np.clip(scores, low, high)
-    shares = []
-    for side in (~positive, positive):
-        counts = np.histogram(inside[side], edges, weights=mass[side])[0]
-        shares.append(counts / counts.sum())
+    low, high, shares = float(edges[0]), float(edges[-1]), []
+    places = np.searchsorted(-curve.thresholds, -edges[1:-1], side="right") - 1  # scores of at least each edge
+    for counts in (curve.alarms, curve.hits):
+        shares.append(-np.diff(np.concatenate([counts[-1:], counts[places], [0.0]])) / counts[-1])
     highest = 1.05 * max(float(share.max()) for share in shares)
     frame = Frame((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
     marks = [axes(frame, "score", "share of the class", percents="y")]

@@ -14,10 +14,10 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
 from vrspam.metrics.concordance import kaplan_meier
 from vrspam.metrics.thresholds import BINS, Curve, calibration_error, effective_share, reliability
-from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
+from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
+from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry, thin
 
 if TYPE_CHECKING:
     from vrspam.metrics import AUCInterval, ComparedPair
@@ -80,6 +80,7 @@ def report_page(
     beside = {} if other is None or kept else {"as independent rows": other}
     if (free := words.without_directions(model)) is not None:
         beside["without directions"] = free
+    other_notes = [] if report.beside is None else [Worry(worded(note, parameter)) for note in report.beside.notes]
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     measure = words.name_measure(model)
     measure = f"{measure[0].upper()}{measure[1:]}"
@@ -101,9 +102,20 @@ def report_page(
                 **beside,
             },
         ),
-        [*map(Worry, words.doubt_of(expected.low, expected.high)), *noticed, *map(Worry, evaluation.notes)],
+        [
+            *map(Worry, words.doubt_of(expected.low, expected.high)),
+            *noticed,
+            *map(Worry, evaluation.notes),
+            *other_notes,
+        ],
         "All counts below are for rows the model had not seen.",
     )
+    if (found := report.beside) is not None:
+        told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model))]
+        curves = {name: Curve.of(found.positive, part) for name, part in zip(found.names, found.scores, strict=True)}
+        drawn = [] if model.ranks else [curves_of(curves)]
+        tests = _tests(words.name_measure(model), found.pairs, found.intervals)
+        page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
     add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
@@ -238,9 +250,12 @@ def comparison_page(
 
 def curves_of(curves: Mapping[str, Curve]) -> Html:
     """ROC curves, and curves of precision and recall, of two or more scores."""
-    stops = {name: Stops.of_curve(curve) for name, curve in curves.items()}
-    roc = {name: (s.alarms / s.negatives, s.hits / s.positives) for name, s in stops.items()}
-    precision = {name: (s.hits / s.positives, s.precision) for name, s in stops.items()}
+    roc, precision = {}, {}
+    for name, curve in curves.items():
+        kept = thin(curve, 1.0 / 400.0)
+        hits, alarms, called = (part[kept] for part in (curve.hits, curve.alarms, curve.called))
+        roc[name] = alarms / curve.negatives, hits / curve.positives
+        precision[name] = hits[1:] / curve.positives, hits[1:] / called[1:]
     drawn = [
         pictures.several_curves("ROC curves", roc, ("negatives called positive", "positives found")),
         pictures.several_curves("Precision and recall", precision, ("positives found", "positives among those called")),
@@ -366,11 +381,12 @@ def add_scores(
         called = evaluation.scores >= chosen.threshold
         place = int(np.argmin(np.abs(stops.hits + stops.alarms - weights @ called)))
         start = f"The threshold of the model, which {chosen.words}."
-    counted = []  # independent rows of each positive, and of each row called
-    for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
-        groups = None if evaluation.groups is None else evaluation.groups[rows]
-        counted.append(effective_share(right[rows], weights[rows], groups))
-    stops = replace(stops, effective=(counted[0], counted[1]))
+    if evaluation.weights is not None or evaluation.groups is not None:
+        counted = []  # independent rows of each positive, and of each row called
+        for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
+            groups = None if evaluation.groups is None else evaluation.groups[rows]
+            counted.append(effective_share(right[rows], weights[rows], groups))
+        stops = replace(stops, effective=(counted[0], counted[1]))
     drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
     bins, least = evaluation.bins, 15  # rows of a group of similar probability
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
@@ -395,7 +411,8 @@ def add_scores(
         ),
     )
     threshold = evaluation.thresholds["youden"].threshold
-    both = pictures.distribution(evaluation.positive, evaluation.scores, names, threshold, evaluation.weights)
+    edges = score_edges(evaluation.positive, evaluation.scores)
+    both = pictures.distribution(evaluation.curve, edges, names, threshold)
     lift = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
     page.add("Scores", html.grid([both, html.table(["rows", "lift"], lift, words.LIFT)], "large"))
 

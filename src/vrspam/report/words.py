@@ -17,6 +17,7 @@ from vrspam._utils.texts import auc_text, interval_text, isolated, shorten
 if TYPE_CHECKING:
     from vrspam.metrics import ComparedPair, DeLongTest
     from vrspam.metrics.thresholds import Threshold
+    from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
     from vrspam.tool.scores import ScoreColumn
@@ -253,6 +254,24 @@ def describe_tests(pairs: Sequence[ComparedPair], measure: str = "AUC") -> str:
     found = f"{best} has the highest {measure}, {auc_text(aucs[best], 4)}"
     found += f"; it ranks better than {listed(apart)} by more than chance" if apart else ""
     return f"{found}{'; no difference was found from ' + listed(near) if near else ''}."
+
+
+def describe_beside(found: Comparison, measure: str = "AUC") -> list[str]:
+    """How a model compares with others whose out-of-fold scores were given, and what that rests on."""
+    others = listed(found.names[1:])
+    said = [
+        f"{describe_tests(found.pairs, measure)} All are measured on the same {found.positive.size:,} held-out rows."
+    ]
+    if found.optimism > 0.0:
+        less = f"{found.optimism:.4f}"
+        said.append(f"{less} was taken from the {measure} of this model, because these rows were used to choose it.")
+    said.append(
+        f"This assumes that {others} scored each row by a model that was not trained on it, nor on rows of its group. "
+        "Nothing was taken off there: a model that was tuned on these rows looks a little better than it is."
+    )
+    if any(test.difference < -0.05 and p < 0.05 for a, _, test, p in found.pairs if a == found.names[0]):
+        said.append("A gap as large as this is often a sign of scores of rows that the other model was trained on.")
+    return said
 
 
 def describe_thresholds(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs, concordance_test
 from vrspam.metrics.comparison import compare_pairs, compare_placed
 from vrspam.metrics.intervals import interval_of, paired_test, roc_measures
+from vrspam.metrics.roc import Ranked
 from vrspam.tool.subgroups import ranking_ci
 
 if TYPE_CHECKING:
@@ -53,10 +54,19 @@ class Comparison:
     names: tuple[str, ...] = ("first", "second")
     pairs: tuple[ComparedPair, ...] = ()
     intervals: tuple[AUCInterval, ...] = ()
-    optimism: float = 0.0  # of the first, which was taken from its AUC in all tests
+    optimism: float = 0.0  # of the first, which was taken from its AUC
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.test, self.positive, self.scores))
+
+    def flat(self) -> dict[str, Any]:
+        """The AUC of each with its interval, and the tests, for scripts; what cannot be tested is None."""
+        each = {
+            name: {k: getattr(one, k) for k in ("auc", "low", "high")}
+            for name, one in zip(self.names, self.intervals, strict=True)
+        }
+        return {"scores": each, "optimism": self.optimism, "n": self.positive.size, "pairs": flat_pairs(self.pairs)}
 
     def partial_pairs(self, max_fpr: float) -> tuple[ComparedPair, ...]:
         """The paired tests of the partial AUCs up to a false-positive rate, standardised."""
@@ -69,10 +79,16 @@ class Comparison:
         return self.partial_pairs(max_fpr)[0].test
 
 
+def flat_pairs(pairs: Sequence[ComparedPair]) -> list[dict[str, Any]]:
+    """Tests of pairs as JSON can hold them."""
+    found = [{"a": a, "b": b, **asdict(test), "adjusted_p": p} for a, b, test, p in pairs]
+    return [{name: None if value != value else value for name, value in one.items()} for one in found]
+
+
 def compare_scores(
     positive: np.ndarray,
     scores: Mapping[str, np.ndarray],
-    orders: Mapping[str, np.ndarray] | None = None,
+    ranked: Sequence[Ranked] = (),
     *,
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
@@ -81,14 +97,14 @@ def compare_scores(
     confidence: float = 0.95,
     optimism: float = 0.0,
 ) -> Comparison:
-    """Compare scores of the same rows in pairs; `orders` are their `argsort`, `optimism` flatters the first of them."""
+    """Compare scores of the same rows in pairs; `ranked` are they sorted, `optimism` flatters the first of them."""
     names, less = list(scores), {next(iter(scores)): optimism}
     beside: dict[str, Any] = {"sample_weight": weights, "groups": groups}
     if times is None and within is None:
-        known = None if orders is None else list(orders.values())
-        placed = roc_measures(positive, list(scores.values()), names, orders=known, **beside)
-        pairs = compare_placed(placed, names, confidence, less)
-        intervals = tuple(interval_of(placed.of(place), confidence) for place in range(len(names)))
+        placed = roc_measures(positive, list(scores.values()), names, ranked=ranked, **beside)
+        measured = [placed.of(place) for place in range(len(names))]
+        pairs = compare_placed(placed, names, confidence, less, measured)
+        intervals = tuple(interval_of(one, confidence) for one in measured)
     else:
         y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
         freedom = np.inf if groups is None else float(np.unique(groups).size - 1)
@@ -101,9 +117,13 @@ def compare_scores(
             aucs = found.auc_a - more, found.auc_b
             return paired_test(*aucs, found.difference - more, found.standard_error, confidence, freedom)
 
-        pairs, own = compare_pairs(names, test), {"weights": weights, "groups": groups, "times": times}
-        rank = partial(ranking_ci, within=within, confidence=confidence, **own)
+        pairs, shared = compare_pairs(names, test), {"weights": weights, "groups": groups, "times": times}
+        rank = partial(ranking_ci, within=within, confidence=confidence, **shared)
         intervals = tuple(rank(positive, values) for values in scores.values())
+    if optimism:
+        own = intervals[0]
+        ends = {name: float(np.clip(getattr(own, name) - optimism, 0.0, 1.0)) for name in ("auc", "low", "high")}
+        intervals = (replace(own, **ends), *intervals[1:])
     first = pairs[0].test if pairs else None
     return Comparison(first, positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism)
 

@@ -13,6 +13,7 @@ from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table, no_column
 from vrspam.metrics import AUCInterval, partial_auc_ci
+from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
 from vrspam.tool.comparison import Comparison, compare_scores
@@ -414,9 +415,9 @@ def evaluate(
             raise DataError(f"{describe_ranks(model)} Leave max_fpr and costs out.")
         whole = _evaluate_ranks(model, is_positive, scores, confidence, notes, beside)
     else:
-        order = np.argsort(scores)
-        auc = compare_scores(is_positive, {"": scores}, {"": order}, confidence=confidence, **beside).intervals[0]
-        whole = _evaluate(model, is_positive, scores, order, auc, beside, probabilities, notes, **measures)
+        ranked = Ranked.of(is_positive, scores, weights)
+        auc = compare_scores(is_positive, {"": scores}, [ranked], confidence=confidence, **beside).intervals[0]
+        whole = _evaluate(model, is_positive, scores, ranked, auc, beside, probabilities, notes, **measures)
     return replace(whole, subgroups=levels(whole, by))
 
 
@@ -431,13 +432,13 @@ def evaluate_columns(rows: ScoredTable, *, confidence: float, **measures: Any) -
     """Evaluate columns of scores, each sorted once, and compare them in pairs."""
     beside: dict[str, Any] = {"weights": None, "groups": None, **rows.beside}
     check_measures(beside["weights"], max_fpr=measures["max_fpr"])
-    orders = {name: np.argsort(scores) for name, scores in rows.scores.items()}
-    compared = compare_scores(rows.positive, rows.scores, orders, confidence=confidence, **beside)
+    ranked = {name: Ranked.of(rows.positive, scores, beside["weights"]) for name, scores in rows.scores.items()}
+    compared = compare_scores(rows.positive, rows.scores, list(ranked.values()), confidence=confidence, **beside)
     found = {}
     for (name, column), auc in zip(rows.columns.items(), compared.intervals, strict=True):
         scores, notes = rows.scores[name], [*rows.notes, *doubts_of_column(column, auc)]
         given = {"confidence": confidence, **measures}
-        one = _evaluate(column, rows.positive, scores, orders[name], auc, beside, None, (), **given)
+        one = _evaluate(column, rows.positive, scores, ranked[name], auc, beside, None, (), **given)
         if one.curve is not None and (count := one.curve.thresholds.size - 1) <= 2:
             many = "one value" if count == 1 else "two different values"
             notes.append(f"column {name!r} holds only {many}, like decisions: give the scores behind them")
@@ -449,7 +450,7 @@ def _evaluate(
     model: Model | ScoreColumn,
     positive: np.ndarray,
     scores: np.ndarray,
-    order: np.ndarray,
+    ranked: Ranked,
     auc: AUCInterval,
     beside: Mapping[str, Any],
     probabilities: np.ndarray | None,
@@ -460,11 +461,11 @@ def _evaluate(
     max_fpr: float | None,
     confidence: float,
 ) -> Evaluation:
-    """What follows from scores and their order; `auc` is known."""
+    """What follows from scores, which are sorted; `auc` is known."""
     weights, groups = beside["weights"], beside["groups"]
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
-    curve = Curve.of(positive, scores, weights, order)
+    curve = Curve.of(positive, scores, weights, ranked)
     promised = model.threshold
     thresholds = {} if promised is None else {"model": curve.at_score(promised.threshold)}
     thresholds |= {
@@ -474,7 +475,8 @@ def _evaluate(
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
     brier = part = None
-    in_order = order if isinstance(model, ScoreColumn) else None  # whose scores are the probabilities
+    same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
+    in_order = ranked.order if same else None
     bins = () if probabilities is None else reliability(positive, probabilities, weights=weights, order=in_order)
     if probabilities is not None:
         brier = float(np.average((probabilities - positive) ** 2, weights=weights))
@@ -621,7 +623,7 @@ def _score_all(
         )
     scored: dict[Any, np.ndarray] = {place: rows.scores for place, rows in enumerate(found)}
     for name in columns:
-        scored[name] = ordered_numbers(column_series(found[0].kept, name), "the table", "scores")
+        scored[name] = ordered_numbers(column_series(found[0].kept.column(name), name), "the table", "scores")
     kept, lacking = with_all_scores(scored)
     options = ("positive", "weights", "groups", "times", "within")
     beside = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,16 @@ from vrspam.metrics.concordance import ComparablePairs
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
-from vrspam.report.words import ExpectedAUC, describe_source, expected_auc
+from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tables.frames import rows_of
+from vrspam.tool.comparison import Comparison, compare_scores
 from vrspam.tool.evaluation import Evaluation, evaluate
 from vrspam.tool.explanation import Part, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.scores import ScoreColumn, check_classes, with_all_scores
 from vrspam.tool.subgroups import Subgroup, subgroups
-from vrspam.tool.table import OpenedTable
+from vrspam.tool.table import OpenedTable, column_series, ordered_numbers
 from vrspam.tool.training import Trained, fit_file
 
 KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranking")
@@ -73,6 +75,8 @@ class Report:
         How many false alarms are as bad as one missed positive, before the reader changes it.
     apart : str
         How groups and times keep the rows apart, to follow what the rows are scored by.
+    beside : Comparison or None
+        This model and others, of which there are out-of-fold scores, on the same held-out rows.
 
     Examples
     --------
@@ -92,6 +96,7 @@ class Report:
     left_out: tuple[str, ...] = ()
     cost_ratio: float | None = None
     apart: str = ""
+    beside: Comparison | None = None
 
 
 @takes(ReportPlan)
@@ -125,16 +130,23 @@ def make_report(
     """
     asked = ReportPlan.of(target, positive, plan, options)
     trained = fit_file(path, asked, holdout=asked.holdout, by=asked.by)
-    return report_of(trained, by=asked.by, rows=asked.rows, cost_ratio=asked.cost_ratio)
+    return report_of(trained, by=asked.by, rows=asked.rows, cost_ratio=asked.cost_ratio, beside=asked.beside)
 
 
-def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_ratio: float | None = None) -> Report:
+def report_of(
+    trained: Trained,
+    *,
+    by: Sequence[str] = (),
+    rows: int = 10,
+    cost_ratio: float | None = None,
+    beside: Sequence[str] = (),
+) -> Report:
     """The report of a model that was trained by `fit_file`."""
     model, opened = trained.model, trained.opened
     part, probabilities, weights = _unseen_rows(trained)
     together = None if opened.groups is None or part.places is None else opened.groups[part.places]
-    beside = {"times": opened.times, "within": opened.within}
-    pairs: dict[str, Any] = {name: values[part.places] for name, values in beside.items() if values is not None}
+    whole = {"times": opened.times, "within": opened.within}
+    pairs: dict[str, Any] = {name: values[part.places] for name, values in whole.items() if values is not None}
     evaluation = evaluate(
         model,
         part.positive,
@@ -184,7 +196,31 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         left_out=tuple(name for name in opened.names if name not in used),
         cost_ratio=cost_ratio,
         apart=apart,
+        beside=put_beside(trained, part, evaluation, beside) if beside else None,
     )
+
+
+def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: Sequence[str]) -> Comparison:
+    """Compare the model with scores of others on its held-out rows; what its choice flatters is taken from its AUC."""
+    model, facts, path = trained.model, trained.model.training, trained.opened.chunks.source.paths[0]
+    scores = {"this model": part.scores}
+    for name in names:
+        column = column_series(trained.opened.kept[name], name)
+        scores[name] = ordered_numbers(column, path, "beside")[part.places]
+    kept, notes = with_all_scores(scores)
+    rows = {name: getattr(evaluation, name) for name in ("positive", "weights", "groups", "times", "within")}
+    rows = {name: None if values is None else values[kept] for name, values in rows.items()}
+    both = {name: values[kept] for name, values in scores.items()}
+    optimism = 0.0
+    if trained.kept is None and None not in (facts.get("cv_auc"), facts.get("corrected_auc")):
+        optimism = float(facts["cv_auc"] - facts["corrected_auc"])
+    check_classes(rows["positive"], path)
+    found = compare_scores(rows.pop("positive"), both, **rows, optimism=0.0 if np.isnan(optimism) else optimism)
+    for name, interval in zip(names, found.intervals[1:], strict=True):
+        if interval.high < 0.5:
+            column = ScoreColumn(name, model.schema, model.positive, training=facts)
+            notes = (*notes, *doubts_of_column(column, interval))
+    return replace(found, notes=notes)
 
 
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:

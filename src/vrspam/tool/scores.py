@@ -114,7 +114,7 @@ def read_scores(
         raise problems.nothing_left(path)
     problems.warn()
     best = choose_positive(sorted(set(labels)), positive)
-    values = {name: ordered_numbers(column_series(table, name), path, "scores") for name in names}
+    values = {name: ordered_numbers(column_series(table.column(name), name), path, "scores") for name in names}
     there = codes >= 0
     kept, notes = with_all_scores(values, there)
     is_positive = np.array([one == best for one in labels])[codes]
@@ -170,7 +170,7 @@ def check_classes(positive: np.ndarray, path: str) -> None:
 
 def plain_values(table: Any, name: str) -> np.ndarray:
     """A column as numbers, missing ones as NaN, or as texts and None."""
-    column = column_series(table, name)
+    column = column_series(table.column(name), name)
     texts = texts_of(column)
     if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
         return np.asarray(Numbers().values(column if texts is None else texts)[0], dtype=np.float64)

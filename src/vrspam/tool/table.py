@@ -388,7 +388,7 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str, least_group
     """The weights, groups and times of all rows, from a table of these columns."""
     found: dict[str, Any] = {}
     for option, name in beside.items():
-        column = column_series(others, name)
+        column = column_series(others.column(name), name)
         if option in ("groups", "within"):
             found[option] = _groups(column, path, least_groups, option)
         else:
@@ -441,11 +441,10 @@ def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     return values
 
 
-def column_series(table: Any, name: str) -> Any:
+def column_series(values: Any, name: str) -> Any:
     """A column of an arrow table as a series that narwhals reads."""
     import pyarrow as pa
 
-    values = table.column(name)
     whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     return nw.from_native(whole, series_only=True).alias(name)
 

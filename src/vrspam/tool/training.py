@@ -37,7 +37,7 @@ from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
-from vrspam.tool.plan import COPIES, TrainPlan, takes
+from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier, table_ranker
 from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample
@@ -98,6 +98,8 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     before the model is trained and kept, as are those that name the rows; None keeps nothing.
     """
     plan.say("reading")
+    if isinstance(plan, ReportPlan) and plan.beside:  # scores of other models are no features
+        by, plan = (*(by or ()), *plan.beside), replace(plan, drop=(*plan.drop, *plan.beside))
     most = 1_000  # encoded features: on wider tables most maps take long
     kept = None
     with warnings.catch_warnings(record=True) as caught:
