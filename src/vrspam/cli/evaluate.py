@@ -101,6 +101,12 @@ def evaluate(
         app.show_facts([("page", str(html))], 17)
 
 
+def _show_groups(found: Evaluation) -> None:
+    unlike = (group for group in found.subgroups if group.ranked_differently or group.predicted_wrongly)
+    words = "differs from the other rows by more than chance"
+    app.show_facts([("group", f"{group.column} = {group.name} {words}") for group in unlike], 17)
+
+
 def _check_arguments(
     model: str, data: str | None, scores: str | None, asked: Mapping[str, Any], allow_missing: str | None
 ) -> None:
@@ -308,6 +314,7 @@ def _describe(
         facts.append(("scores", model.describe()))
     app.show_facts(facts, 17)
     if short:
+        _show_groups(found)
         return app.say("")
     app.say("")
     app.tell(words.CALLED)
@@ -334,6 +341,4 @@ def _describe(
     app.show_table(["rows", "lift"], rows, texts=(), margin=2)
     for note in app.worries(None if column else found.auc, found.notes):
         app.warn(f"warning: {note}")
-    for group in found.subgroups:
-        if group.ranked_differently or group.predicted_wrongly:
-            app.say(f"group             {group.column} = {group.name} differs from the other rows by more than chance")
+    _show_groups(found)

@@ -269,7 +269,7 @@ def _describe_report(found: Report, html: Path) -> None:
         for name, one in zip(beside.names, beside.intervals, strict=True):
             ends = words.interval_text(one.low, one.high, 4)
             app.say(f"beside   {name}: {measure} {words.auc_text(one.auc, 4)}, 95 % interval {ends}")
-        for text in words.describe_beside(beside, measure):
+        for text in words.describe_beside(beside, measure, evaluation.groups is not None):
             app.say(f"         {text}")
         for note in app.worries(None, beside.notes):
             app.warn(f"warning: {note}")

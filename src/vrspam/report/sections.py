@@ -111,7 +111,8 @@ def report_page(
         "All counts below are for rows the model had not seen.",
     )
     if (found := report.beside) is not None:
-        told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model))]
+        grouped = evaluation.groups is not None
+        told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
         curves = {name: Curve.of(found.positive, part) for name, part in zip(found.names, found.scores, strict=True)}
         drawn = [] if model.ranks else [curves_of(curves)]
         tests = _tests(words.name_measure(model), found.pairs, found.intervals)
@@ -165,7 +166,7 @@ def evaluation_page(
         [Worry(worded(text, parameter)) for text in (*doubts, *evaluation.notes)],
         words.describe_ranks(model) if model.ranks else words.AUC_IS,
         "Noticed in these rows",
-        "Nothing in these rows looks unlike those of training." if made is None else "Nothing.",
+        "Nothing in these rows looks unlike those of training." if made is None else "Nothing stands out.",
     )
     if several is not None and not alone:
         add_columns(page, several, names, cost_ratio, recall)
@@ -283,15 +284,8 @@ def _tests(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence[AUCI
     ]
     names = ["difference of", measure, confidence, "z", "p, two-sided", *(["p, adjusted"] if adjusted else [])]
     several = f"; adjusted: for {len(pairs)} pairs, by Holm's method" if adjusted else ""
-    return [
-        html.grid(
-            [
-                html.table(["scores", measure, *([confidence] if intervals else [])], rows),
-                html.table(names, tests, f"Paired tests{several}"),
-            ],
-            "large",
-        )
-    ]
+    each = html.table(["scores", measure, *([confidence] if intervals else [])], rows)
+    return [each, html.table(names, tests, f"Paired tests{several}")]
 
 
 # ---- scores

@@ -256,17 +256,17 @@ def describe_tests(pairs: Sequence[ComparedPair], measure: str = "AUC") -> str:
     return f"{found}{'; no difference was found from ' + listed(near) if near else ''}."
 
 
-def describe_beside(found: Comparison, measure: str = "AUC") -> list[str]:
+def describe_beside(found: Comparison, measure: str = "AUC", grouped: bool = False) -> list[str]:
     """How a model compares with others whose out-of-fold scores were given, and what that rests on."""
-    others = listed(found.names[1:])
-    said = [
-        f"{describe_tests(found.pairs, measure)} All are measured on the same {found.positive.size:,} held-out rows."
-    ]
+    others, told = listed(found.names[1:]), describe_tests(found.pairs, measure)
+    told = f"{told[0].upper()}{told[1:]}" if told.startswith(found.names[0]) else told
+    said = [f"{told} All are measured on the same {found.positive.size:,} held-out rows."]
     if found.optimism > 0.0:
         less = f"{found.optimism:.4f}"
         said.append(f"{less} was taken from the {measure} of this model, because these rows were used to choose it.")
+    group = ", nor on rows of its group" if grouped else ""
     said.append(
-        f"This assumes that {others} scored each row by a model that was not trained on it, nor on rows of its group. "
+        f"This assumes that {others} scored each row by a model that was not trained on it{group}. "
         "Nothing was taken off there: a model that was tuned on these rows looks a little better than it is."
     )
     if any(test.difference < -0.05 and p < 0.05 for a, _, test, p in found.pairs if a == found.names[0]):
