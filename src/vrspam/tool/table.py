@@ -411,7 +411,7 @@ def _groups(column: Any, path: str, least: int, option: str) -> np.ndarray:
 
 def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     """The numbers, or dates as numbers, of a column; only scores, of `scores` or `beside`, may be missing: NaN."""
-    texts, scores = texts_of(column), option in ("scores", "beside")
+    texts = texts_of(column)
     if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
         kind: Any = Numbers()
     else:
@@ -426,17 +426,16 @@ def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
             option=Parameter("target" if option == "times" else option),
         )
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
-    if not scores and np.isnan(values).any():
+    if option not in ("scores", "beside") and np.isnan(values).any():
         raise DataError(
             f"{path}: column {column.name!r} is missing in {int(np.isnan(values).sum()):,} rows: fill them in, or "
             "leave these rows out of the file"
         )
-    bad = np.isinf(values) if scores else ~(np.isfinite(values) & (values >= 0.0))
-    wrong = np.empty(0) if option == "time" else np.flatnonzero(bad)
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0))) if option in ("weights", "times") else np.empty(0)
     if wrong.size:
         raise DataError(
-            f"{path}: column {column.name!r} holds {'scores' if scores else option}, and {wrong.size:,} of them are "
-            f"{'' if scores else 'negative or '}infinite (the first in row {int(wrong[0]) + 1}): correct them"
+            f"{path}: column {column.name!r} holds {option}, and {wrong.size:,} of them are negative or infinite (the "
+            f"first in row {int(wrong[0]) + 1}): correct them"
         )
     return values
 
