@@ -1,5 +1,5 @@
-"""The commands: `predict` and `evaluate --scores` relative to only reading and writing the same CSV file, `train` to boosting, `--help` to the
-imports it cannot do without, and `demo` to a grid search of scikit-learn's."""
+"""The commands: `predict` and `evaluate --scores` relative to only reading and writing the same CSV file, `train` to
+boosting, `--help` to the imports it cannot do without, and `demo` to a grid search of scikit-learn's."""
 
 from __future__ import annotations
 
