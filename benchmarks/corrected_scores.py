@@ -220,7 +220,8 @@ def coverage(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> str:
 
 def delong_before(record: Record) -> tuple[float, float]:
     """The interval without any correction: DeLong's error of the chosen point, within folds, on the logit scale."""
-    chosen = int(record.grid.choose(record.grid.auc[:, :, np.newaxis], "best")[0])
+    grid = record.grid
+    chosen = int(grid.take("best", np.ones(len(grid.auc)), grid.auc[:, :, np.newaxis]).argmax())
     (moves,) = influences(record.rows, record.scores[:, [chosen]])
     auc = float(np.clip(record.best, 1e-9, 1.0 - 1e-9))
     half = 1.959964 * standard_error(record.rows, moves) / (auc * (1.0 - auc))

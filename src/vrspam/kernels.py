@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from enum import IntEnum
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
@@ -395,14 +396,13 @@ def column_sweep(columns, means, delta, k, curvature, w, scores, running, penalt
 # --- Streams: running class statistics, SPAM -------------------------------------------------------------------
 
 # Slots of `ClassSums.totals`: Σ‖x‖² and ‖S‖² (each for both classes), S₋·S₊, max ‖x‖².
-SQUARES, OWN, CROSS, LARGEST = 0, 2, 4, 5
+Totals = IntEnum("Totals", {"SQUARES": 0, "OWN": 2, "CROSS": 4, "LARGEST": 5})
 # Slots of `carry`, the numbers that an online method keeps between calls: t and the scale of v for all methods,
-STEPS, SCALE = 0, 1
+Carry = IntEnum("Carry", "STEPS SCALE", start=0)
 # w·S₋, w·S₊, G, Σ t and the steps since the last fold for SPAM,
-SPAM_LOWER, SPAM_UPPER, SPAM_OF_V, SPAM_WEIGHT, SPAM_SINCE_FOLD = 2, 3, 4, 5, 6
+Spam = IntEnum("Spam", "LOWER UPPER OF_V WEIGHT SINCE_FOLD", start=2)
 # a, b, ζ, G, Σ η, ‖w‖², the steps since the last fold and Σ η (a, b, ζ) for SOLAM.
-SOLAM_A, SOLAM_B, SOLAM_ZETA, SOLAM_OF_V, SOLAM_WEIGHT, SOLAM_SQUARE, SOLAM_SINCE_FOLD = 2, 3, 4, 5, 6, 7, 8
-SOLAM_SUMS = 9
+Solam = IntEnum("Solam", "A B ZETA OF_V WEIGHT SQUARE SINCE_FOLD SUMS", start=2)
 
 
 class ClassSums(NamedTuple):
@@ -493,10 +493,10 @@ def take_in(classes, X, i, c, square, learn):
     other = row_dot(X, i, classes.sums[1 - c])
     if learn:
         totals = classes.totals
-        totals[SQUARES + c] += square
-        totals[OWN + c] += 2.0 * own + square
-        totals[CROSS] += other
-        totals[LARGEST] = max(totals[LARGEST], square)
+        totals[Totals.SQUARES + c] += square
+        totals[Totals.OWN + c] += 2.0 * own + square
+        totals[Totals.CROSS] += other
+        totals[Totals.LARGEST] = max(totals[Totals.LARGEST], square)
         classes.counts[c] += 1.0
         add_row(X, i, 1.0, classes.sums[c])
         own += square
@@ -531,24 +531,24 @@ def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
     n_other = classes.counts[1 - c]
     share = 2.0 * n_other / (classes.counts[0] + classes.counts[1])
     margin = score - other_score - (1.0 if c == 1 else -1.0)
-    distance = square - 2.0 * dot_other / n_other + classes.totals[OWN + 1 - c] / (n_other * n_other)
+    distance = square - 2.0 * dot_other / n_other + classes.totals[Totals.OWN + 1 - c] / (n_other * n_other)
     lipschitz_row = share * np.sqrt(square * max(distance, 0.0))
     l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
-    step = step_length(rule, t, l2, classes.totals[LARGEST], mean_lipschitz(classes), lipschitz_row)
+    step = step_length(rule, t, l2, classes.totals[Totals.LARGEST], mean_lipschitz(classes), lipschitz_row)
     return step, share * margin, l2
 
 
 @compiled
 def spam_fold(classes, v, average, carry):
     """Fold: multiply v by the scale of `spam_steps`, so that v is w, and compute the products in `carry` again."""
-    scale, weight = carry[SCALE], carry[SPAM_OF_V]
+    scale, weight = carry[Carry.SCALE], carry[Spam.OF_V]
     for j in range(average.shape[0]):
         average[j] += weight * v[j]
     for j in range(v.shape[0]):
         v[j] *= scale
-    carry[SCALE], carry[SPAM_OF_V], carry[SPAM_SINCE_FOLD] = 1.0, 0.0, 0.0
-    carry[SPAM_LOWER] = np.dot(v, classes.sums[0])
-    carry[SPAM_UPPER] = np.dot(v, classes.sums[1])
+    carry[Carry.SCALE], carry[Spam.OF_V], carry[Spam.SINCE_FOLD] = 1.0, 0.0, 0.0
+    carry[Spam.LOWER] = np.dot(v, classes.sums[0])
+    carry[Spam.UPPER] = np.dot(v, classes.sums[1])
 
 
 @compiled
@@ -570,17 +570,24 @@ def spam_steps(X, order, side, classes, learn, v, average, carry, rule, l1):
     for i in order:
         c = side[i]
         square = row_square(X, i)
-        score = carry[SCALE] * row_dot(X, i, v)
+        score = carry[Carry.SCALE] * row_dot(X, i, v)
         dot0, dot1 = take_in(classes, X, i, c, square, learn)
         if learn:
-            carry[SPAM_LOWER + c] += score
+            carry[Spam.LOWER + c] += score
         if classes.counts[0] == 0.0 or classes.counts[1] == 0.0:
             continue
-        carry[STEPS] += 1.0
-        carry[SPAM_WEIGHT] += carry[STEPS]
-        other_sum = carry[SPAM_UPPER - c] if l1 == 0.0 else np.dot(v, classes.sums[1 - c])
+        carry[Carry.STEPS] += 1.0
+        carry[Spam.WEIGHT] += carry[Carry.STEPS]
+        other_sum = carry[Spam.UPPER - c] if l1 == 0.0 else np.dot(v, classes.sums[1 - c])
         step, factor, l2 = _spam_row(
-            classes, rule, carry[STEPS], c, score, other_sum / classes.counts[1 - c], square, dot0 if c == 1 else dot1
+            classes,
+            rule,
+            carry[Carry.STEPS],
+            c,
+            score,
+            other_sum / classes.counts[1 - c],
+            square,
+            dot0 if c == 1 else dot1,
         )
         if l1 > 0.0:
             add_row(X, i, -step * factor, v)
@@ -588,19 +595,19 @@ def spam_steps(X, order, side, classes, learn, v, average, carry, rule, l1):
             for j in range(v.shape[0]):
                 v[j] = prox1(penalty, v[j], step, j)
             for j in range(average.shape[0]):
-                average[j] += carry[STEPS] * v[j]
+                average[j] += carry[Carry.STEPS] * v[j]
             continue
         shrink = 1.0 / (1.0 + step * l2)
-        change = -step * factor / carry[SCALE]
+        change = -step * factor / carry[Carry.SCALE]
         add_row(X, i, change, v)
         if average.shape[0] > 0:
-            add_row(X, i, -carry[SPAM_OF_V] * change, average)
-        carry[SCALE] *= shrink
-        carry[SPAM_LOWER] = shrink * (carry[SPAM_LOWER] - step * factor * dot0)
-        carry[SPAM_UPPER] = shrink * (carry[SPAM_UPPER] - step * factor * dot1)
-        carry[SPAM_OF_V] += carry[STEPS] * carry[SCALE]
-        carry[SPAM_SINCE_FOLD] += 1.0
-        if carry[SCALE] < 1e-9 or carry[SPAM_SINCE_FOLD] >= fold_every:
+            add_row(X, i, -carry[Spam.OF_V] * change, average)
+        carry[Carry.SCALE] *= shrink
+        carry[Spam.LOWER] = shrink * (carry[Spam.LOWER] - step * factor * dot0)
+        carry[Spam.UPPER] = shrink * (carry[Spam.UPPER] - step * factor * dot1)
+        carry[Spam.OF_V] += carry[Carry.STEPS] * carry[Carry.SCALE]
+        carry[Spam.SINCE_FOLD] += 1.0
+        if carry[Carry.SCALE] < 1e-9 or carry[Spam.SINCE_FOLD] >= fold_every:
             spam_fold(classes, v, average, carry)
 
 
@@ -611,10 +618,10 @@ def spam_steps(X, order, side, classes, learn, v, average, carry, rule, l1):
 def solam_fold(v, average, carry):
     """Fold: multiply v by the scale of `solam_steps`, so that v is w and `average` is Σ η_t w_t."""
     for j in range(v.shape[0]):
-        average[j] += carry[SOLAM_OF_V] * v[j]
-        v[j] *= carry[SCALE]
-    carry[SCALE], carry[SOLAM_OF_V], carry[SOLAM_SINCE_FOLD] = 1.0, 0.0, 0.0
-    carry[SOLAM_SQUARE] = np.dot(v, v)
+        average[j] += carry[Solam.OF_V] * v[j]
+        v[j] *= carry[Carry.SCALE]
+    carry[Carry.SCALE], carry[Solam.OF_V], carry[Solam.SINCE_FOLD] = 1.0, 0.0, 0.0
+    carry[Solam.SQUARE] = np.dot(v, v)
 
 
 @compiled
@@ -632,51 +639,51 @@ def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius)
     for i in order:
         c = side[i]
         square = row_square(X, i)
-        score = carry[SCALE] * row_dot(X, i, v)
+        score = carry[Carry.SCALE] * row_dot(X, i, v)
         if learn:
             take_in(classes, X, i, c, square, True)
         n0, n1 = classes.counts
         if n0 == 0.0 or n1 == 0.0:
             continue
-        carry[STEPS] += 1.0
+        carry[Carry.STEPS] += 1.0
         share = (n0 if c == 1 else n1) / (n0 + n1)
         pq = n0 * n1 / ((n0 + n1) * (n0 + n1))
         sign = -1.0 if c == 1 else 1.0
         l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
-        mean_square = (classes.totals[SQUARES] + classes.totals[SQUARES + 1]) / (n0 + n1)
-        class_squares = classes.totals[SQUARES] / n0 + classes.totals[SQUARES + 1] / n1
+        mean_square = (classes.totals[Totals.SQUARES] + classes.totals[Totals.SQUARES + 1]) / (n0 + n1)
+        class_squares = classes.totals[Totals.SQUARES] / n0 + classes.totals[Totals.SQUARES + 1] / n1
         lipschitz_row = 2.0 * share * (np.sqrt(square) + np.sqrt(mean_square)) ** 2
         lipschitz_mean = 2.0 * pq * class_squares
-        step = step_length(rule, carry[STEPS], l2, classes.totals[LARGEST], lipschitz_mean, lipschitz_row)
+        step = step_length(rule, carry[Carry.STEPS], l2, classes.totals[Totals.LARGEST], lipschitz_mean, lipschitz_row)
         score_step = step * mean_square if rule.size == 0.0 else step
 
-        own = SOLAM_A if c == 1 else SOLAM_B
+        own = Solam.A if c == 1 else Solam.B
         residual = score - carry[own]
-        factor = 2.0 * share * (residual + sign * (1.0 + carry[SOLAM_ZETA]))
-        zeta_slope = 2.0 * (share * sign * score - pq * carry[SOLAM_ZETA])
+        factor = 2.0 * share * (residual + sign * (1.0 + carry[Solam.ZETA]))
+        zeta_slope = 2.0 * (share * sign * score - pq * carry[Solam.ZETA])
         carry[own] += score_step * 2.0 * share * residual
-        carry[SOLAM_ZETA] += score_step * zeta_slope
+        carry[Solam.ZETA] += score_step * zeta_slope
 
         shrink = 1.0 / (1.0 + step * l2)
         change = -step * factor
-        norm_square = shrink * shrink * max(carry[SOLAM_SQUARE] + 2.0 * change * score + change * change * square, 0.0)
-        add_row(X, i, change / carry[SCALE], v)
-        add_row(X, i, -carry[SOLAM_OF_V] * change / carry[SCALE], average)
+        norm_square = shrink * shrink * max(carry[Solam.SQUARE] + 2.0 * change * score + change * change * square, 0.0)
+        add_row(X, i, change / carry[Carry.SCALE], v)
+        add_row(X, i, -carry[Solam.OF_V] * change / carry[Carry.SCALE], average)
         if norm_square > radius * radius:
             shrink *= radius / np.sqrt(norm_square)
             norm_square = radius * radius
         if radius < np.inf:
-            bound = radius * np.sqrt(classes.totals[LARGEST])
+            bound = radius * np.sqrt(classes.totals[Totals.LARGEST])
             carry[own] = min(max(carry[own], -bound), bound)
-            carry[SOLAM_ZETA] = min(max(carry[SOLAM_ZETA], -2.0 * bound), 2.0 * bound)
-        carry[SCALE] *= shrink
-        carry[SOLAM_OF_V] += step * carry[SCALE]
-        carry[SOLAM_WEIGHT] += step
-        carry[SOLAM_SQUARE] = norm_square
-        carry[SOLAM_SINCE_FOLD] += 1.0
+            carry[Solam.ZETA] = min(max(carry[Solam.ZETA], -2.0 * bound), 2.0 * bound)
+        carry[Carry.SCALE] *= shrink
+        carry[Solam.OF_V] += step * carry[Carry.SCALE]
+        carry[Solam.WEIGHT] += step
+        carry[Solam.SQUARE] = norm_square
+        carry[Solam.SINCE_FOLD] += 1.0
         for k in range(3):
-            carry[SOLAM_SUMS + k] += step * carry[SOLAM_A + k]
-        if carry[SCALE] < 1e-9 or carry[SOLAM_SINCE_FOLD] >= fold_every:
+            carry[Solam.SUMS + k] += step * carry[Solam.A + k]
+        if carry[Carry.SCALE] < 1e-9 or carry[Solam.SINCE_FOLD] >= fold_every:
             solam_fold(v, average, carry)
 
 
@@ -763,22 +770,22 @@ def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, lear
         if step and classes.counts[0] > 0.0 and classes.counts[1] > 0.0:
             other = 1 - c
             n = classes.counts[other]
-            carry[STEPS] += 1.0
+            carry[Carry.STEPS] += 1.0
             for j in range(d):
                 product[j] = spread[other] / n * w[j]
             for j in range(scatters.shape[1]):
                 product[j] += _dense_row_dot(scatters[other], j, w) / n
             for r in range(filled[other]):
                 _dense_add_row(buffers[other], r, _dense_row_dot(buffers[other], r, w) / n, product)
-            _opauc_step(classes, c, x, product, w, carry[STEPS], rule)
+            _opauc_step(classes, c, x, product, w, carry[Carry.STEPS], rule)
         if filled[c] == buffers.shape[1]:
             return position + 1
     return order.shape[0]
 
 
 # Columns of `work` in the lazy epochs: those of `sparse_ridge_epoch`, and those of `sparse_net_epoch`.
-Z, Y, AVERAGE, TIME, LOWER, UPPER, GRAD = 0, 1, 2, 3, 4, 5, 6
-W, ANCHOR, ANCHOR_GRAD = 0, 1, 2  # and TIME
+Ridge = IntEnum("Ridge", "Z Y AVERAGE TIME LOWER UPPER GRAD", start=0)
+Net = IntEnum("Net", "W ANCHOR ANCHOR_GRAD TIME", start=0)
 AHEAD = 3  # steps before its own that a row is fetched
 IDLE_BLOCK = 1024
 
@@ -1061,10 +1068,18 @@ def _fetch_row(X, i, work):
 
 
 @compiled
+def _fetch_dense_row(X, i):
+    """Ask for the lines of row i of an array."""
+    start = X.ctypes.data + i * X.strides[0]
+    for line in range(0, X.strides[0], 64):
+        _prefetch(start + line)
+
+
+@compiled
 def _idle(work, j, now, rule):
     """Bring coordinate j of `sparse_ridge_epoch` up to time `now`."""
-    lag = int(now - work[j, TIME])
-    z, y, average = work[j, Z], work[j, Y], work[j, AVERAGE]
+    lag = int(now - work[j, Ridge.TIME])
+    z, y, average = work[j, Ridge.Z], work[j, Ridge.Y], work[j, Ridge.AVERAGE]
     if lag >= IDLE_BLOCK:
         blocks = rule.many[lag // IDLE_BLOCK]
         average = blocks[0] * average + blocks[3] * z + blocks[4] * y
@@ -1072,10 +1087,10 @@ def _idle(work, j, now, rule):
         z *= blocks[0]
         lag %= IDLE_BLOCK
     steps = rule.few[lag]
-    work[j, Z] = steps[0] * z
-    work[j, Y] = steps[1] * z + steps[2] * y
-    work[j, AVERAGE] = steps[0] * average + steps[3] * z + steps[4] * y
-    work[j, TIME] = now
+    work[j, Ridge.Z] = steps[0] * z
+    work[j, Ridge.Y] = steps[1] * z + steps[2] * y
+    work[j, Ridge.AVERAGE] = steps[0] * average + steps[3] * z + steps[4] * y
+    work[j, Ridge.TIME] = now
 
 
 @compiled
@@ -1112,10 +1127,10 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
         for position in range(X.indptr[i], X.indptr[i + 1]):
             x, j = np.float64(X.data[position]), X.indices[position]
             _idle(work, j, float(t), rule)
-            score += x * (tau1 * work[j, Z] + tau3 * work[j, Y])
-            dot_lower += x * work[j, LOWER]
-            dot_upper += x * work[j, UPPER]
-            dot_grad += x * work[j, GRAD]
+            score += x * (tau1 * work[j, Ridge.Z] + tau3 * work[j, Ridge.Y])
+            dot_lower += x * work[j, Ridge.LOWER]
+            dot_upper += x * work[j, Ridge.UPPER]
+            dot_grad += x * work[j, Ridge.GRAD]
         score += (tau1 * of_z[0] + tau3 * of_y[0]) * dot_lower
         score += (tau1 * of_z[1] + tau3 * of_y[1]) * dot_upper
         score += (tau1 * of_z[2] + tau3 * of_y[2]) * dot_grad
@@ -1124,10 +1139,10 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
         a, e[0], e[1] = row_direction(draws, i, score, lower, upper)
         for position in range(X.indptr[i], X.indptr[i + 1]):
             j = X.indices[position]
-            z = shrink * (work[j, Z] - step * a * X.data[position])
-            y = tau1 * z + tau3 * work[j, Y]
-            work[j, Z], work[j, Y], work[j, AVERAGE] = z, y, shrink * work[j, AVERAGE] + y
-            work[j, TIME] = t + 1.0
+            z = shrink * (work[j, Ridge.Z] - step * a * X.data[position])
+            y = tau1 * z + tau3 * work[j, Ridge.Y]
+            work[j, Ridge.Z], work[j, Ridge.Y], work[j, Ridge.AVERAGE] = z, y, shrink * work[j, Ridge.AVERAGE] + y
+            work[j, Ridge.TIME] = t + 1.0
         weight = shrink * weight + 1.0
         for b in range(3):
             of_z[b] = shrink * (of_z[b] - step * e[b])
@@ -1142,10 +1157,10 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
     for j in range(work.shape[0]):
         _idle(work, j, float(steps), rule)
         for b in range(3):
-            work[j, Z] += of_z[b] * work[j, LOWER + b]
-            work[j, Y] += of_y[b] * work[j, LOWER + b]
-            work[j, AVERAGE] += of_average[b] * work[j, LOWER + b]
-        work[j, AVERAGE] /= weight
+            work[j, Ridge.Z] += of_z[b] * work[j, Ridge.LOWER + b]
+            work[j, Ridge.Y] += of_y[b] * work[j, Ridge.LOWER + b]
+            work[j, Ridge.AVERAGE] += of_average[b] * work[j, Ridge.LOWER + b]
+        work[j, Ridge.AVERAGE] /= weight
 
 
 class Drift(NamedTuple):
@@ -1217,9 +1232,9 @@ def _score_after_drift(X, i, work, now, rule):
     score = 0.0
     for position in range(X.indptr[i], X.indptr[i + 1]):
         j = X.indices[position]
-        work[j, W] = drift(work[j, W], work[j, ANCHOR_GRAD], now - int(work[j, TIME]), rule)
-        work[j, TIME] = now
-        score += X.data[position] * (work[j, W] - work[j, ANCHOR])
+        work[j, Net.W] = drift(work[j, Net.W], work[j, Net.ANCHOR_GRAD], now - int(work[j, Net.TIME]), rule)
+        work[j, Net.TIME] = now
+        score += X.data[position] * (work[j, Net.W] - work[j, Net.ANCHOR])
     return score
 
 
@@ -1245,17 +1260,17 @@ def sparse_net_epoch(X, positives, negatives, scale, work, step, penalty):
         score = _score_after_drift(X, i, work, t, rule) - _score_after_drift(X, k, work, t, rule)
         a = step * scale[t] * score
         for position in range(X.indptr[i], X.indptr[i + 1]):
-            work[X.indices[position], W] -= a * X.data[position]
+            work[X.indices[position], Net.W] -= a * X.data[position]
         for position in range(X.indptr[k], X.indptr[k + 1]):
-            work[X.indices[position], W] += a * X.data[position]
+            work[X.indices[position], Net.W] += a * X.data[position]
         for row in (i, k):
             for position in range(X.indptr[row], X.indptr[row + 1]):
                 j = X.indices[position]
-                if work[j, TIME] == t:
-                    work[j, W] = prox1(penalty, work[j, W] - step * work[j, ANCHOR_GRAD], step, j)
-                    work[j, TIME] = t + 1
+                if work[j, Net.TIME] == t:
+                    work[j, Net.W] = prox1(penalty, work[j, Net.W] - step * work[j, Net.ANCHOR_GRAD], step, j)
+                    work[j, Net.TIME] = t + 1
     for j in range(work.shape[0]):
-        work[j, W] = drift(work[j, W], work[j, ANCHOR_GRAD], steps - int(work[j, TIME]), rule)
+        work[j, Net.W] = drift(work[j, Net.W], work[j, Net.ANCHOR_GRAD], steps - int(work[j, Net.TIME]), rule)
 
 
 # Piecewise linear functions of a column (`vrspam.features.encoders`).
@@ -1639,15 +1654,15 @@ def _fill_histogram(codes, starts, tried, rows, g, h, sums):
         first, line = starts[j] + 1, codes[j]
         sums[starts[j] : starts[j + 1]] = 0.0
         for place in range(rows.size):
-            here = first + line[rows[place]]
+            here = np.uint64(first + line[np.uint64(rows[place])])  # unsigned: no place is counted from the end
             sums[here, 0] += g[place]
             sums[here, 1] += h[place]
             sums[here, 2] += 1.0
 
 
 @compiled
-def _best_split(sums, starts, tried, totals, least, ridge, signs, ends):
-    """The column, threshold and side of absent values with the largest gain; a gain of 0 if no split is allowed.
+def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
+    """The largest gain; its column, threshold and side of absent values go to `split`. It is 0 if none is allowed.
 
     Each side keeps `least` rows. Where the node has no absent values, they go with the larger side. With `signs` values
     lie between `ends`, and that of the side of larger numbers is not smaller (1), or not larger (-1).
@@ -1656,6 +1671,7 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends):
     g, h, n = totals
     bounded, (low, high) = signs.size > 0, ends
     without = -g * min(max(-g / (h + ridge), low), high) if bounded else g * g / (h + ridge)
+    bar = without * (1.0 - 1e-12)
     for j in tried:
         first, last = starts[j] + 1, starts[j + 1]
         absent = sums[first - 1]
@@ -1666,6 +1682,10 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends):
                 left_g += sums[place, 0]
                 left_h += sums[place, 1]
                 left_n += sums[place, 2]
+                if not bounded:  # nearly all splits gain less than the best so far, which is told without a division
+                    a, b = left_h + ridge, h - left_h + ridge
+                    if left_g * left_g * b + (g - left_g) * (g - left_g) * a < bar * (a * b):
+                        continue
                 if left_n < least:
                     continue
                 if n - left_n < least:
@@ -1682,9 +1702,10 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends):
                 else:
                     new = left_g**2 / (left_h + ridge) + (g - left_g) ** 2 / (right_h + ridge) - without
                 if new > gain:
-                    gain, column, threshold = new, j, place - first
+                    gain, column, threshold, bar = new, j, place - first, (new + without) * (1.0 - 1e-12)
                     absent_left = side == 1 if absent[2] > 0.0 else 2.0 * left_n > n
-    return gain, column, threshold, absent_left
+    split[0], split[1], split[2] = column, threshold, absent_left
+    return gain
 
 
 @compiled
@@ -1804,8 +1825,7 @@ def grow_labelled_trees(
         _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, base, inside, g, h, totals[0])
         begin[0], end[0], free = 0, m, 1
         _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
-        found = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge, signs, ends[0])
-        gains[0], split[0, 0], split[0, 1], split[0, 2] = found
+        gains[0] = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge, signs, ends[0], split[0])
         active[0], count = 0, 1
         while count < leaves:
             best = _most_gaining(gains, active, count)
@@ -1814,8 +1834,7 @@ def grow_labelled_trees(
                 break
             (j, threshold, to_left), first, last = split[node], begin[node], end[node]
             columns[t, node], thresholds[t, node], sides[t, node] = j, threshold, to_left == 1
-            own = slice(first, last)
-            left, right = 2 * node + 1, 2 * node + 2
+            own, left, right = slice(first, last), 2 * node + 1, 2 * node + 2
             totals[left, 0], totals[left, 1], totals[left, 2] = _part_rows(
                 codes[j], threshold, to_left == 1, inside[own], g[own], h[own], spare, spare_g, spare_h
             )
@@ -1834,15 +1853,16 @@ def grow_labelled_trees(
                 slot[smaller], slot[larger] = free, slot[node]
                 free += 1
             for child in (smaller, larger):
-                of_child, some, own = sums[slot[child]], tried[t, child % per_tree], slice(begin[child], end[child])
+                here, some, own = sums[slot[child]], tried[t, child % per_tree], slice(begin[child], end[child])
                 too_few = end[child] - begin[child] < 2 * least
                 if subtracts and child == larger:
-                    _subtract_histogram(starts, some, sums[slot[smaller]], of_child)
+                    _subtract_histogram(starts, some, sums[slot[smaller]], here)
                 elif subtracts or not too_few:
-                    _fill_histogram(codes, starts, some, inside[own], g[own], h[own], of_child)
+                    _fill_histogram(codes, starts, some, inside[own], g[own], h[own], here)
                 if not too_few:
-                    found = _best_split(of_child, starts, some, totals[child], least, ridge, signs, ends[child])
-                    gains[child], split[child, 0], split[child, 1], split[child, 2] = found
+                    gains[child] = _best_split(
+                        here, starts, some, totals[child], least, ridge, signs, ends[child], split[child]
+                    )
         _write_leaves(active[:count], totals, begin, end, inside, ridge, rate, raw, values[t], ends)
     return columns, thresholds, sides, values
 
@@ -1925,6 +1945,26 @@ def stratum_centre(X, places, offset, first, last, centre):
 
 
 @compiled
+def _row_of_its_own(row, factors, centre, lower, pilot, run, level, sums, middle, new):
+    """What `pair_rows` does with a group of one row; short loops vectorise."""
+    c, share, half, each, root = factors
+    for j in range(row.size):
+        run[j] = row[j] - centre[j]
+    for j in range(row.size):
+        level[j] = max(level[j], abs(run[j]))
+    for j in range(row.size):
+        new[j] = run[j] - share * lower[j] - pilot[j]
+    for j in range(row.size):
+        lower[j] += c * run[j]
+    for j in range(row.size):
+        middle[j] += half * c * row[j]
+    for j in range(row.size):
+        sums[j] += each * new[j]
+    for j in range(row.size):
+        new[j] *= root
+
+
+@compiled
 def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pilot, state, level, sums, middle, out):
     """Write rows whose products add up to those of all pairs to `out`, see `vrspam.moments.pairs`; return their number.
 
@@ -1948,26 +1988,11 @@ def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pil
         stop = min(end, last)
         each, below, half = groups[3, g], max(groups[5, g], TINY), 0.5 * groups[2, g]
         root = np.sqrt(each + groups[4, g])
-        if stop == i + 1 and stop == end and part[d] == 0.0:  # a row of its own; short loops vectorise
-            row, c, share, new = X[places[i] - offset], weight[i], 1.0 / below, out[count]
+        if stop == i + 1 and stop == end and part[d] == 0.0:  # a row of its own
             if i + 6 < last:  # rows lie anywhere: ask for one of the next
-                ahead = X.ctypes.data + (places[i + 6] - offset) * X.strides[0]
-                for line in range(0, X.strides[0], 64):
-                    _prefetch(ahead + line)
-            for j in range(d):
-                run[j] = row[j] - centre[j]
-            for j in range(d):
-                level[j] = max(level[j], abs(run[j]))
-            for j in range(d):
-                new[j] = run[j] - share * lower[j] - pilot[j]
-            for j in range(d):
-                lower[j] += c * run[j]
-            for j in range(d):
-                middle[j] += half * c * row[j]
-            for j in range(d):
-                sums[j] += each * new[j]
-            for j in range(d):
-                new[j] *= root
+                _fetch_dense_row(X, places[i + 6] - offset)
+            factors = weight[i], 1.0 / below, half, each, root
+            _row_of_its_own(X[places[i] - offset], factors, centre, lower, pilot, run, level, sums, middle, out[count])
             count += root > 0.0
             i = stop
             continue

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from vrspam.metrics import net_benefit, promised_threshold
+from vrspam.metrics.probabilities import benefit_over_all
 
 SHARE = 0.3  # of positives; scores are normal, those of positives with the mean 1.5
 TRUTH = {
@@ -91,6 +92,39 @@ def test_net_benefit_is_that_of_counting_rows(weighted):
         assert found.treat_all[k] == pytest.approx(np.where(y, 1.0, -t / (1 - t))[rows].mean(), abs=1e-12)
         if weight is None:
             assert found.standard_error[k] == pytest.approx(gains.std() / np.sqrt(300), abs=1e-12)
+
+
+def test_net_benefit_over_treating_all_rows_is_that_of_counting():
+    rng = np.random.default_rng(2)
+    y, chance = rng.random(400) < 0.3, rng.integers(0, 21, 400) / 20
+    for t in (0.05, 0.2, 0.5):
+        gains = np.where(y, 1.0, -t / (1 - t))
+        more = np.where(chance >= t, gains, 0.0) - gains
+        found = benefit_over_all(y, chance, t)
+        assert found.value == pytest.approx(more.mean(), abs=1e-12)
+        assert found.high - found.value == pytest.approx(1.959964 * more.std() / 20.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_band_of_net_benefit_covers_the_truth(grouped):
+    """Rows have the probability p itself; groups are copies of a row, five of each, in a random share of the rows."""
+    rng, points = np.random.default_rng(4), np.array([0.1, 0.3, 0.6])
+    many = rng.beta(1.0, 2.0, 1_000_000)
+    truth = np.array([np.mean((many >= t) * (many - (1.0 - many) * t / (1.0 - t))) for t in points])
+    inside, narrow = np.zeros(3), np.zeros(3)
+    for _ in range(300):
+        chance = rng.beta(1.0, 2.0, 250)
+        y, group = rng.random(250) < chance, np.arange(250)
+        if grouped:
+            chance, y, group = np.repeat(chance, 5), np.repeat(y, 5), np.repeat(group, 5)
+        found = net_benefit(y, chance, points, groups=group if grouped else None)
+        inside += (found.low <= truth) & (truth <= found.high)
+        alone = net_benefit(y, chance, points)
+        narrow += (alone.low <= truth) & (truth <= alone.high)
+    assert (inside >= 0.915 * 300).all()
+    assert (inside <= 0.985 * 300).all()
+    if grouped:  # as independent rows they would be covered far too seldom
+        assert (narrow < 0.75 * 300).all()
 
 
 def test_net_benefit_refuses_scores():

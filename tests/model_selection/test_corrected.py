@@ -108,7 +108,7 @@ def test_draws_by_hand(selection, grouped):
     """The same draws in plain loops over pairs: choose on the rows drawn, compare on the rows left out."""
     groups = np.arange(36) // 2 if grouped else None
     rows, scores, grid = problem(n=36, points=4, folds=3, seed=4, groups=groups)
-    change = np.random.default_rng(7).random((rows.n_units, 30)) < 0.25
+    change = np.random.default_rng(7).random((rows.n_units, 400)) < 0.25
 
     def auc_after(positive, line, weights):
         """First-order AUC: every row moves it by the surplus of its own pairs, over the rows of its class."""
@@ -134,15 +134,15 @@ def test_draws_by_hand(selection, grouped):
 
     everything = choose(np.ones(36))
     lead, of_taken = 0.0, []
-    for draw in range(30):
+    for draw in range(400):
         left_out = change[rows.unit, draw]
         taken = choose(np.where(left_out, 0.0, 4 / 3))
         # a quarter of the rows, four times their weight; the surplus over 1 counts 3/2-fold with three folds
         weights = 1.0 + 1.5 * (np.where(left_out, 4.0, 0.0) - 1.0)
         lead += np.mean(at(everything, weights)) - np.mean(at(taken, weights))
         of_taken.append(grid.auc[taken].mean())
-    expected = grid.auc[everything].mean() - lead / 30
-    found = correct(rows, scores, grid, selection, 7, most_draws=30)
+    expected = grid.auc[everything].mean() - lead / 400
+    found = correct(rows, scores, grid, selection, 7)
     assert found.auc == pytest.approx(expected, abs=1e-12)
     assert lead != 0.0
     error = correction.standard_error(rows, influences(rows, scores[:, [everything]])[0])
@@ -236,7 +236,7 @@ def test_without_draws_the_choice_is_that_of_the_fit(monkeypatch, selection):
                 AUCClassifierCV(**grid, features=features, selection=selection, random_state=seed).fit(X, y)
             found, _ = seen.pop()
             points = Grid.of([(each.scores.auc, each.scores.grid) for each in found.candidates])
-            (chosen,) = points.choose(points.auc[:, :, np.newaxis], selection)
+            chosen = points.take(selection, np.ones(len(points.auc)), points.auc[:, :, np.newaxis]).argmax()
             which, point = divmod(int(chosen), 9)
             assert found.candidates[which].name == found.chosen.name
             assert np.unravel_index(point, (3, 3)) == found.chosen.choice.index

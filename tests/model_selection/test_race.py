@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
 from threadpoolctl import threadpool_limits
 
@@ -131,6 +132,28 @@ def test_a_fit_lists_all_maps_and_says_how_many_rows_each_was_compared_on():
     assert np.isfinite(model.corrected_score_)
     alone = AUCClassifierCV(features={table["features"][chosen]: maps[table["features"][chosen]]}, cv=3, random_state=0)
     np.testing.assert_allclose(alone.fit(X, y).decision_function(X[:9]), model.decision_function(X[:9]))
+
+
+class Fading(TransformerMixin, BaseEstimator):
+    """The best map of few rows, which tells nothing of many."""
+
+    def fit(self, X, y=None):
+        self.few_ = X.shape[0] <= 300
+        return self
+
+    def transform(self, X):
+        return np.sin(2.0 * X[:, :1]) if self.few_ else X[:, 1:2]
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_a_map_that_left_too_early_comes_back():
+    X, y = waves()
+    maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures(), "fading": Fading()}
+    found, _ = run(X, y, maps)
+    assert list(found.finalists) == ["fading"]
+    table = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y).selection_
+    assert dict(zip(table["features"], table["rows"], strict=True)) == {"lines": 300, "curves": 900, "fading": 900}
+    assert dict(zip(table["features"], table["chosen"], strict=True))["curves"]
 
 
 @pytest.mark.usefixtures("_small_race")

@@ -318,6 +318,21 @@ def test_reliability_groups_rows_itself(fitted):
         plotting.plot_reliability(AUCClassifierCV([0.1], calibration=None, cv=2).fit(frame.to_numpy(), y))
 
 
+def test_decision_curves_are_drawn_by_counting_rows(fitted):
+    model, frame, y = fitted
+    chance, positive = model.predict_proba(frame)[:, 1], np.asarray(y) == model.classes_[1]
+    ax = plotting.plot_decision_curve(y, {"model": model, "coin": np.full(len(y), 0.5)}, X=frame)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert list(lines) == ["act on all rows", "act on none", "model", "coin"]
+    for name, values in (("model", chance), ("coin", np.full(len(y), 0.5)), ("act on all rows", np.ones(len(y)))):
+        at, found = lines[name].get_data()
+        gains = [np.mean(np.where(values >= t, np.where(positive, 1.0, -t / (1.0 - t)), 0.0)) for t in at]
+        np.testing.assert_allclose(found, gains, atol=1e-12)
+    assert len(ax.collections) == 2  # a band for each model
+    held_out = plotting.plot_decision_curve(model).get_lines()[-1]
+    assert held_out.get_label() == "model"
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of three iterations
 def test_paths_and_convergence_take_an_estimator(fitted):
     model, frame, y = fitted

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from browsing import requests
 from experiment_rows import fill
 
 from vrspam.paper.publish import publish
-from vrspam.report.page import Cell, Page, bullets, cards, facts, folded, markdown_table, paragraph, table
+from vrspam.report.page import (
+    Cell,
+    Page,
+    Stops,
+    bullets,
+    cards,
+    explorer,
+    facts,
+    folded,
+    markdown_table,
+    paragraph,
+    table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +127,21 @@ def test_a_line_never_breaks_inside_an_option():
     page.add("Noticed", bullets(["<b> was left out; use --max-categories to keep it"]))
     assert "&lt;b&gt; was left out; use <code>--max-categories</code> to keep it" in page.html()
     assert "li code, p code, .n { white-space: nowrap; }" in page.html()
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_counts_of_calls_never_break_across_lines(browser, tmp_path, width):
+    counts = np.array([320_450.0, 160_225.0, 0.0])
+    stops = Stops(np.array([-1.0, 0.0, 1.0]), counts, counts, *counts[[0, 0]])
+    page = Page("Calls", "")
+    page.add("Calls", explorer(stops, 1, {"positive": "result = positive", "negative": "another result"}, 1.0, ""))
+    page.write(tmp_path / "calls.html")
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get((tmp_path / "calls.html").as_uri())
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('.confusion .value')].map(v => v.getClientRects().length)"
+    )
+    assert heights == [1, 1, 1, 1]
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -8,12 +8,15 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from tool_data import write
 
 from vrspam.cli import main
+from vrspam.metrics import Estimate, calibration_measures
 from vrspam.report import sections
 from vrspam.report.page import Stops, paragraph
 from vrspam.report.pictures import bars
+from vrspam.report.words import calibration_numbers, describe_benefit, describe_calibration
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 from vrspam.tool.training_notes import note_few_maps, note_straight
@@ -126,3 +129,35 @@ def test_an_option_is_not_broken_and_zero_has_no_sign():
 def test_a_probability_is_rounded_once():
     stops = Stops(np.zeros(1), np.ones(1), np.ones(1), 1.0, 1.0, np.array([0.390496]))
     assert stops.data()["probabilities"] == [0.390496]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda z: z, "Probabilities agree with what was observed, as far as these rows tell."),
+        (lambda z: 2.0 * z, "Probabilities are too extreme: the truth is nearer to the average than they say."),
+        (lambda z: 0.5 * z, "Probabilities are too timid: the truth is further from the average than they say."),
+        (lambda z: z + 0.7, "Probabilities are too high on average"),
+        (lambda z: z - 0.7, "Probabilities are too low on average"),
+    ],
+)
+def test_a_sentence_says_what_is_wrong_with_probabilities(change, sentence):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=20_000)
+    found = calibration_measures(rng.random(z.size) < expit(z), expit(change(z)))
+    (told,) = describe_calibration(found)
+    assert sentence in told
+    assert [name for name, *_ in calibration_numbers(found)][2] == "expected ÷ observed"
+    assert describe_calibration(None) == calibration_numbers(None) == []
+
+
+def test_the_worth_of_acting_is_said_beside_everyone_and_no_one():
+    use = describe_benefit(0.2, Estimate(0.03, 0.02, 0.04), Estimate(0.1, 0.08, 0.12), 0.95)
+    assert use.startswith("If you act on a row from 20 % on, the model is of use: per 100 rows 3.0 more true alerts")
+    assert "than acting on everyone (2.0 to 4.0) and 10.0 more true alerts than acting on no one (8.0 to 12.0)" in use
+    assert use.endswith("95 % intervals; each false alarm takes 0.25 of a true alert off.")
+    worse = describe_benefit(0.8, Estimate(2.0, 1.9, 2.1), Estimate(-0.1, -0.2, -0.05), 0.9)
+    assert "it is better to act on no one: per 100 rows" in worse
+    assert "10.0 fewer true alerts than acting on no one (-20.0 to -5.0). 90 % intervals" in worse
+    unknown = describe_benefit(0.5, Estimate(0.1, -0.1, 0.3), Estimate(0.1, 0.05, 0.2), 0.95)
+    assert "these rows do not tell whether the model is of use" in unknown

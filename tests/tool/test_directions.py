@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from vrspam.cli import main
 from vrspam.tool import load_model, train
@@ -47,6 +48,46 @@ def test_straight_lines_have_signs(table):
     free = train(table, "late", features="linear")
     told, other = (dict(zip(one.schema.feature_names, one.coef, strict=True))["age"] for one in (model, free))
     assert told <= 0.0 < other or told == pytest.approx(other, rel=1e-6)
+
+
+def test_streams_obey_and_tell_what_it_costs(table, capsys):
+    model = table.with_name("loans.json")
+    options = ["--target", "late", "--streaming", "--monotone", "income=1,age=1", "--model", str(model), "--json"]
+    assert main(["train", str(table), *options]) in (0, None)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["unconstrained_auc"] > facts["corrected_auc"] + 0.02  # income falls
+    told = [note for note in facts["warnings"] if "must rise; without it the score would fall by" in note]
+    assert ["'income'" in note for note in told] == [True]
+    found = load_model(model)
+    coefs = dict(zip(found.schema.feature_names, found.coef, strict=True))
+    assert coefs["income"] == 0.0 < coefs["age"]
+    assert main(["explain", str(model)]) in (0, None)
+    assert "income (rises by request)" in capsys.readouterr().out
+
+
+def test_directions_of_categories_are_not_lost_in_encoded_rows(table, monkeypatch):
+    for options in ({"streaming": True}, {"features": "auto"}):
+        with pytest.raises(ValueError, match="'size', which holds categories"):
+            train(table, "late", monotone={"size": 1, "age": 1}, **options)
+        monkeypatch.setattr("vrspam.tool.training.MAX_FEATURES", 2)  # a table too wide for maps
+    model = train(table, "late", monotone={"age": -1, "income": -1})
+    coefs = dict(zip(model.schema.feature_names, model.coef, strict=True))
+    assert coefs["age"] == 0.0 > coefs["income"]
+    assert model.training["unconstrained_auc"] > 0.5
+
+
+@pytest.mark.parametrize("options", [{"features": "linear"}, {"streaming": True}, {}])
+def test_columns_of_numbers_alone_are_named_by_their_places(tmp_path, options):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = X[:, 0] + X[:, 1] + rng.logistic(size=200) > 0.0
+    lines = (f"{int(y[i])} " + " ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(X[i])) for i in range(200))
+    (tmp_path / "rows.svm").write_text("\n".join(lines))
+    model = train(tmp_path / "rows.svm", monotone={"1": -1}, **options)
+    low, high = np.zeros((2, 1, 3))
+    high[0, 0] = 2.0
+    scores = [model.score(sparse.csr_array(one)) for one in (low, high)]
+    assert scores[1] <= scores[0] + 1e-12
 
 
 @pytest.mark.parametrize(

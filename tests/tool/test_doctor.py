@@ -15,6 +15,7 @@ from sklearn.metrics import roc_auc_score
 from vrspam._utils.messages import CODES, SEVERITIES, Finding, Message
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.cli import main
+from vrspam.report.words import as_independent, expected_auc
 from vrspam.tool import TrainPlan, check, evaluate, load_model, make_report, report_page, save_model, train
 from vrspam.tool.repeats import find_copies, name_groups
 
@@ -172,6 +173,34 @@ def test_a_leak_is_graded_by_what_the_column_explains_alone():
     several = check(table.assign(told=sick * 1.0, twice=sick * 2.0), "y")
     assert [one.code for one in several].count("leak") == 1
     assert several[0].fix == ("drop", ["told", "twice"])
+
+
+@pytest.mark.parametrize(("auc", "shown", "expected"), [(0.98996, "0.990", "severe"), (0.9894, "0.989", "warning")])
+def test_the_grade_of_a_leak_agrees_with_the_number_that_is_shown(monkeypatch, auc, shown, expected):
+    table = independent(np.random.default_rng(5), 300)
+    monkeypatch.setattr("vrspam.tool.doctor.alone", lambda codes, y, fold, ordered: auc if codes.max() == 299 else 0.6)
+    table["b"], table["d"] = table["b"].round(0), table["d"] // 10
+    (leak,) = (one for one in check(table.assign(c=np.arange(300) * 0.37 % 7), "y") if one.code == "leak")
+    assert (leak.severity, leak.fix) == (expected, ("drop", ["c"]))
+    assert f"(AUC {shown})" in leak
+
+
+@pytest.mark.parametrize(
+    ("apart", "corrected", "expected"),
+    [(0.774, 0.63, "about 0.774 (a quick model): rows with the same id flatter it"),
+     (0.99999, 0.985, "above 0.999 (a quick model): rows with the same id flatter it"),
+     (0.99999, 0.998, "above 0.999 (a quick model): rows with the same id go together")],
+)  # fmt: skip
+def test_what_rows_show_as_independent_ones(apart, corrected, expected):
+    facts = {"independent_auc": apart, "corrected_auc": corrected, "groups": "id"}
+    assert as_independent(SimpleNamespace(training=facts)) == expected
+
+
+@pytest.mark.parametrize(("shown", "remark"), [(0.8337, "showed 0.834; picking the best flatters"), (0.8312, "same")])
+def test_what_the_choice_changed_is_said_only_if_it_changed_something(shown, remark):
+    facts = {"cv_auc": shown, "corrected_auc": 0.8308}
+    facts |= {f"{name}_{end}": 0.8 for name in ("cv_auc", "corrected_auc") for end in ("low", "high")}
+    assert expected_auc(SimpleNamespace(training=facts)).remark.endswith(remark)
 
 
 def test_gaps_that_tell_the_label():

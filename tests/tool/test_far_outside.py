@@ -163,3 +163,21 @@ def test_a_stored_blend_is_bounded_as_well(blend, tmp_path):
     save_model(blend, tmp_path / "model.json")
     far = patients()[:20].assign(age=99999.0)
     np.testing.assert_array_equal(score_file(load_model(tmp_path / "model.json"), far)[1], score_file(blend, far)[1])
+
+
+def test_an_explained_row_says_which_values_training_did_not_have(tmp_path, capsys):
+    """A score that rests on a value far outside is not to be read as any other; nor is it ever certain."""
+    two_wards = patients().assign(ward=["A", "B"] * 200)
+    save_model(train(two_wards, "sick", features="linear"), tmp_path / "m.json")
+    rows = two_wards.head(2).assign(age=[99999.0, 60.0], ward=["C", "A"])
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    low, high = two_wards["age"].min(), two_wards["age"].max()
+    assert run(["explain", f"{tmp_path}/m.json", f"{tmp_path}/new.csv", "--row", "1"]) == 0
+    far = capsys.readouterr().out
+    assert f"99999 (training: {low:.7g} to {high:.7g})" in far
+    assert "C (new or rare)" in far
+    assert "more than 99.9" in far
+    assert run(["explain", f"{tmp_path}/m.json", f"{tmp_path}/new.csv", "--row", "2"]) == 0
+    near = capsys.readouterr().out
+    assert "(training" not in near
+    assert "(new" not in near

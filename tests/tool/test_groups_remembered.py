@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from vrspam.cli.app import run
 from vrspam.data import DataError
-from vrspam.metrics import delong_test, roc_auc_ci
+from vrspam.metrics import delong_test, partial_auc_test, roc_auc_ci
 from vrspam.tool import compare, evaluate, load_model, make_report, predict, save_model, score_file, train
 from vrspam.tool.training import fold_auc_ci
 
@@ -107,6 +107,9 @@ def test_a_comparison_is_that_of_patients(model):
     _, b = score_file(other, new)
     assert compare(model, other, new).test == delong_test(positive, a, b, **beside(new))
     assert compare(model, other, new, groups="none", weights="none").test == delong_test(positive, a, b)
+    partial = compare(model, other, new).partial_test(0.3)
+    assert partial == partial_auc_test(positive, a, b, max_fpr=0.3, **beside(new))
+    assert partial.standard_error > 1.3 * partial_auc_test(positive, a, b, max_fpr=0.3).standard_error
     third = train(visits(0).rename(columns={"patient": "person"}), "sick", features="linear", groups="person")
     both = new.assign(person=new["patient"])
     with pytest.raises(DataError, match="different groups \\(patient and person\\): name one"):
@@ -145,6 +148,31 @@ def test_the_interval_of_folds_covers_the_truth_for_patients():
     assert np.mean(alone) < 0.8
 
 
+def test_the_interval_of_folds_covers_the_truth_for_few_patients():
+    """Eight patients in five folds: a fold of one or two does not show how patients vary."""
+    rng, auc, inside = np.random.default_rng(4), 0.75, list[bool]()
+    for _ in range(300):
+        groups = np.repeat(np.arange(8), 30)
+        own = rng.standard_normal(8)[groups]  # moves labels and scores of a patient together
+        positive = own + rng.logistic(size=groups.size) > 0.5
+        scores = 0.7 * rng.standard_normal(8)[groups] + rng.standard_normal(groups.size)
+        if min(positive.sum(), (~positive).sum()) < 20:
+            continue
+        scores += np.sqrt(2.0 * (0.49 + 1.0)) * ndtri(auc) * positive
+        interval = fold_auc_ci(positive, scores, groups % 5, groups=groups)
+        inside.append(interval.low <= auc <= interval.high)
+    assert 0.91 <= np.mean(inside) <= 0.99
+
+
+def test_few_groups_of_noise_have_a_wide_interval_before_the_correction_too():
+    rng = np.random.default_rng(0)
+    rows = visits(4, patients=8, each=30).assign(sick=rng.choice(["yes", "no"], 240))
+    facts = train(rows, "sick", groups="patient", features="linear").training
+    widths = [facts[f"{name}_high"] - facts[f"{name}_low"] for name in ("cv_auc", "corrected_auc")]
+    assert widths[0] == pytest.approx(widths[1], abs=1e-9)
+    assert facts["cv_auc_low"] < 0.5 < facts["cv_auc_high"]
+
+
 def test_five_groups_have_no_interval_but_a_sentence(tmp_path, capsys):
     rows = visits(3, patients=5, each=60)
     sick = rows["pulse"] + np.random.default_rng(0).standard_normal(300) > 0.2
@@ -161,7 +189,7 @@ def test_five_groups_have_no_interval_but_a_sentence(tmp_path, capsys):
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "interval</span> not known" in page
     assert "(interval not known)" in page
-    assert load_model(tmp_path / "m.json").training["cv_auc_low"] == 0.0  # of one group in each fold
+    assert load_model(tmp_path / "m.json").training["cv_auc_low"] == 0.0  # of fewer than six groups
 
 
 def test_the_commands_say_how_many_groups_there_are(model, tmp_path, capsys):
@@ -179,6 +207,13 @@ def test_the_commands_say_how_many_groups_there_are(model, tmp_path, capsys):
     said = " ".join(capsys.readouterr().err.split())
     assert "which training had as groups" in said
     assert "add --groups none" in said
+    both = ["compare", f"{tmp_path}/model.json", f"{tmp_path}/model.json"]
+    assert run([*both, f"{tmp_path}/new.csv"]) == 0
+    assert "480 rows in 60 groups" in capsys.readouterr().out
+    assert run([*both, f"{tmp_path}/bare.csv"]) == 0
+    said = capsys.readouterr()
+    assert "groups" not in said.out
+    assert "add --groups none" in " ".join(said.err.split())
     assert run([*arguments, "--max-fpr", "0.2"]) == 1
     assert "--max-fpr and --weights cannot be combined" in capsys.readouterr().err
 

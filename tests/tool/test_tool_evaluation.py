@@ -10,6 +10,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.calibration import calibration_curve
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_score, roc_auc_score
 from tool_data import make_model
 
@@ -111,6 +112,11 @@ def test_flat_numbers():
     assert flat["average_precision"] == pytest.approx(average_precision_score(POSITIVE, SCORES))
     probabilities = 1 / (1 + np.exp(-(2.5 * SCORES - 0.1)))
     assert flat["brier"] == pytest.approx(brier_score_loss(POSITIVE, probabilities))
+    slope = LogisticRegression(C=np.inf, tol=1e-10).fit((2.5 * SCORES - 0.1)[:, np.newaxis], POSITIVE).coef_[0, 0]
+    assert flat["calibration_slope"] == pytest.approx(slope, rel=1e-4)
+    assert flat["calibration_slope_low"] < slope < flat["calibration_slope_high"]
+    assert flat["expected_by_observed"] == pytest.approx(probabilities.sum() / POSITIVE.sum())
+    assert flat["calibration_intercept_low"] < flat["calibration_intercept"] < flat["calibration_intercept_high"]
     assert all(not isinstance(value, (dict, list, np.generic)) for value in flat.values())
     assert not any(
         key.startswith(("brier", "calibration"))

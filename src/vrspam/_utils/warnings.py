@@ -317,5 +317,6 @@ class UnseenValues(WordedWarning):
     def message(self) -> Message:
         """The text, with the first few sentences."""
         more = len(self.sentences) - SHOWN
-        shown = "; ".join(self.sentences[:SHOWN]) + (f"; and so {more} more" if more > 0 else "")
-        return Message("Compared with training: {shown}.", shown=shown)
+        parts = {f"part{number}": sentence for number, sentence in enumerate(self.sentences[:SHOWN])}
+        shown = "; ".join(f"{{{part}}}" for part in parts) + (f"; and so {more} more" if more > 0 else "")
+        return Message(f"Compared with training: {shown}.", **parts)

@@ -56,6 +56,7 @@ err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() el
 LINES = {
     "check": "Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.",
     "report": "Make one page of a table: what predicts the target, how well, and which threshold to take.",
+    "rows": "Tell what more rows would bring: the AUC of parts of a table, extrapolated to four times its rows.",
     "train": "Train a model on a file and write it to a model file.",
     "evaluate": "Measure how good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, "
     "calibration.",
@@ -487,8 +488,11 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 
 # Options of the other commands, and values that have another form on the command line.
-_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "scores")}
+_OTHER = {
+    name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width", "power", "scores")
+}
 _OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone"}
+_OTHER |= {"l1s": "--l1", "difference": "--difference"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

@@ -238,7 +238,7 @@ def compare(
         save_figure(comparison_picture(found.positive, drawn, max_fpr), picture)
     partial = () if max_fpr is None else found.partial_pairs(max_fpr)
     if html is not None:
-        from vrspam.report.sections import comparison_page
+        from vrspam.report.comparing import comparison_page
 
         more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
         comparison_page(found, data_name=Path(data).name, **more).write(html)
@@ -253,7 +253,10 @@ def compare(
             }
         return app.print_json({**values, "pairs": flat_pairs(found.pairs)})
     how = "jackknife" if ranks else "DeLong"
-    _describe_tests(found, measure, f"{how}, paired, {found.positive.size:,} rows")
+    counted = f"{found.positive.size:,} rows"
+    if (groups_of := found.beside["groups"]) is not None:
+        counted += f" in {len(set(groups_of.tolist())):,} groups"
+    _describe_tests(found, measure, f"{how}, paired, {counted}")
     if max_fpr is not None:
         part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
         _describe_tests(replace(found, pairs=partial, intervals=()), "partial AUC", part)
@@ -310,6 +313,8 @@ def _describe(
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
         error = "mean distance between predicted probability and observed frequency"
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
+    facts += [(name, f"{value}: {right}") for name, value, right in words.calibration_numbers(found.calibration)]
+    facts += [("", sentence) for sentence in words.describe_calibration(found.calibration)]
     if column := isinstance(model, ScoreColumn):
         facts.append(("scores", model.describe()))
     app.show_facts(facts, 17)

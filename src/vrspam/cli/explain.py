@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.messages import require
+from vrspam._utils.texts import percent
 from vrspam.cli import app
 
 if TYPE_CHECKING:
@@ -138,13 +139,14 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
     from vrspam.report import words
 
     app.tell(words.describe_direction(model))
-    lines = []
+    lines, told = [], words.requests(model)
     for effect in effects[:top]:
         if effect.coefficient is None or effect.effect is None:
             numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
         else:
             numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
-        lines.append([effect.feature, *numbers, f"{effect.share:.1%}"])
+        marked = f"{effect.feature} ({told[effect.feature]})" if effect.feature in told else effect.feature
+        lines.append([marked, *numbers, f"{effect.share:.1%}"])
     if model.features is None:
         lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
         app.show_table(["feature", "coefficient", "one deviation", "share"], lines)
@@ -210,7 +212,8 @@ def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
     likely = f"score {row.score:+.4f}"
     if row.probability is not None:
         label = f"{model.schema.target} = " if model.schema.target else ""
-        likely += f", probability of {label}{model.positive} {row.probability:.1%}"
+        certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is
+        likely += f", probability of {label}{model.positive} {percent(certain)}"
     app.tell(f"{title}: {likely}")
     lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
     if others := row.parts[top:]:

@@ -94,7 +94,8 @@ def predict(
     if found.unscored:
         rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
         app.warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
-    app.say(f"{found.rows - found.unscored:,} rows scored: {out}")
+    rows = f"{found.rows - found.unscored:,} rows"
+    app.say(f"{rows} scored: {out}" if top is None else f"{rows} of the highest scores: {out}")
     if not loaded.ranks:
         app.tell(words.describe_decision(loaded, found.called))
     app.tell(f"{words.describe_direction(loaded)} {words.describe_probability(loaded)}")

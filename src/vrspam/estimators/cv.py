@@ -446,7 +446,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         shapes = self._read(selected, folds, search.seed, None, {})
         if self._limits is not None and isinstance(shapes, Shapes):
             signs = directions_of(self, names_of(self), d)
-            shapes = shapes if signs is None else shapes.told(signs.tolist(), [()] * d)
+            shapes = shapes if signs is None else shapes.told(signs, [()] * d, X, folds.positive, folds.rows.weights)
         self._store_search(selected, shapes, like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
@@ -477,7 +477,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         told = getattr(next(iter(maps.values())), "monotonic_cst", None)
         if told is not None and isinstance(shapes, Shapes):
             levels = [frames.levels(rows.X, j) if is_frame(rows.X) else () for j in range(len(told))]
-            shapes = shapes.told(told, levels)
+            shapes = shapes.told(told, levels, rows.X, folds.positive, rows.weights)
         return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
 
     def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
@@ -496,7 +496,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if reading is not None:
             signs = directions_as_read(signs, reading)
         able = {name: new for name, new in maps.items() if "monotonic_cst" in getattr(new, "get_params", dict)()}
-        others = [name for name in maps if name not in able]
+        others = tuple(dict.fromkeys(name.partition(" ")[0] for name in maps if name not in able))
         if not able:
             raise WordedError(
                 "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', 'boosted' "
@@ -514,7 +514,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 lines=Parameter("features", "standardized"),
             )
         if others:
-            warn(MapsLeftOut(tuple(dict.fromkeys(name.partition(" ")[0] for name in others))))
+            warn(MapsLeftOut(others))
         return {name: new.set_params(monotonic_cst=signs.tolist()) for name, new in able.items()}
 
     @checks_parameters(skip_nested=False)
@@ -579,7 +579,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         selected = choose_point_of_blocks(source, self._search({}), correct)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
-        return self._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
+        models = selected.fit.models
+        more = {"held_out_": selected.held_out, "_fold_coefs": None if models is None else models.coefs}
+        return self._store_search(selected, why, _table_schema=None, **more)
 
     def _search(self, maps: Mapping[str, Any], pairs: RankedPairs | None = None) -> GridSearch:
         """The grid, how it is solved, and how the point, and the map, are chosen."""

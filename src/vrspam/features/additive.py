@@ -13,10 +13,11 @@ from scipy import linalg
 from scipy.interpolate import BSpline
 
 from vrspam._utils.parameters import Interval
-from vrspam.features.base import FeatureMap
+from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import Curves, Distribution
 
 
+@share_map_texts
 class LinearFeatures(FeatureMap):
     """Standardised columns: (x - mean) / deviation; categories one-hot, missing values as an indicator.
 
@@ -25,8 +26,7 @@ class LinearFeatures(FeatureMap):
 
     Parameters
     ----------
-    max_categories : int, default=1000
-        Of a column of more categories the most frequent are kept and the others count as one category.
+    {max_categories}
     max_rows : int, default=50_000
         Mean and deviation come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -39,14 +39,7 @@ class LinearFeatures(FeatureMap):
     ----------
     encoders_ : list
         How each column is encoded.
-    column_slices_ : list of slice
-        Where the features of each column are.
-    grouped_categories_ : list
-        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
-    n_rows_held_ : int
-        0: the map holds no row of the training table.
-    n_features_in_, n_features_out_ : int
-        Columns, and features.
+    {column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
 
     Examples
     --------
@@ -118,6 +111,7 @@ def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.
     return functions * np.where(functions[-1] < 0.0, -1.0, 1.0)
 
 
+@share_map_texts
 class AdditiveFeatures(FeatureMap):
     """Smooth orthogonal functions of each column: a linear scorer of them is an additive model.
 
@@ -143,8 +137,7 @@ class AdditiveFeatures(FeatureMap):
     max_features : int, default=1000
         With many columns of more than two values each gets fewer functions, such that those columns have about this
         many features; columns themselves and categories are always there.
-    max_categories : int, default=1000
-        Of a column of more categories the most frequent are kept and the others count as one category.
+    {max_categories}
     max_rows : int, default=50_000
         The ranks of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -158,14 +151,7 @@ class AdditiveFeatures(FeatureMap):
     ----------
     encoders_ : list
         How each column is encoded: functions as tables between which is interpolated linearly.
-    column_slices_ : list of slice
-        Where the features of each column are.
-    grouped_categories_ : list
-        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
-    n_rows_held_ : int
-        0: the map holds no row of the training table.
-    n_features_in_, n_features_out_ : int
-        Columns, and features.
+    {column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
 
     References
     ----------

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, check_parameters, checks_parameters, links_to_documentation
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
@@ -52,6 +53,27 @@ from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
 Places = slice | np.ndarray  # of features
+
+share_map_texts = share_texts("""
+max_categories : int, default=1000
+    Of a column of more categories the most frequent are kept and the others count as one category.
+max_rows : int, default=50_000
+    Quantiles come from at most this many rows; the trees learn from all.
+groves_ : list of TreePart
+    The trees of each set of rows that they learnt from, with the values of their leaves: one feature for each set.
+numbers_as_names_ : list
+    Columns of numbers that trees of most sets of rows take as names, and how many different ones there are.
+encoders_ : list
+    How each column becomes numbers of quantiles, or categories.
+column_slices_ : list of slice
+    Where the encoded values of each column are.
+grouped_categories_ : list
+    Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+n_rows_held_ : int
+    Rows of the training table that the map holds: its landmarks, where these are rows, and no others.
+n_features_in_, n_features_out_ : int
+    Columns, and features.
+""")
 
 
 @links_to_documentation

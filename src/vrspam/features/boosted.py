@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_columns, check_weights
 from vrspam._utils.warnings import NumbersAreNames, warn
-from vrspam.features.base import FeatureMap
+from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import N_NODES, Curves, Distribution, Indicators, encoder_from_dict
 from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of, trees_from_dict
 from vrspam.metrics import roc_auc_columns
@@ -326,6 +326,7 @@ def numbers_as_names(
     return codes[0].astype(np.int32), np.where(known, codes[1], -1).astype(bins.dtype), int(codes[2])
 
 
+@share_map_texts
 class BoostedFeatures(LabelledTrees):
     """The score of boosted trees, which learn from labels.
 
@@ -355,8 +356,7 @@ class BoostedFeatures(LabelledTrees):
         Rows in a leaf.
     max_categories : int, default=1000
         Of a column of more categories the most frequent are kept and the others count as missing.
-    max_rows : int, default=50_000
-        Quantiles come from at most this many rows; the trees learn from all.
+    {max_rows}
     random_state : int, RandomState or None, default=None
         Draws rows for quantiles, parts of the rows for statistics of categories, and on more than 200 columns those
         that a tree may split.
@@ -366,20 +366,8 @@ class BoostedFeatures(LabelledTrees):
 
     Attributes
     ----------
-    groves_ : list of TreePart
-        The trees of each set of rows that they learnt from, with the values of their leaves.
-    encoders_ : list
-        How each column becomes numbers of quantiles, or categories.
-    column_slices_ : list of slice
-        Where those of each column are.
-    grouped_categories_ : list
-        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
-    numbers_as_names_ : list
-        Columns of numbers that trees of most sets of rows take as names, and how many different ones there are.
-    n_features_in_, n_features_out_ : int
-        Columns, and features: one for each set of rows.
-    n_rows_held_ : int
-        Rows of the training table that the map holds: none.
+    {groves_, numbers_as_names_}
+    {encoders_, column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
 
     References
     ----------
@@ -451,6 +439,7 @@ class BoostedFeatures(LabelledTrees):
         )  # fmt: skip
 
 
+@share_map_texts
 class ForestFeatures(LabelledTrees):
     """The score of a random forest, which learns from labels: the mean over trees of the share of positive rows.
 
@@ -468,28 +457,15 @@ class ForestFeatures(LabelledTrees):
         Rows in a leaf.
     max_categories : int, default=1000
         Of a column of more categories the most frequent are kept and the others count as missing.
-    max_rows : int, default=50_000
-        Quantiles come from at most this many rows; the trees learn from all.
+    {max_rows}
     random_state : int, RandomState or None, default=None
         Draws rows for quantiles, parts of the rows for statistics of categories, the rows of each tree, and the columns
         that each node tries.
 
     Attributes
     ----------
-    groves_ : list of TreePart
-        The trees of each set of rows that they learnt from, with the values of their leaves.
-    encoders_ : list
-        How each column becomes numbers of quantiles, or categories.
-    column_slices_ : list of slice
-        Where those of each column are.
-    grouped_categories_ : list
-        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
-    numbers_as_names_ : list
-        Columns of numbers that trees of most sets of rows take as names, and how many different ones there are.
-    n_features_in_, n_features_out_ : int
-        Columns, and features: one for each set of rows.
-    n_rows_held_ : int
-        Rows of the training table that the map holds: none.
+    {groves_, numbers_as_names_}
+    {encoders_, column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
 
     References
     ----------

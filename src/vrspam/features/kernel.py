@@ -15,7 +15,7 @@ from sklearn.base import clone
 from vrspam._utils.blas import TwoSteps, blas_threads
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
-from vrspam.features.base import FeatureMap
+from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
 from vrspam.features.parts import (
     CACHED_ENTRIES,
@@ -144,6 +144,7 @@ AUTO_ADDITIVE, MOST_AUTO_ADDITIVE = 250, 400  # max_additive="auto", and up to w
 ROWS_PER_LANDMARK = 40  # and more: the second step is done with moments
 
 
+@share_map_texts
 class KernelFeatures(LandmarkFeatures):
     """Features of a Gaussian kernel between the ranks of the columns: curves and interactions of every order.
 
@@ -173,8 +174,7 @@ class KernelFeatures(LandmarkFeatures):
     max_additive : int or "auto", default=250
         `max_features` of the additive features. "auto" is 250 up to 20,000 rows, and grows with the third root of
         their number up to 400.
-    max_categories : int, default=1000
-        Of a column of more categories the most frequent are kept and the others count as one category.
+    {max_categories}
     max_rows : int, default=50_000
         Ranks and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -184,8 +184,6 @@ class KernelFeatures(LandmarkFeatures):
     ----------
     landmarks_ : ndarray of shape (m, ranks)
         Ranks of the landmarks.
-    n_rows_held_ : int
-        Rows of the training table among the landmarks.
     whitening_ : ndarray of shape (m, r)
         K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest, times the scale of the part.
     gamma_ : float
@@ -194,12 +192,7 @@ class KernelFeatures(LandmarkFeatures):
     additive_scale_ : float
     encoders_ : list
         How each column becomes ranks.
-    column_slices_ : list of slice
-        Where those of each column are.
-    grouped_categories_ : list
-        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
-    n_features_in_, n_features_out_ : int
-        Columns, and features.
+    {column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
 
     References
     ----------

@@ -10,12 +10,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.parameters import Instance
-from vrspam.features.base import FeatureMap, Places
+from vrspam.features.base import FeatureMap, Places, share_map_texts
 from vrspam.features.boosted import LabelledTrees
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.parts import Block
 
 
+@share_map_texts
 class StackedFeatures(FeatureMap):
     """The features of several maps of this package, side by side.
 
@@ -37,10 +38,7 @@ class StackedFeatures(FeatureMap):
         The encoders of each column in all maps, one map after the other.
     column_slices_ : list of slice
         Where what they give is.
-    grouped_categories_ : list
-        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
-    n_features_in_, n_features_out_ : int
-        Columns, and features.
+    {grouped_categories_, n_features_in_}
     n_rows_held_ : int
         Rows of the training table that the maps hold, added up; maps with the same landmarks hold the same rows.
 

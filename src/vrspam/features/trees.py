@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.parameters import Interval, StrOptions
-from vrspam.features.base import FeatureMap
+from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
 from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 from vrspam.features.parts import (
@@ -27,6 +27,7 @@ MOST_TREES = 10_000
 SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
 
 
+@share_map_texts
 class TreeFeatures(LandmarkFeatures):
     """Features of the kernel of random trees: two rows are close if they share the leaves of many trees.
 
@@ -52,8 +53,7 @@ class TreeFeatures(LandmarkFeatures):
         "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as places
         among the quantiles).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
-    max_categories : int, default=1000
-        Of a column of more categories the most frequent are kept and the others count as one category.
+    {max_categories}
     max_rows : int, default=50_000
         Quantiles, splits and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -67,18 +67,9 @@ class TreeFeatures(LandmarkFeatures):
         values of a number and unknown categories go: to a side drawn at random where fit saw some, else to the larger.
     landmarks_ : ndarray of shape (m, n_trees)
         The leaf of each landmark in each tree.
-    n_rows_held_ : int
-        Rows of the training table among the landmarks.
     whitening_ : ndarray of shape (m, r)
         K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest.
-    encoders_ : list
-        How each column becomes numbers of quantiles, or categories.
-    column_slices_ : list of slice
-        Where those of each column are.
-    grouped_categories_ : list
-        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
-    n_features_in_, n_features_out_ : int
-        Columns, and features.
+    {encoders_, column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
 
     References
     ----------

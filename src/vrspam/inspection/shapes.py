@@ -208,26 +208,30 @@ class Shapes:
         rest = INTERACTIONS if len(self.columns) > 1 else "finer than the curve"
         return distinct([*(shape.name for shape in self.columns), rest])[-1]
 
-    def told(self, directions: Sequence[float], levels: Sequence[Sequence[str]]) -> Shapes:
+    def told(
+        self, directions: Sequence[float], levels: Sequence[Sequence[str]], X: Any, positive: np.ndarray, weights: Any
+    ) -> Shapes:
         """The same, where the columns, some of them ordered categories of these levels, were told these directions.
 
         Each such curve is the nearest one that keeps its direction: other columns may bend the projection of a score.
+        Rows say how large a curve is that was moved.
         """
         from sklearn.isotonic import isotonic_regression  # here, because commands that only score do without
 
-        columns = []
-        for shape, sign, order in zip(self.columns, directions, levels, strict=True):
-            if sign:
-                known = {value: place for place, value in enumerate(shape.grid.tolist())}
-                places = (
-                    list(range(shape.grid.size)) if shape.numeric else [known[one] for one in order if one in known]
-                )
-                moved = np.zeros(shape.grid.size)
-                own = shape.contribution[places]
-                moved[places] = isotonic_regression(own, increasing=bool(sign > 0)) - own
-                curves = {name: getattr(shape, name) + moved for name in _LISTS}
-                shape = shape._replace(direction=int(sign), **curves)
-            columns.append(shape)
+        columns, known = list(self.columns), np.ones(positive.size) if weights is None else np.asarray(weights)
+        shares = known / np.where(positive, 2.0 * known[positive].sum(), 2.0 * known[~positive].sum())
+        for index in np.flatnonzero(directions):
+            shape, sign, order = columns[index], int(directions[index]), levels[index]
+            grid, moved = shape.grid.tolist(), np.zeros(shape.grid.size)
+            places = np.arange(moved.size) if shape.numeric else [grid.index(one) for one in order if one in grid]
+            own = shape.contribution[places]
+            moved[places] = isotonic_regression(own, increasing=sign > 0) - own
+            columns[index] = shape._replace(direction=sign, **{name: getattr(shape, name) + moved for name in _LISTS})
+            if np.abs(moved).max() > 1e-9 * shape.importance:
+                parts = columns[index].parts(X, index)
+                spread = float(np.sqrt(shares @ (parts - shares @ parts) ** 2))
+                difference = 2.0 * float(np.where(positive, shares, -shares) @ parts)
+                columns[index] = columns[index]._replace(importance=spread, difference=difference)
         return replace(self, columns=tuple(columns))
 
     def importances(self) -> dict[str, float]:

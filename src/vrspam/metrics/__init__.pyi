@@ -14,18 +14,11 @@ from .intervals import (
     roc_auc_ci,
 )
 from .partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
+from .planning import rows_for_difference, rows_for_width
+from .probabilities import Calibration, Estimate, NetBenefit, calibration_measures, net_benefit
 from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
 from .searches import corrected_auc_of
-from .thresholds import (
-    Calibration,
-    Estimate,
-    NetBenefit,
-    PromisedThreshold,
-    average_precision_columns,
-    calibration_measures,
-    net_benefit,
-    promised_threshold,
-)
+from .thresholds import PromisedThreshold, average_precision_columns, promised_threshold
 
 __all__ = [
     "ENOUGH_FOR_DELONG",
@@ -61,6 +54,8 @@ __all__ = [
     "roc_auc",
     "roc_auc_ci",
     "roc_auc_columns",
+    "rows_for_difference",
+    "rows_for_width",
     "sensitivity_at_specificity",
     "unpaired_auc_test",
 ]

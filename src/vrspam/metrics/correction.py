@@ -29,6 +29,7 @@ Rule = Callable[[np.ndarray], np.ndarray]
 
 A choice gives one point the weight 1. A blend gives several points weights: their scores are then mixed with these.
 """
+Taken = Callable[[np.ndarray], np.ndarray]  # the same from what the points measure, (points, folds, draws)
 # From weights of the points, (lines, points), to AUCs of the folds, (lines, folds), and influences, (lines, rows).
 Measured = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -156,52 +157,69 @@ def corrected_best(
     """Correct the AUC of the best column of out-of-fold scores; `stable` gives the stable share of what was chosen."""
     own = np.ones(positive.size) if weight is None else weight
     auc = np.stack([roc_auc_columns(positive[part], scores[part], own[part]) for part in parts], axis=1)
-    if not sample.varies and groups is None:
-        warn(NoCorrection())
-        return CorrectedAUC(*[float("nan")] * 3)
-    kept = scores[sample.rows].astype(np.float64)
-    moves, mean = influences(sample, kept), auc.mean(axis=1)
-    chosen, clusters = int(np.argmax(mean >= mean.max() - 1e-12)), None
+
+    def take(measured: NDArray) -> NDArray:
+        mean = measured.mean(axis=1)
+        return one_point((mean >= mean.max(axis=0) - 1e-12).argmax(axis=0), len(mean))
+
+    chosen, clusters = int(take(auc[:, :, np.newaxis]).argmax()), None
     if groups is not None:
         placed = placements(positive, scores[np.newaxis, :, chosen].astype(np.float64), own)[0]
         clusters = Clusters.of(positive, placed, own, group_numbers(groups, positive.size))
+    kept = scores[sample.rows].astype(np.float64)
+    return corrected_choice(sample, kept, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
 
-    def rule(weights: NDArray) -> NDArray:
-        drawn = drawn_auc(sample, auc, moves, weights).mean(axis=1)
-        taken = (drawn >= drawn.max(axis=0) - 1e-12).argmax(axis=0)
-        return (np.arange(auc.shape[0])[:, np.newaxis] == taken).astype(np.float64)
 
-    def measure(lines: NDArray) -> tuple[NDArray, NDArray]:
-        points = lines.argmax(axis=1)
-        return auc[points], moves[points]
-
-    return corrected_choice(sample, rule, measure, stable=stable(chosen), fixed=1.0, clusters=clusters)
+def one_point(chosen: NDArray, n_points: int) -> NDArray:
+    """The weights, (points, draws), of a choice of one point for each draw."""
+    return (np.arange(n_points)[:, np.newaxis] == chosen).astype(np.float64)
 
 
 def corrected_choice(
     sample: Sample,
-    rule: Rule,
-    measure: Measured,
+    scores: np.ndarray,
+    point_auc: np.ndarray,
+    take: Taken,
     *,
+    other: Callable[[np.ndarray], np.ndarray] | None = None,
     seed: int = 0,
     mixed: bool = False,
-    most_draws: int = 400,
     before: float | None = None,
-    optimism: float | None = None,
+    optimism_by: Callable[[np.ndarray], float] | None = None,
     stable: float = 0.0,
     fixed: float = 0.0,
     clusters: Clusters | None = None,
 ) -> CorrectedAUC:
-    """Correct the AUC of what a rule takes on all rows, and give its interval.
+    """Correct the AUC of what is taken of the points on all rows, and give its interval.
 
-    `before` is the AUC that is corrected, and `optimism` its optimism, where they are known from elsewhere. `stable` is
-    as in `stable_share`: 0, where it is not known, gives the widest interval; `fixed` is the same for the optimism.
-    Rows of groups have `clusters`, from which the error comes.
+    `scores` are those of the rows of the sample at all points, `point_auc` their AUCs on all held-out rows, (points,
+    folds). What is taken rests on the AUC of drawn rows or on an `other` measure of them, (points, folds, draws); a
+    blend is `mixed`. `before` is the AUC that is corrected, where the sample does not tell it, and `optimism_by` gives
+    its optimism from what is taken, where draws do not. `stable` is as in `stable_share`: 0, where it is not known,
+    gives the widest interval; `fixed` is the same for the optimism. Rows of groups have `clusters`, from which the
+    error comes. All is NaN, with a warning, if no fold has two rows of each class.
     """
-    auc, moved = measure(rule(np.ones((sample.rows.size, 1))).T)
-    variance_of_choice = 0.0
-    if optimism is None:
+    if clusters is None and not sample.varies:
+        warn(NoCorrection())
+        return CorrectedAUC(*[float("nan")] * 3)
+    moves = influences(sample, scores)
+
+    def rule(weights: np.ndarray) -> np.ndarray:
+        return take(drawn_auc(sample, point_auc, moves, weights) if other is None else other(weights))
+
+    def measure(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if mixed:
+            return mixture_auc(sample, scores, lines)
+        points = lines.argmax(axis=1)
+        return point_auc[points], moves[points]
+
+    everything = rule(np.ones((sample.rows.size, 1))).T
+    auc, moved = measure(everything)
+    if optimism_by is None:
+        most_draws = 400 if other is None else 50  # another measure must be computed anew for each draw
         optimism, variance_of_choice = optimism_of(rule, measure, sample, seed, mixed, most_draws, fixed)
+    else:
+        optimism, variance_of_choice = optimism_by(everything[0]), 0.0
     before = float(auc.mean()) if before is None else before
     score = float(np.clip(before - optimism, 0.0, 1.0))
     if clusters is not None and (clusters.n_groups < 6 or len(sample.sizes) < 3):

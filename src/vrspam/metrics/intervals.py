@@ -509,14 +509,14 @@ def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
     return float(up.sum() / (2 * up.size * down.size)), float(np.sqrt(variance) / 2)
 
 
-def exponential_variance(true: float, n_up: int, n_down: int) -> float:
+def exponential_variance(true: float, n_up: float, n_down: float) -> float:
     """The variance of an AUC of exponential scores: v(A) of :func:`roc_auc_ci`.
 
     Parameters
     ----------
     true : float in [0, 1]
         The true AUC, A.
-    n_up, n_down : int
+    n_up, n_down : float
         Positive and negative rows.
 
     Returns

@@ -277,6 +277,11 @@ def choose_map(
         warn(warning)
     evaluator = MapsInMemory(folds, replace(search, sample=sample))
     found = compare(finalists, evaluator, search.rule, watch)
+    if (missed := _left_too_early(found.candidates, others)) is not None:
+        others = {name: candidate for name, candidate in others.items() if name != missed}
+        finalists = {name: features for name, features in maps.items() if name not in others}
+        learn_maps([maps[missed]], folds.rows, search.n_jobs, shared)
+        found = compare(finalists, evaluator, search.rule, watch)
     for said in {
         one.column: one for own in finalists.values() for one in getattr(own, "numbers_as_names_", ())
     }.values():
@@ -534,6 +539,22 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `compare` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
+
+
+def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candidate]) -> str | None:
+    """The best of the others, if on the part it was clearly better than the finalists are on all rows.
+
+    Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few.
+    """
+    (lead, error, _), *rivals = (
+        max(
+            (float(c.choice.mean[c.choice.index]), float(c.choice.standard_error[c.choice.index]), c.name) for c in some
+        )
+        for some in (candidates, others.values())
+        if some
+    )
+    better = [name for mean, own, name in rivals if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own)))]
+    return better[0] if better else None
 
 
 def _one_of_each(candidates: Sequence[Candidate]) -> set[str]:

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from vrspam._utils.warnings import NoCorrection, warn
 from vrspam.metrics import CorrectedAUC, roc_auc_columns
-from vrspam.metrics.correction import Sample, corrected_choice, drawn_auc, influences, mixture_auc
+from vrspam.metrics.correction import Sample, Taken, corrected_choice, one_point
 from vrspam.metrics.intervals import Clusters
 from vrspam.model_selection.pairs import of_pairs
 from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
@@ -50,15 +50,20 @@ class Grid(NamedTuple):
         found[points, draws] = blend_weights(of_candidates) / spread[points]
         return found
 
-    def choose(self, auc: np.ndarray, rule: SelectionRule) -> np.ndarray:
-        """The point that `select` and `compare` take for AUCs of shape (points, folds, draws), for each draw."""
+    def take(self, rule: SelectionRule, spread: np.ndarray, auc: np.ndarray) -> np.ndarray:
+        """Weights of the points, (points, draws): of a blend, or of the point that `select` and `compare` take.
+
+        AUCs are of shape (points, folds, draws); `spread` is that of the scores at each point.
+        """
+        if rule == "blend":
+            return self.blend(auc, spread)
         mean = auc.mean(axis=1)[self.order]
         slack = np.full(mean.shape[1], TIE)
         if rule == "one-standard-error":
             best = self.order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)]
             folds = auc[best, :, np.arange(best.size)]
             slack = np.maximum(folds.std(axis=1, ddof=1) / np.sqrt(auc.shape[1]), TIE)
-        return self.order[(mean >= mean.max(axis=0) - slack).argmax(axis=0)]
+        return one_point(self.order[(mean >= mean.max(axis=0) - slack).argmax(axis=0)], len(mean))
 
 
 def correct(
@@ -70,55 +75,28 @@ def correct(
     other: OtherMeasure | None = None,
     blend_auc: float | None = None,
     stable: float = 0.0,
-    most_draws: int = 400,
     nested: Nested | None = None,
     clusters: Clusters | None = None,
 ) -> CorrectedAUC:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
     `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC;
-    `blend_auc` is the mean AUC of the blend on all held-out rows, where the sample is only some of them. `stable` is as
-    in `stable_share`: 0, where it is not known, gives the widest interval. All is NaN, with a warning, if no fold has
-    two rows of each class. Rows of groups have `clusters`, from which the error comes; where the groups are few, the
-    optimism is that of a choice made anew without each fold (`nested`).
+    `blend_auc` is the mean AUC of the blend on all held-out rows, where the sample is only some of them. `stable` and
+    `clusters` are as in `corrected_choice`; where the groups are few, the optimism is that of a choice made anew
+    without each fold (`nested`).
     """
-    if clusters is None and not sample.varies:
-        warn(NoCorrection())
-        return CorrectedAUC(*[float("nan")] * 3)
     sample.of_pairs = None if sample.pairs is None else of_pairs
-    moves, spread = influences(sample, scores), sample.spreads(scores)
-
-    def rule(weights: np.ndarray) -> np.ndarray:
-        measured = (
-            drawn_auc(sample, grid.auc, moves, weights) if other is None else other.drawn(sample, scores, weights)
-        )
-        if selection == "blend":
-            return grid.blend(measured, spread)
-        taken = grid.choose(measured, selection)
-        return (np.arange(grid.auc.shape[0])[:, np.newaxis] == taken).astype(np.float64)
-
-    mixed = selection == "blend"
-
-    def measure(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if mixed:
-            return mixture_auc(sample, scores, lines)
-        points = lines.argmax(axis=1)
-        return grid.auc[points], moves[points]
-
-    most_draws = most_draws if other is None else 50  # another measure must be computed anew for each draw
-    optimism = None
-    if nested is not None:
-        everything = rule(np.ones((sample.rows.size, 1))).T
-        optimism = nested.optimism(sample, scores, grid, selection, spread, everything)
+    take = partial(grid.take, selection, sample.spreads(scores))
     return corrected_choice(
         sample,
-        rule,
-        measure,
+        scores,
+        grid.auc,
+        take,
+        other=None if other is None else partial(other.drawn, sample, scores),
         seed=seed,
-        mixed=mixed,
-        most_draws=most_draws,
+        mixed=selection == "blend",
         before=blend_auc,
-        optimism=optimism,
+        optimism_by=None if nested is None else partial(nested.optimism, sample, scores, take),
         stable=stable,
         clusters=clusters,
     )
@@ -134,15 +112,7 @@ class Nested(NamedTuple):
     intercepts: np.ndarray  # of shape (points, pairs)
     scoring: Scoring
 
-    def optimism(
-        self,
-        sample: Sample,
-        scores: np.ndarray,
-        grid: Grid,
-        selection: SelectionRule,
-        spread: np.ndarray,
-        everything: np.ndarray,
-    ) -> float:
+    def optimism(self, sample: Sample, scores: np.ndarray, take: Taken, everything: np.ndarray) -> float:
         """How much better on the sample is what was taken on all rows than what is taken for each fold without it.
 
         For each fold the choice is made on the other folds, by models that were not trained on it either: its AUC there
@@ -165,13 +135,8 @@ class Nested(NamedTuple):
             known = np.isfinite(measured[without]).all(axis=0)
             if not known.any() or np.unique(sample.positive[part]).size < 2:
                 continue
-            inner = measured[without][:, known, np.newaxis]
-            if selection == "blend":
-                line = grid.blend(inner, spread)[:, 0]
-            else:
-                line = np.zeros(n_points)
-                line[grid.choose(inner, selection)] = 1.0
-            both = scores[part] @ np.stack([everything[0], line], axis=1)
+            line = take(measured[without][:, known, np.newaxis])[:, 0]
+            both = scores[part] @ np.stack([everything, line], axis=1)
             found = roc_auc_columns(sample.positive[part], both, sample.weights[part])
             leads.append(found[0] - found[1])
         return float(np.mean(leads)) if leads else 0.0

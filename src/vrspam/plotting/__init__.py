@@ -8,6 +8,7 @@ require("plots", "matplotlib")  # its message says what to install; a failed imp
 from vrspam.plotting.columns import plot_coefficients, plot_contributions, plot_interactions, plot_shapes
 from vrspam.plotting.grid import plot_convergence, plot_cv, plot_path
 from vrspam.plotting.ranking import (
+    plot_decision_curve,
     plot_lift,
     plot_precision_recall,
     plot_reliability,
@@ -20,6 +21,7 @@ __all__ = [
     "plot_contributions",
     "plot_convergence",
     "plot_cv",
+    "plot_decision_curve",
     "plot_interactions",
     "plot_lift",
     "plot_path",

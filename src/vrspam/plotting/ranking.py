@@ -1,4 +1,4 @@
-"""Plots of how well scores rank: curves, histograms, lift, reliability."""
+"""Plots of how well scores rank: curves, histograms, lift, reliability, decision curves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from vrspam._utils.texts import wrap_distinct
-from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.thresholds import reliability, wilson
 from vrspam.model.drawing import score_edges
@@ -240,16 +240,8 @@ def plot_reliability(
     ('predicted probability', 'observed frequency')
     """
     if rows is None:
-        if observed is None:
-            held_out, calibrate = _held_out(predicted), getattr(predicted, "calibration_", None)
-            if calibrate is None:
-                raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
-            positive, observed = np.asarray(held_out.positive), calibrate(held_out.scores)
-        else:
-            positive = _labels(predicted)
-            if hasattr(observed, "predict_proba"):
-                observed = observed.predict_proba(_rows(X))[:, 1]
-        groups = reliability(positive, np.asarray(observed, dtype=float))
+        positive, several = _labelled_chances(predicted, observed, X)
+        groups = reliability(positive, next(iter(several.values())))
         rows, predicted, observed = zip(*groups, strict=True)
     probability, frequency, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
     low, high = wilson(frequency, n)
@@ -263,6 +255,58 @@ def plot_reliability(
     ax.set_ylim(0, top)
     ax.set_xlabel("predicted probability")
     ax.set_ylabel("observed frequency")
+    return ax
+
+
+def plot_decision_curve(
+    y_true: Any,
+    probability: Any = None,
+    *,
+    X: Any = None,
+    confidence: float = 0.95,
+    groups: Any = None,
+    sample_weight: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw decision curves: the net benefit of acting on rows from a probability on, with its band.
+
+    Parameters
+    ----------
+    y_true, X
+        As in `plot_roc`.
+    probability : array of n numbers in [0, 1], fitted estimator, or dict of names to these
+    confidence, groups, sample_weight
+        As in `vrspam.metrics.net_benefit`.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+        A model is of use where it is above acting on all rows and on none.
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_decision_curve
+    >>> ax = plot_decision_curve([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['act on all rows', 'act on none', 'model']
+    """
+    positive, several = _labelled_chances(y_true, probability, X)
+    beside: dict[str, Any] = {"confidence": confidence, "groups": groups, "sample_weight": sample_weight}
+    found = {name: net_benefit(positive, values, **beside) for name, values in several.items()}
+    at, every = (getattr(next(iter(found.values())), name) for name in ("thresholds", "treat_all"))
+    ax = axes_or_new(ax)
+    ax.plot(at, every, color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), label="act on all rows")
+    ax.axhline(0.0, color=GREY, linewidth=1.0, label="act on none")
+    for number, (name, curve) in enumerate(zip(_model_names(several), found.values(), strict=True)):
+        look = _look(number)
+        ax.fill_between(at, curve.low, curve.high, color=look["color"], alpha=0.2, linewidth=0.0)
+        ax.plot(at, curve.model, label=name.rstrip(": \n") or "model", **look)
+    highest = max(float(curve.high.max()) for curve in found.values())
+    ax.set_xlim(0, 1)
+    ax.set_ylim(-0.25 * highest, 1.05 * highest or 1.0)
+    fit_labels(ax, "probability from which on rows are acted on", "net benefit (hits a row)")
+    add_legend(ax, loc="best")
     return ax
 
 
@@ -322,6 +366,20 @@ def _labelled_scores(y_true: Any, scores: Scores, X: Any) -> tuple[np.ndarray, d
         if values.size != positive.size:
             raise ValueError(f"there are {positive.size:,} labels and {values.size:,} scores: give one for each row.")
     return positive, several
+
+
+def _labelled_chances(y_true: Any, given: Any, X: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Which rows are positive, and the probabilities of each model; a single model has the name ""."""
+    if given is None:
+        held_out, calibrate = _held_out(y_true), getattr(y_true, "calibration_", None)
+        if calibrate is None:
+            raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
+        return np.asarray(held_out.positive), {"": np.asarray(calibrate(held_out.scores), dtype=float)}
+    several = {}
+    for name, values in (given if isinstance(given, Mapping) else {"": given}).items():
+        made = values.predict_proba(_rows(X))[:, 1] if hasattr(values, "predict_proba") else values
+        several[str(name)] = np.asarray(made, dtype=float)
+    return _labels(y_true), several
 
 
 def _held_out(estimator: Any) -> Any:

@@ -27,6 +27,7 @@ from vrspam._utils.texts import (
     text_width,
 )
 from vrspam.inspection import PairEffect, Shape
+from vrspam.metrics import NetBenefit
 from vrspam.metrics.thresholds import Curve, wilson
 from vrspam.model.drawing import (
     ADDED,
@@ -41,6 +42,7 @@ from vrspam.model.drawing import (
     plan_column,
     text_of,
 )
+from vrspam.model_selection.learning import LearningCurve
 from vrspam.report.page import NUMBERS, Html, Stops, spelled
 
 WIDTH, HEIGHT = 330.0, 270.0
@@ -271,9 +273,13 @@ def calibration(
     rows: np.ndarray,
     names: Mapping[str, str],
     at: float | None,
+    numbers: Sequence[tuple[str, str, str]] = (),
     title: str = "Calibration",
 ) -> Html:
-    """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson)."""
+    """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson).
+
+    `numbers` are measures of calibration: name, value, what would be right.
+    """
     low, high = wilson(observed, rows)
     top = float(min(1.0, 1.08 * max(predicted.max(), high.max())))
     frame = Frame((0.0, top), (0.0, top))
@@ -286,8 +292,25 @@ def calibration(
         marks.append(whisker(float(frame.x(p)), frame.y(np.array(part)), "dot", said, radius=3.0))
     label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
     remark = "groups of rows with 95 % intervals; dashed: as predicted"
+    remark = "; ".join([remark, *(f"{name.removeprefix('calibration ')} {value}" for name, value, _ in numbers)])
     kind = "calibration" if title == "Calibration" else ""  # of those that the slider moves
     return picture(frame, marks, label=label, title=title, remark=remark, kind=kind)
+
+
+def decision_curve(found: NetBenefit, last: float) -> Html:
+    """Net benefit per 100 rows of acting from a probability on, with its band; of acting on all rows, and on none."""
+    inside = found.thresholds <= last
+    at, model, low, high, _, every = (values[inside] for values in found)
+    top = 105.0 * max(float(high.max()), 1e-3)
+    bottom = min(-top / 5.0, 105.0 * float(low.min()))
+    frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, top=12.0)
+    cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
+    shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
+    marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
+    marks += [rule(frame), line(frame, at, shown, "guess"), band(frame, at, *cut[:2]), line(frame, at, cut[2])]
+    label = "Decision curve: net benefit of the model, of acting on everyone and on no one."
+    remark = "band: interval; dashed: acting on everyone; line at 0: on no one"
+    return picture(frame, marks, label=label, title="Decision curve", remark=remark)
 
 
 def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], threshold: float) -> Html:
@@ -335,6 +358,26 @@ def survival_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels:
     marks.append(_legend(frame, list(zip(styles, curves, strict=True))))
     label = f"Kaplan-Meier curves of {', '.join(curves)}."
     return picture(frame, marks, label=label, title="Thirds of the score (Kaplan-Meier)")
+
+
+def learning_curve(curve: LearningCurve) -> Html:
+    """The AUC of models of parts of the rows, and what is expected of up to four times as many, with a band."""
+    rows = np.geomspace(curve.rows[0], 4.0 * curve.total, 40)
+    middle, low, high = np.array([curve.at(float(n)) for n in rows]).T
+    ahead = rows >= curve.rows[-1]
+    lowest, highest = min(float(low[ahead].min()), float(curve.auc.min())), min(1.0, float(high[ahead].max()))
+    room = 0.05 * (highest - lowest)
+    frame = Frame(Scale(float(rows[0]), float(rows[-1]), "log"), (lowest - room, highest + room), width=440.0)
+    shown = curve.total * 4.0 ** np.arange(-2, 2)
+    shown = shown[shown >= rows[0]]
+    marks = [axes(frame, "rows to train on", "AUC", ticks=(shown, [f"{n:,.0f}" for n in shown]))]
+    marks += [band(frame, rows[ahead], low[ahead], high[ahead]), line(frame, rows, middle)]
+    marks.append(rule(frame, x=float(curve.total), css="guess"))
+    for n, auc in zip(curve.rows, curve.auc, strict=True):
+        marks.append(dot(float(frame.x(n)), float(frame.y(auc)), title=f"{n:,.0f} rows: AUC {auc_text(auc)}"))
+    label = "Learning curve: AUC against rows to train on, with a band."
+    remark = "dots: models of parts of the rows; band: 90 %; dashed: the rows at hand"
+    return picture(frame, marks, label=label, title="Learning curve", remark=remark)
 
 
 def auc_scale(auc: float, low: float, high: float) -> Html:

@@ -12,18 +12,21 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
+from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
+from vrspam.metrics.probabilities import benefit_over_all
 from vrspam.metrics.thresholds import BINS, Curve, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry, thin
+from vrspam.report.comparing import curves_of, number_cell, pair_tables
+from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
-    from vrspam.metrics import AUCInterval, ComparedPair
-    from vrspam.tool.comparison import Comparison
+    from vrspam.model_selection.learning import LearningCurve
     from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.model import Model
+    from vrspam.tool.planning import MoreRows
     from vrspam.tool.report import Report
     from vrspam.tool.scores import ScoreColumn
     from vrspam.tool.subgroups import Subgroup
@@ -115,12 +118,14 @@ def report_page(
         told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
         curves = {name: Curve.of(found.positive, part) for name, part in zip(found.names, found.scores, strict=True)}
         drawn = [] if model.ranks else [curves_of(curves)]
-        tests = _tests(words.name_measure(model), found.pairs, found.intervals)
+        tests = pair_tables(words.name_measure(model), found.pairs, found.intervals)
         page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
     add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
+    if report.curve is not None:
+        add_rows(page, report.curve, lines=False)
     if report.rows:
         page.add("Single rows", *describe_rows(report, names, parameter))
     more = {"table": data_name, "columns used": f"{len(model.schema.columns):,}"}
@@ -191,11 +196,11 @@ def add_columns(
         numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
         if one.bins:
             parts = (np.array([getattr(b, k) for b in one.bins]) for k in ("predicted", "observed", "rows"))
-            drawn.append(pictures.calibration(*parts, names, None, f"Calibration of {name}"))
+            drawn.append(pictures.calibration(*parts, names, None, title=f"Calibration of {name}"))
     page.add(
         "The columns side by side",
         html.paragraph(words.describe_tests(compared.pairs)),
-        *_tests("AUC", compared.pairs, compared.intervals),
+        *pair_tables("AUC", compared.pairs, compared.intervals),
         curves_of({name: one.curve for name, one in several.items() if one.curve is not None}),
         html.grid(drawn),
         *numbers,
@@ -217,75 +222,28 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     return page
 
 
-def comparison_page(
-    found: Comparison,
-    *,
-    data_name: str,
-    partial: Sequence[ComparedPair] = (),
-    max_fpr: float | None = None,
-    measure: str = "AUC",
-    curves: bool = True,
-) -> Page:
-    """Models, or columns of scores, on the same rows, on one page.
-
-    `partial` are the tests of their partial AUCs up to `max_fpr`, if they are to be shown too; `measure` is what the
-    other tests are about, and `curves` whether it has curves of thresholds.
-    """
-    positive = found.positive
-    told = words.describe_tests(found.pairs, measure)
-    page = Page(
-        f"{words.listed(found.names)} on {data_name}",
-        f"{told} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
-    )
-    how = "DeLong's paired test" if curves else "Paired test, by the jackknife,"
-    shown = f"{measure[0].upper()}{measure[1:]}"
-    page.add(shown, html.paragraph(f"{how} on the same rows:"), *_tests(measure, found.pairs, found.intervals))
-    if partial and max_fpr is not None:
-        what = f"{words.describe_partial(max_fpr)} {words.describe_tests(partial, 'partial AUC')}"
-        page.add("Partial AUC", html.paragraph(what), *_tests("partial AUC", partial))
-    if curves:
-        drawn = {name: Curve.of(positive, scores) for name, scores in zip(found.names, found.scores, strict=True)}
-        page.add("Curves", curves_of(drawn))
+def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: ShowParameter = str) -> Page:
+    """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
+    page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
+    add_rows(page, more.curve, more.lines, fold=False)
+    if asked:
+        page.add("How many does it take?", html.bullets(asked))
+    if more.notes:
+        page.add("Noticed in these rows", html.bullets([worded(note, parameter) for note in more.notes]))
     return page
 
 
-def curves_of(curves: Mapping[str, Curve]) -> Html:
-    """ROC curves, and curves of precision and recall, of two or more scores."""
-    roc, precision = {}, {}
-    for name, curve in curves.items():
-        kept = thin(curve, 1.0 / 400.0)
-        hits, alarms, called = (part[kept] for part in (curve.hits, curve.alarms, curve.called))
-        roc[name] = alarms / curve.negatives, hits / curve.positives
-        precision[name] = hits[1:] / curve.positives, hits[1:] / called[1:]
-    drawn = [
-        pictures.several_curves("ROC curves", roc, ("negatives called positive", "positives found")),
-        pictures.several_curves("Precision and recall", precision, ("positives found", "positives among those called")),
-    ]
-    return html.grid(drawn, "large")
-
-
-def _tests(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence[AUCInterval] = ()) -> list[Html]:
-    """A table of the scores with their AUCs, and one of the tests of all pairs."""
-    aucs = {name: auc for a, b, test, _ in pairs for name, auc in ((a, test.auc_a), (b, test.auc_b))}
-    rows: list[Row] = [[name, Cell(auc_text(auc, 4), auc)] for name, auc in aucs.items()]
-    for row, found in zip(rows, intervals, strict=bool(intervals)):
-        row.append(Cell(interval_text(found.low, found.high, 4), found.low))  # type: ignore[attr-defined]
-    confidence, adjusted = f"{100 * pairs[0].test.confidence:g} % interval", len(pairs) > 1
-    tests: list[Row] = [
-        [
-            f"{a} minus {b}",
-            number_cell(test.difference, sign=True),
-            f"{test.low:+.4f} to {test.high:+.4f}",
-            Cell(f"{test.z:.3f}", test.z),
-            Cell(f"{test.p_value:.3g}", test.p_value),
-            *([Cell(f"{p:.3g}", p)] if adjusted else []),
-        ]
-        for a, b, test, p in pairs
-    ]
-    names = ["difference of", measure, confidence, "z", "p, two-sided", *(["p, adjusted"] if adjusted else [])]
-    several = f"; adjusted: for {len(pairs)} pairs, by Holm's method" if adjusted else ""
-    each = html.table(["scores", measure, *([confidence] if intervals else [])], rows)
-    return [each, html.table(names, tests, f"Paired tests{several}")]
+def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -> None:
+    """Add the learning curve; where it is flat the picture is folded."""
+    rows: list[Row] = []
+    for name, count, found in words.gain_rows(curve):
+        band = f"{auc_text(found.value)} ({interval_text(found.low, found.high)})"
+        rows.append([name, Cell(f"{count:,}", count), Cell(band, found.value)])
+    table = html.table(["rows", "how many", "AUC, 90 % band"], rows, "What to expect of a model of so many rows")
+    drawn = html.grid([pictures.learning_curve(curve), table], "large")
+    if fold and curve.gain(4).value < 0.005:
+        drawn = html.folded("The learning curve", drawn)
+    page.add("How many more rows?", html.paragraph(words.describe_gain(curve, lines)), drawn)
 
 
 # ---- scores
@@ -389,7 +347,8 @@ def add_scores(
     predicted, observed, rows = (np.array([getattr(b, k) for b in bins]) for k in ("predicted", "observed", "rows"))
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
-        drawn.append(pictures.calibration(predicted, observed, rows, names, at))
+        told = words.calibration_numbers(evaluation.calibration)
+        drawn.append(pictures.calibration(predicted, observed, rows, names, at, told))
     curve = [predicted.tolist(), observed.tolist()] if bins else None
     page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
     counted_by = "Rows are counted by their weights. " if evaluation.weights is not None else ""
@@ -399,6 +358,7 @@ def add_scores(
         html.explorer(stops, place, names, ratio, start, drawn),
         html.paragraph(f"{counted_by}{remark} {words.ZERO if model.intercept is not None else ''}".strip(), soft=True),
         *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
+        *(html.paragraph(sentence) for sentence in words.describe_calibration(evaluation.calibration)),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
             *_further_numbers(evaluation, cost_ratio, recall),
@@ -409,6 +369,30 @@ def add_scores(
     both = pictures.distribution(evaluation.curve, edges, names, threshold)
     lift = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
     page.add("Scores", html.grid([both, html.table(["rows", "lift"], lift, words.LIFT)], "large"))
+    add_decisions(page, evaluation)
+
+
+def add_decisions(page: Page, evaluation: Evaluation) -> None:
+    """Add the decision curve: what it is worth to act on rows from a probability on."""
+    y, chance, confidence = evaluation.positive, evaluation.probabilities, evaluation.auc.confidence
+    if chance is None:
+        return
+    weights, beside = evaluation.weights, {"groups": evaluation.groups, "sample_weight": evaluation.weights}
+    found, share = net_benefit(y, chance, confidence=confidence, **beside), float(np.average(y, weights=weights))
+    last = min(0.99, max(float(np.ceil(10.0 * np.quantile(chance, 0.999)) / 10.0), 0.1))
+    points = [at for at in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7) if at <= last]
+    usual = min(points, key=lambda at: abs(np.log(at / share)))
+    rows: list[Row] = []
+    for at in points:
+        model, low, high, _, every = (100.0 * float(values[round(100 * at) - 1]) for values in found[1:])
+        number = Cell(f"{model:.2f} ({low:.2f} to {high:.2f})", model)
+        rows.append([Cell(f"{100 * at:g} %", at), number, Cell(f"{every:.2f}", every)])
+    over_none = Estimate(*(float(values[round(100 * usual) - 1]) for values in found[1:4]))
+    over_all = benefit_over_all(y, chance, usual, confidence=confidence, **beside)
+    caption = "Net true alerts per 100 rows: hits, less false alarms at their price; acting on no one brings 0"
+    table = html.table(["act from", f"model, {100 * confidence:g} % interval", "everyone"], rows, caption)
+    told = html.paragraph(words.describe_benefit(usual, over_all, over_none, confidence))
+    page.add("Is it worth acting on?", told, html.grid([pictures.decision_curve(found, last), table], "large"))
 
 
 def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Html]:
@@ -664,8 +648,3 @@ def add_origin(
 def worry_of(note: str, parameter: ShowParameter) -> Worry:
     """What the first screen shows of a finding, or of a note of the training."""
     return Worry(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))
-
-
-def number_cell(value: float, *, sign: bool = False) -> Cell:
-    """A number in a table."""
-    return Cell(f"{value:{'+' if sign else ''}.4{'f' if abs(value) < 1e4 else 'g'}}", value)

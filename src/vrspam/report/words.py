@@ -15,11 +15,13 @@ from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.texts import auc_text, interval_text, isolated, shorten
 
 if TYPE_CHECKING:
-    from vrspam.metrics import ComparedPair, DeLongTest
+    from vrspam.metrics import Calibration, ComparedPair, DeLongTest, Estimate
     from vrspam.metrics.thresholds import Threshold
+    from vrspam.model_selection.learning import LearningCurve
     from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
+    from vrspam.tool.planning import MoreRows
     from vrspam.tool.scores import ScoreColumn
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
@@ -168,7 +170,9 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
     taken = sum(row["chosen"] for row in tried)
     best = f"a blend of {taken} models" if taken > 1 else f"the best of {len(tried)} models"
     best = best if len(tried) > 1 else "the best penalty"
-    return ExpectedAUC(auc, low, high, f"{best} showed {auc_text(shown[0])}; picking the best flatters")
+    same = auc_text(shown[0]) == auc_text(auc)
+    told = "showed the same" if same else f"showed {auc_text(shown[0])}; picking the best flatters"
+    return ExpectedAUC(auc, low, high, f"{best} {told}")
 
 
 def as_independent(model: Model) -> str | None:
@@ -178,16 +182,24 @@ def as_independent(model: Model) -> str | None:
         return None
     by = facts.get("groups", "duplicates")
     kept = "copies of one row" if by == "duplicates" else f"rows with the same {by}"
-    return f"about {auc_text(facts['independent_auc'])} (a quick model): {kept} flatter it"
+    shown = auc_text(facts["independent_auc"])
+    about = shown if shown.startswith("above") else f"about {shown}"
+    flatter = "flatter it" if facts["independent_auc"] > facts["corrected_auc"] + 0.01 else "go together"
+    return f"{about} (a quick model): {kept} {flatter}"
 
 
 def without_directions(model: Model) -> str | None:
     """The AUC to expect of a model that is free, where columns were told directions."""
-    facts = model.training
-    if "unconstrained_auc" not in facts:
+    if "unconstrained_auc" not in model.training:
         return None
-    told = [f"{name} {'rises' if sign > 0 else 'falls'}" for name, sign in facts["monotone"].items() if sign]
-    return f"{auc_text(facts['unconstrained_auc'])} ({', '.join(told)} by request)"
+    told = ", ".join(f"{name} {words}" for name, words in requests(model).items())
+    return f"{auc_text(model.training['unconstrained_auc'])} ({told})"
+
+
+def requests(model: Model) -> dict[str, str]:
+    """What columns were told: "rises by request" or "falls by request"."""
+    told = model.training.get("monotone", {}).items()
+    return {name: f"{'rises' if sign > 0 else 'falls'} by request" for name, sign in told if sign}
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
@@ -289,7 +301,7 @@ def describe_thresholds(
 
 
 def describe_promise(evaluation: Evaluation) -> list[str]:
-    """What the threshold of the model was to do, and does on these rows: a sentence, or none."""
+    """What the threshold of the model was to do, and does on these rows: a sentence or two, or none."""
     if (promised := evaluation.promised) is None:
         return []
     found, parts = evaluation.thresholds["model"], []
@@ -298,15 +310,19 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
         if before is not None and now is not None:
             what = "share of the rows called" if name == "share" else name
             parts.append(f"{what} {before:.3f} in training, found {now:.3f}")
+    asked = f"{100 * promised.asked:g} %"
+    rule = {"recall": f"find at least {asked} of them", "alerts": f"call at most {asked} of the rows"}
+    told = rule.get(promised.rule, f"be right in at least {asked} of the calls")
+    sure = f"with {100 * (promised.confidence or 0.0):g} % confidence"
     if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
         if promised.confidence is not None:
-            asked = f"{100 * promised.asked:g} %"
-            rule = {"recall": f"find at least {asked} of them", "alerts": f"call at most {asked} of the rows"}
-            told = rule.get(promised.rule, f"be right in at least {asked} of the calls")
-            kept = f"kept with {100 * promised.confidence:g} % confidence"
-            return [f"The model stores a promise: {told}: threshold {promised.threshold:g}, {kept}."]
+            return [f"The model stores a promise: {told}: threshold {promised.threshold:g}, kept {sure}."]
         return [f"The model stores the threshold {promised.threshold:g}, which {promised.words}."]
-    return [f"The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
+    measure, kept = {"recall": found.sensitivity, "alerts": found.share}.get(promised.rule, found.precision), ""
+    if promised.confidence is not None and measure is not None:
+        good = measure <= promised.asked if promised.rule == "alerts" else measure >= promised.asked
+        kept = f"The model promised to {told}, {sure}; here it is {100 * measure:.1f} %, {'' if good else 'not '}kept. "
+    return [f"{kept}The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
 
 
 def describe_threshold(model: Model) -> str:
@@ -324,8 +340,82 @@ def describe_decision(model: Model, called: int) -> str:
     """How many rows of a file are called positive, and by what."""
     by = "probability above 1/2" if model.calibration is not None else "score above 0"
     if (chosen := model.threshold) is not None:
-        by = f"score at least {chosen.threshold:g}, which {chosen.words} in training"
+        by = f"score at least {chosen.threshold:g}, which in training {chosen.words}"
     return f"{called:,} rows of the file are called {model.positive} ({by})."
+
+
+def describe_calibration(found: Calibration | None) -> list[str]:
+    """What is wrong with probabilities, beyond chance: a sentence or two, or none without probabilities."""
+    told: list[str] = []
+    if found is None:
+        return told
+    if found.ratio.low > 1.0 or found.ratio.high < 1.0:
+        wrong = f"{100 * found.ratio.value:.0f} positives were expected for 100 observed"
+        told.append(f"Probabilities are too {'high' if found.ratio.low > 1.0 else 'low'} on average: {wrong}.")
+    if found.slope.high < 1.0:
+        told.append("Probabilities are too extreme: the truth is nearer to the average than they say.")
+    elif found.slope.low > 1.0:
+        told.append("Probabilities are too timid: the truth is further from the average than they say.")
+    return [" ".join(told)] if told else ["Probabilities agree with what was observed, as far as these rows tell."]
+
+
+def calibration_numbers(found: Calibration | None) -> list[tuple[str, str, str]]:
+    """Name, number with its interval, and what would be right, of each measure that these rows tell."""
+    right = {"slope": "1 is right, less is too extreme", "intercept": "0 is right, more is too low"}
+    numbers = []
+    for name, (value, low, high) in () if found is None else found._asdict().items():
+        if not np.isnan(value):
+            title = f"calibration {name}" if name in right else "expected ÷ observed"
+            numbers.append((title, f"{value:.2f} ({low:.2f} to {high:.2f})", right.get(name, "1 is right")))
+    return numbers
+
+
+def describe_benefit(at: float, over_all: Estimate, over_none: Estimate, confidence: float) -> str:
+    """What acting on the rows of at least a probability is worth, beside acting on all rows and on none."""
+    verdict = "these rows do not tell whether the model is of use"
+    if min(over_all.low, over_none.low) > 0.0:
+        verdict = "the model is of use"
+    elif min(over_all.high, over_none.high) < 0.0:
+        verdict = f"it is better to act on {'everyone' if over_all.high < 0.0 else 'no one'}"
+    parts = []
+    for found, others in ((over_all, "everyone"), (over_none, "no one")):
+        value, low, high = (100.0 * number for number in found)
+        digits = 1 if max(abs(low), abs(high)) >= 1.0 else 3
+        more = f"{abs(value):.{digits}f} {'more' if value >= 0.0 else 'fewer'} true alerts than acting on {others}"
+        parts.append(f"{more} ({low:.{digits}f} to {high:.{digits}f})")
+    end = f"{100 * confidence:g} % intervals; each false alarm takes {at / (1.0 - at):.2g} of a true alert off."
+    return f"If you act on a row from {100 * at:g} % on, {verdict}: per 100 rows {' and '.join(parts)}. {end}"
+
+
+def describe_gain(curve: LearningCurve, lines: bool) -> str:
+    """What twice and four times the rows would bring."""
+    twice, four = curve.gain(2), curve.gain(4)
+    band = f"90 % band {four.low:.3f} to {four.high:.3f}"
+    kind = f"This is about {_KINDS['linear' if lines else 'additive']}; models of interactions may gain more."
+    if four.value < 0.005:
+        surely = "would change little" if four.high < 0.01 else "would probably change little"
+        return f"More rows {surely}: four times as many bring about {four.value:+.3f} AUC ({band}). {kind}"
+    brought = f"twice as many bring about {twice.value:+.3f} AUC, four times as many {four.value:+.3f} ({band})"
+    return f"More rows would help: {brought}. {kind}"
+
+
+def describe_needed(found: MoreRows, width: float | None, difference: float | None, power: float) -> list[str]:
+    """How many rows an interval or a comparison takes, as far as it was asked for."""
+    told = []
+    for name, count in found.needed.items():
+        what = (
+            f"A 95 % interval of the AUC that is {width:g} wide"
+            if name == "width"
+            else (f"To show that another AUC is larger by {difference:g}, with a power of {100 * power:g} %,")
+        )
+        told.append(f"{what} takes {count:,} rows to test on ({count / found.curve.total:.2g} times those at hand).")
+    return told
+
+
+def gain_rows(curve: LearningCurve) -> Iterator[tuple[str, int, Estimate]]:
+    """What to expect of the rows at hand, and of twice and four times as many: name, rows, AUC with its band."""
+    for name, times in (("now", 1), ("twice as many", 2), ("four times as many", 4)):
+        yield name, times * curve.total, curve.at(times * curve.total)
 
 
 # ---- the model

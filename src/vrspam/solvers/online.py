@@ -78,7 +78,7 @@ class SumsMethod:
         self.classes = _kernels().ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
         self.average, self.w, self.total = average, np.zeros(n_features), np.zeros(n_features if average else 0)
         self.carry = np.zeros(slots)
-        self.carry[_kernels().SCALE] = 1.0
+        self.carry[_kernels().Carry.SCALE] = 1.0
 
     def know(self, moments: ClassMoments, largest_square: float) -> None:
         """Use the statistics of a data set."""
@@ -86,7 +86,7 @@ class SumsMethod:
 
     @property
     def n_steps(self) -> int:
-        return int(self.carry[_kernels().STEPS])
+        return int(self.carry[_kernels().Carry.STEPS])
 
     @property
     def counts(self) -> np.ndarray:
@@ -179,7 +179,7 @@ class SPAM(SumsMethod):
         """Start an average with the next step, or drop the average; do nothing if that is the case already."""
         if average != self.average:
             self.average, self.total = average, np.zeros(self.w.size if average else 0)
-            self.carry[[_kernels().SPAM_OF_V, _kernels().SPAM_WEIGHT]] = 0.0
+            self.carry[[_kernels().Spam.OF_V, _kernels().Spam.WEIGHT]] = 0.0
 
     def advance(
         self,
@@ -193,7 +193,7 @@ class SPAM(SumsMethod):
     ) -> None:
         """Visit the rows `order`; `side` is 1 for positive rows."""
         kernels, state = _kernels(), (self.w, self.total, self.carry)
-        if l1 > 0.0 and self.carry[kernels.SPAM_SINCE_FOLD] > 0.0:  # the steps before had no l1
+        if l1 > 0.0 and self.carry[kernels.Spam.SINCE_FOLD] > 0.0:  # the steps before had no l1
             kernels.spam_fold(self.classes, *state)
         kernels.spam_steps(X, order, side, self.classes, learn, *state, rule, float(l1))
         if l1 > 0.0:  # for the case that steps without l1 follow
@@ -202,10 +202,10 @@ class SPAM(SumsMethod):
     @property
     def coef(self) -> np.ndarray:
         kernels = _kernels()
-        weight = self.carry[kernels.SPAM_WEIGHT]
+        weight = self.carry[kernels.Spam.WEIGHT]
         if self.average and weight > 0.0:
-            return (self.total + self.carry[kernels.SPAM_OF_V] * self.w) / weight
-        return self.carry[kernels.SCALE] * self.w
+            return (self.total + self.carry[kernels.Spam.OF_V] * self.w) / weight
+        return self.carry[kernels.Carry.SCALE] * self.w
 
 
 def spam_pass(
@@ -226,7 +226,7 @@ def spam_pass(
     kernels, method = _kernels(), SPAM(w.size)
     method.classes = classes
     method.w = np.array(w, dtype=np.float64)
-    method.carry[[kernels.SPAM_LOWER, kernels.SPAM_UPPER]] = classes.sums @ method.w
+    method.carry[[kernels.Spam.LOWER, kernels.Spam.UPPER]] = classes.sums @ method.w
     rule = kernels.StepRule(step_size, False, float(penalty.l2), 0.0)
     method.advance(X, order, np.asarray(is_positive, dtype=np.int64), rule, penalty.l1, learn=False)
     return method.coef
@@ -263,16 +263,16 @@ class SOLAM(SumsMethod):
     @property
     def coef(self) -> np.ndarray:
         kernels = _kernels()
-        weight = self.carry[kernels.SOLAM_WEIGHT]
+        weight = self.carry[kernels.Solam.WEIGHT]
         if weight == 0.0:
             return np.zeros_like(self.w)
-        return (self.total + self.carry[kernels.SOLAM_OF_V] * self.w) / weight
+        return (self.total + self.carry[kernels.Solam.OF_V] * self.w) / weight
 
     @property
     def saddle(self) -> np.ndarray:
         """The averages of (a, b, ζ)."""
         kernels = _kernels()
-        return self.carry[kernels.SOLAM_SUMS :] / max(self.carry[kernels.SOLAM_WEIGHT], np.finfo(float).tiny)
+        return self.carry[kernels.Solam.SUMS :] / max(self.carry[kernels.Solam.WEIGHT], np.finfo(float).tiny)
 
 
 # OPAUC (Gao, Jin, Zhu & Zhou 2013), with running means and covariances of both classes, and λ = l2 / (2pq):
@@ -358,7 +358,7 @@ class OPAUC:
 
     @property
     def n_steps(self) -> int:
-        return int(self.carry[0])  # the only slot, kernels.STEPS
+        return int(self.carry[0])  # the only slot, kernels.Carry.STEPS
 
     @property
     def coef(self) -> np.ndarray:

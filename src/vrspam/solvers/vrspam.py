@@ -367,22 +367,23 @@ class VRSPAM:
         l2, rows = objective.penalty.strong_convexity, self.rows
         fixed = np.stack([*rows.means, state.grad + l2 * state.w])
         work = whole_lines(state.w.size, 8)
-        work[:, kernels.Z], work[:, kernels.Y], work[:, kernels.LOWER : kernels.GRAD + 1] = Z, Y, fixed.T
+        slots = kernels.Ridge
+        work[:, slots.Z], work[:, slots.Y], work[:, slots.LOWER : slots.GRAD + 1] = Z, Y, fixed.T
         scores = np.concatenate([rows.means @ Z, rows.means @ Y])
         kernels.sparse_ridge_epoch(
             rows.kernel, order, self.gradient.kernel_draws(), fixed @ rows.means.T, work, scores,
             tau1, tau3, step, l2,
         )  # fmt: skip
-        return work[:, kernels.Z].copy(), work[:, kernels.Y].copy(), work[:, kernels.AVERAGE].copy()
+        return work[:, slots.Z].copy(), work[:, slots.Y].copy(), work[:, slots.AVERAGE].copy()
 
     def _pairs(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         from vrspam import kernels
 
         positives, negatives, scale = self.gradient.draw(self.rng, self.steps)
-        work = whole_lines(state.w.size, 4)
-        work[:, kernels.W], work[:, kernels.ANCHOR], work[:, kernels.ANCHOR_GRAD] = state.w, state.w, state.grad
+        work, slots = whole_lines(state.w.size, 4), kernels.Net
+        work[:, slots.W], work[:, slots.ANCHOR], work[:, slots.ANCHOR_GRAD] = state.w, state.w, state.grad
         kernels.sparse_net_epoch(self.rows.kernel, positives, negatives, scale, work, self.step, objective.penalty)
-        w = work[:, kernels.W].copy()
+        w = work[:, slots.W].copy()
         return w, w - state.w
 
 

@@ -6,6 +6,7 @@ from .explanation import Effect, ExplainedRows, explain, explain_file
 from .model import Model
 from .modelfile import ModelFileError, export_model, load_model, save_model
 from .plan import TrainPlan
+from .planning import MoreRows, rows
 from .prediction import predict
 from .report import Report, make_report, report_page
 from .training import train
@@ -19,6 +20,7 @@ __all__ = [
     "Finding",
     "Model",
     "ModelFileError",
+    "MoreRows",
     "Report",
     "TrainPlan",
     "check",
@@ -31,6 +33,7 @@ __all__ = [
     "make_report",
     "predict",
     "report_page",
+    "rows",
     "save_model",
     "score_file",
     "train",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,11 @@ class Comparison:
         All pairs, with p-values adjusted for their number by Holm's method.
     intervals : tuple of AUCInterval
         The AUC of each, with its interval.
+    optimism : float
+        What the choice of the first flatters: it was taken from its AUC.
+    notes : tuple of str
+    beside : dict
+        `groups` and `sample_weight` of the rows, None where there are none.
 
     Examples
     --------
@@ -54,8 +59,9 @@ class Comparison:
     names: tuple[str, ...] = ("first", "second")
     pairs: tuple[ComparedPair, ...] = ()
     intervals: tuple[AUCInterval, ...] = ()
-    optimism: float = 0.0  # of the first, which was taken from its AUC
+    optimism: float = 0.0
     notes: tuple[str, ...] = ()
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.test, self.positive, self.scores))
@@ -72,7 +78,7 @@ class Comparison:
         """The paired tests of the partial AUCs up to a false-positive rate, standardised."""
         both = dict(zip(self.names, self.scores, strict=True))
         confidence = 0.95 if self.test is None else self.test.confidence
-        return compare_aucs(self.positive, both, max_fpr=max_fpr, confidence=confidence)
+        return compare_aucs(self.positive, both, max_fpr=max_fpr, confidence=confidence, **self.beside)
 
     def partial_test(self, max_fpr: float) -> DeLongTest:
         """The first of these tests."""
@@ -125,7 +131,8 @@ def compare_scores(
         ends = {name: float(np.clip(getattr(own, name) - optimism, 0.0, 1.0)) for name in ("auc", "low", "high")}
         intervals = (replace(own, **ends), *intervals[1:])
     first = pairs[0].test if pairs else None
-    return Comparison(first, positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism)
+    found = first, positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
+    return Comparison(*found, beside=beside)
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:

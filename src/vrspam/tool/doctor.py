@@ -385,9 +385,10 @@ def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) ->
     ):
         names = sorted(found, key=lambda name: -found[name])
         if names:
-            grade = "severe" if found[names[0]] >= severe else "warning"
+            told_as = {name: float(f"{found[name]:.3f}") for name in names}
+            grade = "severe" if told_as[names[0]] >= severe else "warning"
             aucs = ", ".join(auc_text(found[name]) for name in names[:SHOWN])
-            strong = [name for name in names if grade == "warning" or found[name] >= severe]
+            strong = [name for name in names if grade == "warning" or told_as[name] >= severe]
             subject = "{columns} " if len(names) == 1 else "each of {columns} "
             advice = " If not, leave it out with {drop}" if len(names) == 1 else " If not, leave them out with {drop}"
             fields = {"columns": in_short(names), "aucs": f"AUC {aucs}", "drop": Parameter("drop", strong)}
@@ -475,10 +476,11 @@ def describe_repeats(found: Repeats) -> Iterator[Finding]:
     if found.matters:
         words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
         words += ": as independent rows a quick model has the AUC {apart}, {how} {together}"
-        words += ", which is what new ones will give" if found.changes_headline else "; intervals would be too narrow"
+        words += "; the second is what {new} will give" if found.changes_headline else "; intervals would be too narrow"
         words += ". So folds keep them together, as with {fix}; {none} takes rows as independent"
         fields: dict[str, Any] = {"share": share} if copies else {"name": found.name}
         fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
+        fields |= {"new": "new rows"} if copies else {"new": f"rows of a new {found.name}"}
         fields |= {"how": "kept together" if copies else f"by {found.name}", "none": Parameter("groups", INDEPENDENT)}
         yield Finding(code_of(found), "severe" if found.changes_headline else "warning", words, **fields)
     elif copies and found.share >= 0.05:

@@ -12,7 +12,7 @@ from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table, no_column
-from vrspam.metrics import AUCInterval, partial_auc_ci
+from vrspam.metrics import AUCInterval, Calibration, calibration_measures, partial_auc_ci
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
@@ -47,6 +47,8 @@ class Evaluation:
         Groups of rows of similar probability: `rows`, `predicted`, `observed`.
     brier : float or None
         Brier score, where there are probabilities.
+    calibration : Calibration or None
+        Slope, intercept and expected ÷ observed with their intervals, where there are probabilities.
     max_fpr, partial_auc : float and AUCInterval, or None
     notes : tuple of str
         What was noticed about the rows.
@@ -86,6 +88,7 @@ class Evaluation:
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     promised: ChosenThreshold | None = None
+    calibration: Calibration | None = None
     times: np.ndarray | None = None
     within: np.ndarray | None = None
     subgroups: tuple[Subgroup, ...] = ()
@@ -119,6 +122,10 @@ class Evaluation:
             values |= {f"{name}_{key}": value for key, value in vars(found).items()}
         if self.brier is not None:
             values |= {"brier": self.brier, "calibration_error": calibration_error(self.bins)}
+        for name, estimate in {} if self.calibration is None else self.calibration._asdict().items():
+            name = "expected_by_observed" if name == "ratio" else f"calibration_{name}"
+            for key, value in zip((name, f"{name}_low", f"{name}_high"), estimate, strict=True):
+                values[key] = None if np.isnan(value) else value
         return values | ({"groups": [group.flat() for group in self.subgroups]} if self.subgroups else {})
 
 
@@ -474,12 +481,14 @@ def _evaluate(
     }
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
-    brier = part = None
+    brier = part = calibrated = None
     same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
     in_order = ranked.order if same else None
     bins = () if probabilities is None else reliability(positive, probabilities, weights=weights, order=in_order)
     if probabilities is not None:
         brier = float(np.average((probabilities - positive) ** 2, weights=weights))
+        rows: dict[str, Any] = {"confidence": confidence, "groups": groups, "sample_weight": weights}
+        calibrated = calibration_measures(positive, probabilities, **rows)
     if max_fpr is not None:
         part = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
         if groups is not None:
@@ -501,6 +510,7 @@ def _evaluate(
         **beside,
         promised=promised,
         curve=curve,
+        calibration=calibrated,
     )
 
 

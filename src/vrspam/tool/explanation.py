@@ -15,6 +15,7 @@ from vrspam.data.chunks import BrokenRow
 from vrspam.model.drawing import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
 from vrspam.report.words import describe_size
 from vrspam.tables import frames
+from vrspam.tables.schema import far_outside
 from vrspam.tool.model import Model
 
 if TYPE_CHECKING:
@@ -138,7 +139,12 @@ def value_text(model: Model, part: Part) -> str:
     name, piece = model.schema.made().get(part.column, ("", ""))
     if piece and isinstance(part.value, float):
         return model.schema.readings[name].show(piece, part.value)
-    return f"{part.value:.7g}" if isinstance(part.value, float) else part.value
+    if not isinstance(part.value, float):
+        known = model.schema.categorical.get(part.column)
+        return part.value if not known or part.value in known else f"{part.value} (new or rare)"
+    low, high = model.schema.ranges.get(part.column, (part.value, part.value))
+    far = far_outside(np.array(part.value), low, high)
+    return f"{part.value:.7g}" + (f" (training: {low:.7g} to {high:.7g})" if far else "")
 
 
 def _kept_columns(model: Model, names: Mapping[str, Any]) -> list[str]:

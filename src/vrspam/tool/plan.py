@@ -553,10 +553,13 @@ CHECKED = (
 )
 
 
+ROWS = ("weights", "features", *(name for name in CHECKED if name not in ("time", "streaming")))
+
+
 def options_of(command: str) -> list[str]:
     """The names of the fields that a command has as options."""
-    if command == "check":
-        return list(CHECKED)
+    if command in ("check", "rows"):
+        return list(CHECKED if command == "check" else ROWS)
     return [name for name, one in OPTIONS.items() if one.panel is not None and one.only in (None, command)]
 
 

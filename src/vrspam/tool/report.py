@@ -15,6 +15,7 @@ from vrspam.data.readers.base import as_table
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.learning import LearningCurve
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tables.frames import rows_of
@@ -23,6 +24,7 @@ from vrspam.tool.evaluation import Evaluation, evaluate
 from vrspam.tool.explanation import Part, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.planning import curve_of
 from vrspam.tool.scores import ScoreColumn, check_classes, with_all_scores
 from vrspam.tool.subgroups import Subgroup, subgroups
 from vrspam.tool.table import OpenedTable, column_series, ordered_numbers
@@ -73,6 +75,8 @@ class Report:
         Columns of the file that are not used as features.
     cost_ratio : float or None
         How many false alarms are as bad as one missed positive, before the reader changes it.
+    curve : LearningCurve or None
+        How the AUC grows with the rows; None for other pairs than those of two classes, and where rows are too few.
     apart : str
         How groups and times keep the rows apart, to follow what the rows are scored by.
     beside : Comparison or None
@@ -97,6 +101,7 @@ class Report:
     cost_ratio: float | None = None
     apart: str = ""
     beside: Comparison | None = None
+    curve: LearningCurve | None = None
 
 
 @takes(ReportPlan)
@@ -197,6 +202,7 @@ def report_of(
         cost_ratio=cost_ratio,
         apart=apart,
         beside=put_beside(trained, part, evaluation, beside) if beside else None,
+        curve=curve_of_report(trained),
     )
 
 
@@ -221,6 +227,17 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
             column = ScoreColumn(name, model.schema, model.positive, training=facts)
             notes = (*notes, *doubts_of_column(column, interval))
     return replace(found, notes=notes)
+
+
+def curve_of_report(trained: Trained) -> LearningCurve | None:
+    """The learning curve of the table, where it has one."""
+    model, opened = trained.model, trained.opened
+    if model.ranks or opened.time is not None or trained.held_out.places is None:
+        return None
+    try:
+        return curve_of(opened, lines=False, seed=0)
+    except ValueError:  # too few rows or groups, or too many features
+        return None
 
 
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,10 +26,10 @@ from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
-from vrspam.inspection import shapes_of
+from vrspam.inspection import Shape, shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
-from vrspam.metrics.intervals import Clusters, influence, placements
+from vrspam.metrics.intervals import Clusters, placements
 from vrspam.metrics.thresholds import stored_threshold
 from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
@@ -107,7 +107,6 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
         opened, found = open_table(path, plan, keep=by or ())
         whole = opened
         opened.check_columns(by or ())
-        check_directions(plan, opened)
         if found.constant and len(found.constant) == len(opened.schema.columns):
             raise ValueError("every feature is constant: there is nothing to learn from")
         if holdout is not None:
@@ -120,9 +119,10 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
             plan = replace(plan, features="linear" if asked or (wide and not tabular) else "auto")
         too_wide = len(opened.schema.columns) > MAX_FEATURES  # for any map
         named = isinstance(plan.features, str)
-        if plan.monotone and not plan.streaming and plan.features == "linear":
+        if plan.monotone and not plan.streaming and not too_wide and plan.features == "linear":
             plan = replace(plan, features="standardized")  # the same lines, column by column
         straight = named and (plan.features == "linear" or (too_wide and plan.features == "auto"))
+        check_directions(plan, opened, straight)
         if straight or plan.streaming:
             fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
         else:
@@ -140,7 +140,8 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
     if plan.monotone:
-        notes += notes_on_directions(plan.monotone, plan.ordered or {}, fit.free)
+        shapes = {} if fit.free is None else lines_of(fit, opened) or getattr(fit.free, "shape_functions_", {})
+        notes += notes_on_directions(plan.monotone, plan.ordered or {}, shapes)
     facts: dict[str, Any] = {"warnings": notes, **({"monotone": plan.monotone} if plan.monotone else {})}
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
@@ -179,10 +180,10 @@ class Fit(NamedTuple):
     free: AUCClassifierCV | None = None
 
 
-def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
-    """The cross-validation that a plan asks for, unfitted."""
+def _search(kind: type[AUCClassifierCV], plan: TrainPlan, names: Sequence[str], l1s: Any, folds: Any, **more: Any):
+    """The cross-validation that a plan asks for, unfitted, of columns or features of these names."""
     same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
-    same["monotonic_cst"] = plan.monotone
+    same["monotonic_cst"] = plan.monotone and [plan.monotone.get(name, 0) for name in names]
     if plan.event is not None:
         own = ConcordanceRankerCV if kind is AUCClassifierCV else table_ranker
         return own(l1s=l1s, cv=folds, **same, **more)
@@ -207,7 +208,16 @@ def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, weights=weights, **more)
 
 
-def check_directions(plan: TrainPlan, opened: OpenedTable) -> None:
+def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> Fit:
+    """What is asked for, fitted, and beside it the same without the directions of columns, where some were given."""
+    fit = fitted(search)
+    if not plan.monotone or not any(plan.monotone.values()):
+        return fit
+    plan.say("fitting the model that is free, to tell what the directions cost")
+    return fit._replace(free=fitted(copy(search).set_params(monotonic_cst=None)).estimator)
+
+
+def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
     """Refuse directions and orders of columns that are not there, or whose kind has none."""
     known, categories = opened.schema.columns, opened.schema.categorical
     for name, given in (("monotone", plan.monotone), ("ordered", plan.ordered)):
@@ -224,6 +234,14 @@ def check_directions(plan: TrainPlan, opened: OpenedTable) -> None:
                     "{given} is for categories, and {column!r} holds numbers, which have an order: leave it out",
                     given=Parameter(name),
                     column=column,
+                )
+            if encoded and given[column] and column in categories:
+                raise WordedError(
+                    "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
+                    "{most:,} columns, keep directions of numbers alone. Leave it out",
+                    given=Parameter(name),
+                    column=column,
+                    most=MAX_FEATURES,
                 )
 
 
@@ -252,14 +270,10 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         features = {" ".join(repr(features).split()): features}
     if plan.private and isinstance(features, dict):
         features = {name: new.holding_no_rows() for name, new in features.items()}
-    search = _search(TableClassifier, plan, l1s, folds, random_state=plan.random_state, features=features)
+    names = getattr(rows, "column_names", opened.schema.columns)
+    search = _search(TableClassifier, plan, names, l1s, folds, random_state=plan.random_state, features=features)
     search._orders = plan.ordered or {}
-    fit = _fit_in_memory(search, rows, positive, opened, sample=rows)
-    if plan.monotone and any(plan.monotone.values()):
-        plan.say("fitting the model that is free, to tell what the directions cost")
-        free = _fit_in_memory(copy(search).set_params(monotonic_cst=None), rows, positive, opened).estimator
-        fit = fit._replace(free=free)
-    return fit
+    return beside_free(plan, search, lambda one: _fit_in_memory(one, rows, positive, opened, sample=rows))
 
 
 def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
@@ -277,9 +291,10 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
         stage = Message(words, jobs=Parameter("n_jobs", 2))
     plan.say(stage)
     l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
-    search = _search(AUCClassifierCV, plan, l1s, folds, random_state=plan.random_state)
+    search = _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds, random_state=plan.random_state)
     found = constant if len(opened.schema.columns) > MOST_COLUMNS else ()  # of fewer the doctor has told
-    return _fit_in_memory(search, X, positive, opened, findings=found, moments=moments, scaling=scaling, sample=rows)
+    more = {"findings": found, "moments": moments, "scaling": scaling, "sample": rows}
+    return beside_free(plan, search, lambda one: _fit_in_memory(one, X, positive, opened, **more))
 
 
 def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
@@ -294,14 +309,28 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     scaling, constant = _scaling(opened, moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.random_state)
-    search = _search(AUCClassifierCV, plan, l1s, folds)
-    if plan.monotone:
-        search.monotonic_cst = [plan.monotone.get(name, 0) for name in opened.schema.feature_names]
-    fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     findings = [*examine(opened, plan, sample).findings, *constant]
-    held_out = fitted.held_out_
-    weights = None if opened.weights_column is None else held_out.weights
-    return Fit(fitted, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
+
+    def fitted(search: Any) -> Fit:
+        held_out = search.fit_stream(StandardisedBlocks(opened, scaling)).held_out_
+        weights = None if opened.weights_column is None else held_out.weights
+        return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
+
+    return beside_free(plan, _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds), fitted)
+
+
+def lines_of(fit: Fit, opened: OpenedTable) -> dict[str, Shape]:
+    """The straight lines of a free fit of encoded rows, a deviation around their means, with bands of the folds."""
+    coefs = getattr(fit.free, "_fold_coefs", None)
+    if coefs is None or fit.moments is None:
+        return {}
+    half = np.sqrt(len(coefs) - 1.0) * stdtrit(len(coefs) - 1.0, 0.975) * coefs.std(axis=0)
+    (mean, deviation), ends = spread(fit.moments), np.array([-1.0, 1.0])
+    found = {}
+    for j, name in enumerate(opened.schema.feature_names):
+        line = ends * fit.free.coef_[0, j]
+        found[name] = Shape(name, mean[j] + ends * deviation[j], line, line - half[j], line + half[j], None, line[1])
+    return found
 
 
 def l1_grid(
@@ -416,8 +445,8 @@ def fold_auc_ci(
     Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
     add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
     a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out. Rows of
-    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`. If each fold holds one group, they do not show how
-    groups vary, and the interval is all that an AUC can be.
+    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`, over the pairs of all rows: a fold of few groups
+    does not show how groups vary. Of fewer than 6 groups the interval is all that an AUC can be.
 
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
@@ -425,8 +454,7 @@ def fold_auc_ci(
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
     0.77 [0.74, 0.80]
     """
-    parts, smaller, moves = [], 0, np.zeros(scores.size)
-    mass = np.ones(scores.size) if weights is None else weights
+    parts, smaller = [], 0
     for number in np.unique(fold):
         rows = fold == number
         if weights is not None:
@@ -437,9 +465,6 @@ def fold_auc_ci(
             if max_fpr is None:
                 own = None if weights is None else weights[rows]
                 parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
-                if groups is not None:
-                    placed = placements(positive[rows], scores[np.newaxis, rows], mass[rows])[0]
-                    moves[rows] = influence(positive[rows], placed, mass[rows])
             else:
                 parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
     if not parts:
@@ -447,8 +472,9 @@ def fold_auc_ci(
     auc = float(np.mean([part.auc for part in parts]))
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
     if groups is not None and max_fpr is None:
-        clusters = Clusters.of_moves(moves / len(parts), mass, groups)
-        if clusters.n_groups <= len(parts):
+        mass = np.ones(scores.size) if weights is None else weights
+        clusters = Clusters.of(positive, placements(positive, scores[np.newaxis], mass)[0], mass, groups)
+        if clusters.n_groups < 6:
             return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
         error = clusters.error * float(stdtrit(clusters.freedom, 0.5 + confidence / 2) / ndtri(0.5 + confidence / 2))
     if max_fpr is not None and error == 0.0:
@@ -476,6 +502,10 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
         interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
     else:
         interval = fold_pairs_ci(opened, held_out, fit.weights, groups)
+    low, high = fitted.corrected_interval_
+    if groups is not None and np.isfinite(low):  # which knows how much models of other groups would differ, too
+        low, high = np.clip(np.array([low, high]) + interval.auc - fitted.corrected_score_, 0.0, 1.0).tolist()
+        interval = replace(interval, low=low, high=high)
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_

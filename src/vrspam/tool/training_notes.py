@@ -56,9 +56,10 @@ def note_of(noticed: Warning | str) -> str:
     return getattr(noticed, "message", str(noticed))
 
 
-def notes_on_directions(directions: Mapping[str, int], orders: Mapping[str, Sequence[str]], free: Any) -> list[Message]:
-    """Directions that columns were told although the free model clearly goes the other way somewhere."""
-    shapes = getattr(free, "shape_functions_", {})
+def notes_on_directions(
+    directions: Mapping[str, int], orders: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]
+) -> list[Message]:
+    """Directions that columns were told although the curves of the free model clearly go the other way somewhere."""
     notes = []
     for name, sign in directions.items():
         if not sign or name not in shapes:

@@ -1,0 +1,105 @@
+"""`vrspam rows`: what it says, what it refuses, and that parts keep groups whole."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vrspam.cli import main
+from vrspam.metrics import rows_for_width
+from vrspam.tool import make_report, report_page, rows
+from vrspam.tool.planning import parts_of
+
+
+def patients(n=500, seed=0, strength=0.3):
+    rng = np.random.default_rng(seed)
+    sick = rng.random(n) < 0.3
+    columns = {f"x{j}": rng.normal(size=n) + strength * sick for j in range(8)}
+    return pd.DataFrame({**columns, "clinic": rng.choice(["a", "b"], n), "sick": np.where(sick, "yes", "no")})
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    file = tmp_path_factory.mktemp("rows") / "patients.csv"
+    patients().to_csv(file, index=False)
+    return str(file)
+
+
+def test_the_curve_rises_and_its_numbers_fit_together():
+    found = rows(patients(), "sick", width=0.05, difference=0.02)
+    flat = found.flat()
+    assert flat["n"] == 500
+    assert flat["positives"] == found.positives == (patients()["sick"] == "yes").sum()
+    assert flat["auc"] < flat["auc_at_2x"] < flat["auc_at_4x"]
+    assert flat["gain_at_4x"] == pytest.approx(flat["auc_at_4x"] - flat["auc"])
+    assert flat["auc_at_4x_low"] < flat["auc_at_4x"] < flat["auc_at_4x_high"]
+    assert flat["rows_for_width"] == rows_for_width(flat["auc"], 0.05, known=(500, found.curve.error))
+    assert flat["rows_for_difference"] > 500
+    assert rows(patients(), "sick", features="linear").lines
+
+
+def test_noise_gains_nothing():
+    found = rows(patients(800, strength=0.0), "sick", features="linear")
+    assert found.curve.at(800).low < 0.5 < found.curve.at(800).high
+    assert found.curve.gain(4).low == 0.0
+
+
+def test_parts_keep_groups_whole_and_share_out_both_classes():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(200), 3)
+    positive = (rng.random(200) < 0.4)[groups]
+    part = parts_of(positive, groups, 0)
+    assert part.max() == 19
+    assert all(np.unique(part[groups == group]).size == 1 for group in range(200))
+    alone = parts_of(positive, None, 0)
+    counts = np.array([[np.sum(side[alone == number]) for number in range(20)] for side in (positive, ~positive)])
+    assert (np.ptp(counts, axis=1) <= 1).all()
+    with pytest.raises(ValueError, match="needs 10 parts of whole groups with both classes, not 2"):
+        parts_of(positive, np.arange(600) // 300, 0)
+
+
+def test_the_command_prints_the_same_numbers(path, tmp_path, capsys):
+    page = tmp_path / "rows.html"
+    asked = ["rows", path, "--target", "sick", "--width", "0.05"]
+    assert main([*asked, "--difference", "0.02", "--html", str(page)]) == 0
+    printed = capsys.readouterr().out
+    assert "500 rows, of which" in printed
+    assert "A 95 % interval of the AUC that is 0.05 wide takes" in printed
+    assert "larger by 0.02, with a power of 80 %" in printed
+    text = page.read_text("utf-8")
+    assert "Learning curve" in text
+    assert "four times as many" in text
+    assert "How many does it take?" in text
+    assert main([*asked, "--json"]) == 0
+    flat = rows(path, "sick", width=0.05).flat()
+    assert {name: value for name, value in json.loads(capsys.readouterr().out).items() if name in flat} == flat
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--width", "2"], 2, "--width 2.0 must be between 0 and 1"),
+        (["--power", "1"], 2, "--power 1.0 must be between 0 and 1"),
+        (["--features", "boosted"], 2, "--features boosted does not add up over rows: give additive or linear"),
+        (["--difference", "0.9"], 1, "--difference 0.9 is more than the AUC can rise"),
+    ],
+)
+def test_what_has_no_answer_is_refused(path, capsys, options, code, words):
+    assert main(["rows", path, "--target", "sick", *options]) == code
+    assert words in capsys.readouterr().err
+
+
+def test_few_rows_are_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="needs at least 30 rows of each class, and one has"):
+        rows(patients(60), "sick")
+
+
+def test_the_page_of_a_report_has_the_curve_where_rows_are_enough(tmp_path):
+    report = make_report(patients(), "sick", features="linear", rows=0)
+    text = report_page(report, data_name="patients").html()
+    assert "How many more rows?" in text
+    assert "Is it worth acting on?" in text
+    few = make_report(patients(60), "sick", features="linear", rows=0)
+    assert few.curve is None
+    assert "How many more rows?" not in report_page(few, data_name="patients").html()
