@@ -243,15 +243,15 @@ def compare(
         more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
         comparison_page(found, data_name=Path(data).name, **more).write(html)
     if as_json:
-        values = {**flat_pairs(found.pairs)[0], "n": found.positive.size, "positives": int(found.positive.sum())}
-        if max_fpr is not None:
-            values["max_fpr"] = max_fpr
-            values |= {
-                f"partial_{key}": value
-                for key, value in flat_pairs(partial)[0].items()
-                if key not in ("a", "b", "confidence", "adjusted_p")
-            }
-        return app.print_json({**values, "pairs": flat_pairs(found.pairs)})
+        values: dict[str, Any] = {"n": found.positive.size, "positives": int(found.positive.sum())}
+        values |= {} if max_fpr is None else {"max_fpr": max_fpr}
+        for prefix, pairs in (("", flat_pairs(found.pairs)), ("partial_", flat_pairs(partial))):
+            if len(pairs) > 1:
+                values[f"{prefix}pairs"] = pairs
+            elif pairs:  # flat, without the names
+                left_out = ("a", "b", "adjusted_p", "confidence" if prefix else "")
+                values |= {f"{prefix}{key}": value for key, value in pairs[0].items() if key not in left_out}
+        return app.print_json(values)
     how = "jackknife" if ranks else "DeLong"
     counted = f"{found.positive.size:,} rows"
     if (groups_of := found.beside["groups"]) is not None:

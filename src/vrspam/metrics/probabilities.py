@@ -110,11 +110,11 @@ def net_benefit(
         raise ValueError("thresholds must lie strictly between 0 and 1.")
     weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
     odds, share = points / (1.0 - points), weight / weight.sum()
-    order = np.argsort(chance)
-    first = np.searchsorted(chance[order], points)
-    sums = []  # of rows from each threshold on: hits, alarms, and their squares
-    for part in (share * positive, share * ~positive, (share * positive) ** 2, (share * ~positive) ** 2):
-        sums.append(np.append(part[order][::-1].cumsum()[::-1], 0.0)[first])
+    rising = np.argsort(points)
+    reached = np.searchsorted(points[rising], chance, side="right")  # how many thresholds a row reaches
+    sums = np.empty((4, points.size))  # of rows from each threshold on: hits, alarms, and their squares
+    for place, part in enumerate((share * positive, share * ~positive, share**2 * positive, share**2 * ~positive)):
+        sums[place, rising] = np.bincount(reached, part, points.size + 1)[::-1].cumsum()[::-1][1:]
     hits, alarms, hits2, alarms2 = sums
     model = hits - odds * alarms
     if groups is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
@@ -220,11 +220,20 @@ def calibration_measures(
     positive = both_classes(positive_rows(y), at_least=1)
     chance = _checked_chances(probability, positive.size)
     weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    odds, shrink, many = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones(1), 50_000
+    if groups is None and positive.size > many:  # rows of nearly the same probability and of one class count as one
+        level = 2 * np.rint(1000.0 * odds).astype(np.intp) + positive
+        level -= level.min() - level.min() % 2
+        mass = np.bincount(level, weight)
+        there = np.flatnonzero(mass)
+        odds, chance = (np.bincount(level, weight * part)[there] / mass[there] for part in (odds, chance))
+        shrink, weight = np.sqrt(np.bincount(level, weight**2)[there]) / mass[there], mass[there]
+        positive = there % 2 == 1
     names = np.arange(positive.size) if groups is None else group_names(groups, positive.size)
-    odds, ones = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones((positive.size, 1))
+    ones = np.ones((positive.size, 1))
 
     def estimate(value: float, moves: NDArray) -> Estimate:
-        found = Clusters.of_moves(moves, weight, names)
+        found = Clusters.of_moves(shrink * moves, weight, names)
         limit = z_limit if groups is None else float(stdtrit(found.freedom, 0.5 + confidence / 2.0))
         return Estimate(float(value), float(value - limit * found.error), float(value + limit * found.error))
 

@@ -52,7 +52,7 @@ def curves_of(curves: Mapping[str, Curve]) -> Html:
     """ROC curves, and curves of precision and recall, of two or more scores."""
     roc, precision = {}, {}
     for name, curve in curves.items():
-        kept = thin(curve, 1.0 / 400.0)
+        kept = thin(curve, 1.0 / 400.0)[::-1]
         hits, alarms, called = (part[kept] for part in (curve.hits, curve.alarms, curve.called))
         roc[name] = alarms / curve.negatives, hits / curve.positives
         precision[name] = hits[1:] / curve.positives, hits[1:] / called[1:]
