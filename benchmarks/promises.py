@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.corrected_scores import Setting
 from vrspam import AUCClassifierCV
-from vrspam.metrics.thresholds import stored_threshold
+from vrspam.metrics.promises import stored_threshold
 
 DATA = {
     "lines": Setting(600, 8, 200, kind="lines", strength=1.5),

@@ -288,69 +288,90 @@ def gram_descent(gram, curvature, w, grad, penalty, divisor, target, max_sweeps)
 
 
 @compiled
-def pair_hinge_sums(upper, a, lower, b, up, down, slope):
-    """Return Σ_ij a_i b_j max(0, lower_j - upper_i)², and write half its derivatives along the scores to `slope`.
+def pair_hinge_sums(upper, a, lower, b, up, down, up_edges, down_edges, slope):
+    """Return Σ_ij a_i b_j max(0, lower_j - upper_i)², and add half its derivatives along the scores to `slope`.
 
-    `upper` are the positives' scores minus the margin and `lower` the negatives' scores, both sorted; `up` and `down`
-    are the numbers of their rows in `slope`. One sweep goes down and adds the negatives that lie above a positive, one
-    goes up and adds the positives that lie below a negative. Sums are kept relative to the place that the sweep has
-    reached; a move of that place only adds terms that are not negative, so no digits cancel.
+    `upper` are the positives' scores minus the margin and `lower` the negatives' scores, both sorted in each part, of
+    which the edges are given; pairs are those of one part. `up` and `down` are the numbers of their rows in `slope`.
+    One sweep goes down and adds the negatives that lie above a positive, one goes up and adds the positives that lie
+    below a negative. Sums are kept relative to the place that the sweep has reached; a move of that place only adds
+    terms that are not negative, so no digits cancel.
     """
-    total, mass, first, second = 0.0, 0.0, 0.0, 0.0  # Σ b, Σ b (lower - place), Σ b (lower - place)²
-    j = lower.shape[0] - 1
-    place = lower[j]
-    for i in range(upper.shape[0] - 1, -1, -1):
-        while j >= 0 and lower[j] > upper[i]:
-            move = place - lower[j]
-            second += move * (2.0 * first + move * mass)
-            first += move * mass
-            place = lower[j]
-            mass += b[j]
-            j -= 1
-        if mass > 0.0:
-            move = place - upper[i]
-            second += move * (2.0 * first + move * mass)
-            first += move * mass
-            place = upper[i]
-        slope[up[i]] = -a[i] * first
-        total += a[i] * second
-    mass, first = 0.0, 0.0
-    i, place = 0, upper[0]
-    for j in range(lower.shape[0]):
-        while i < upper.shape[0] and upper[i] < lower[j]:
-            first += (upper[i] - place) * mass
-            place = upper[i]
-            mass += a[i]
-            i += 1
-        if mass > 0.0:
-            first += (lower[j] - place) * mass
-            place = lower[j]
-        slope[down[j]] = b[j] * first
+    total = 0.0
+    for part in range(up_edges.size - 1):
+        u0, u1, l0, l1 = up_edges[part], up_edges[part + 1], down_edges[part], down_edges[part + 1]
+        if u0 == u1 or l0 == l1:
+            continue
+        mass, first, second = 0.0, 0.0, 0.0  # Σ b, Σ b (lower - place), Σ b (lower - place)²
+        j = l1 - 1
+        place = lower[j]
+        for i in range(u1 - 1, u0 - 1, -1):
+            while j >= l0 and lower[j] > upper[i]:
+                move = place - lower[j]
+                second += move * (2.0 * first + move * mass)
+                first += move * mass
+                place = lower[j]
+                mass += b[j]
+                j -= 1
+            if mass > 0.0:
+                move = place - upper[i]
+                second += move * (2.0 * first + move * mass)
+                first += move * mass
+                place = upper[i]
+            slope[up[i]] -= a[i] * first
+            total += a[i] * second
+        mass, first = 0.0, 0.0
+        i, place = u0, upper[u0]
+        for j in range(l0, l1):
+            while i < u1 and upper[i] < lower[j]:
+                first += (upper[i] - place) * mass
+                place = upper[i]
+                mass += a[i]
+                i += 1
+            if mass > 0.0:
+                first += (lower[j] - place) * mass
+                place = lower[j]
+            slope[down[j]] += b[j] * first
     return total
 
 
 @compiled
-def pair_hinge_product(upper, a, lower, b, up, down, u, out):
-    """Write half the Hessian of `pair_hinge_sums` times u, one number for each row, to `out`.
+def pair_hinge_product(upper, a, lower, b, up, down, up_edges, down_edges, u, out):
+    """Add half the Hessian of `pair_hinge_sums` times u, one number for each row, to `out`.
 
     Each pair with lower_j > upper_i adds a_i b_j (u_i - u_j) to row i and takes it from row j.
     """
-    mass, above = 0.0, 0.0  # Σ b and Σ b u of the negatives above
-    j = lower.shape[0] - 1
-    for i in range(upper.shape[0] - 1, -1, -1):
-        while j >= 0 and lower[j] > upper[i]:
-            mass += b[j]
-            above += b[j] * u[down[j]]
-            j -= 1
-        out[up[i]] = a[i] * (mass * u[up[i]] - above)
-    mass, below = 0.0, 0.0  # Σ a and Σ a u of the positives below
-    i = 0
-    for j in range(lower.shape[0]):
-        while i < upper.shape[0] and upper[i] < lower[j]:
-            mass += a[i]
-            below += a[i] * u[up[i]]
-            i += 1
-        out[down[j]] = b[j] * (mass * u[down[j]] - below)
+    for part in range(up_edges.size - 1):
+        mass, above = 0.0, 0.0  # Σ b and Σ b u of the negatives above
+        j = down_edges[part + 1] - 1
+        for i in range(up_edges[part + 1] - 1, up_edges[part] - 1, -1):
+            while j >= down_edges[part] and lower[j] > upper[i]:
+                mass += b[j]
+                above += b[j] * u[down[j]]
+                j -= 1
+            out[up[i]] += a[i] * (mass * u[up[i]] - above)
+        mass, below = 0.0, 0.0  # Σ a and Σ a u of the positives below
+        i = up_edges[part]
+        for j in range(down_edges[part], down_edges[part + 1]):
+            while i < up_edges[part + 1] and upper[i] < lower[j]:
+                mass += a[i]
+                below += a[i] * u[up[i]]
+                i += 1
+            out[down[j]] += b[j] * (mass * u[down[j]] - below)
+
+
+@compiled
+def pair_hinge_reach(upper, a, lower, up_edges, down_edges, first, below):
+    """Write the place of the first negative above each positive, and the weight of the positives below a negative."""
+    for part in range(up_edges.size - 1):
+        i, mass = up_edges[part], 0.0
+        for j in range(down_edges[part], down_edges[part + 1]):
+            while i < up_edges[part + 1] and upper[i] < lower[j]:
+                first[i] = j
+                mass += a[i]
+                i += 1
+            below[j] = mass
+        first[i : up_edges[part + 1]] = down_edges[part + 1]
 
 
 @compiled
@@ -1709,7 +1730,7 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
 
 
 @compiled
-def _fill_gradients(rows, raw, target, weights, rate, base, inside, g, h, totals):
+def _fill_gradients(rows, raw, target, weights, rate, inside, g, h, totals):
     """Write the rows of a tree, their gradients and curvatures, and the sums of both and the number of rows."""
     totals[0], totals[1], totals[2] = 0.0, 0.0, rows.size
     for place in range(rows.size):
@@ -1719,7 +1740,7 @@ def _fill_gradients(rows, raw, target, weights, rate, base, inside, g, h, totals
             p = 1.0 / (1.0 + np.exp(-raw[row]))
             g[place], h[place] = weights[row] * (p - target[row]), weights[row] * p * (1.0 - p)
         else:
-            g[place], h[place] = weights[row] * (base - target[row]), weights[row]
+            g[place], h[place] = weights[row] * (raw[row] - target[row]), weights[row]
         totals[0] += g[place]
         totals[1] += h[place]
 
@@ -1793,16 +1814,17 @@ def _write_leaves(active, totals, begin, end, inside, ridge, rate, raw, values, 
 
 @compiled
 def grow_labelled_trees(
-    codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, base, slots, signs
+    codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, raw, slots, signs
 ):
     """Grow trees on labels: each leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
 
-    With a positive `rate` the trees are boosted, from the log-odds `base`, by the logistic loss, and leaves hold steps
-    of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1) minus `base`. `rows` (1 or trees
-    × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1 or nodes × m) are the columns
-    that a tree, or each node, may split. Histograms of `slots` nodes are held at once: with more than `leaves`, that of
-    the larger of two children is that of its parent minus the other. With `signs` (else empty) the score rises with a
-    column (1), or falls (-1): below a split of it, values stay on their side of the middle between those of its sides.
+    With a positive `rate` the trees are boosted by the logistic loss, from the scores `raw` of the rows, which grow
+    with them, and leaves hold steps of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1)
+    minus `raw`. `rows` (1 or trees × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1
+    or nodes × m) are the columns that a tree, or each node, may split. Histograms of `slots` nodes are held at once:
+    with more than `leaves`, that of the larger of two children is that of its parent minus the other. With `signs`
+    (else empty) the score rises with a column (1), or falls (-1): below a split of it, values stay on their side of the
+    middle between those of its sides.
     Returns the columns, thresholds and sides of absent values of all nodes, and the values of all leaves.
     """
     (n_trees, per_tree), n_nodes, m = tried.shape[:2], 2**depth - 1, rows.shape[1]
@@ -1817,12 +1839,11 @@ def grow_labelled_trees(
     begin, end, slot = np.zeros((3, 2 * n_nodes + 1), dtype=np.int64)
     ends = np.empty((2 * n_nodes + 1, 2))
     ends[:, 0], ends[:, 1] = -1e300, 1e300
-    raw = np.full(codes.shape[1], base)
     inside, spare = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     g, h, spare_g, spare_h = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     active = np.empty(leaves + 1, dtype=np.int64)
     for t in range(n_trees):
-        _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, base, inside, g, h, totals[0])
+        _fill_gradients(rows[t % rows.shape[0]], raw, target, weights, rate, inside, g, h, totals[0])
         begin[0], end[0], free = 0, m, 1
         _fill_histogram(codes, starts, tried[t, 0], inside, g, h, sums[0])
         gains[0] = _best_split(sums[0], starts, tried[t, 0], totals[0], least, ridge, signs, ends[0], split[0])
@@ -1884,11 +1905,12 @@ def _won_below(tree, rank):
 
 
 @compiled
-def pair_wins(lines, weight, group, event, stratum, above, below):
+def pair_wins(lines, orders, weight, group, event, stratum, above, below):
     """For each row the mass of the rows that it is rightly above, and rightly `below` if not empty, by lines of scores.
 
     Rows are those of `vrspam.moments.pairs.SortedGroups`, from the lowest to the highest of each stratum; a tie counts
-    one half. Trees of sums over ranks of scores are filled from both ends: n log n steps.
+    one half. Trees of sums over ranks of scores are filled from both ends: n log n steps. Of one stratum, `orders` may
+    have the rows of each line by score; otherwise it has no rows.
     """
     n = group.size
     tree, ranks = np.zeros(n + 1), np.empty(n, np.intp)
@@ -1898,7 +1920,7 @@ def pair_wins(lines, weight, group, event, stratum, above, below):
             stop = start
             while stop < n and stratum[group[stop]] == stratum[group[start]]:
                 stop += 1
-            order = np.argsort(lines[line, start:stop])
+            order = orders[line] if orders.shape[0] > 0 else np.argsort(lines[line, start:stop])
             last = 0
             for place in range(stop - start):
                 i = start + order[place]

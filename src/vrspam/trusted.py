@@ -41,9 +41,6 @@ _TYPES: list[type] = [
     *(HashFolds, HeldOut, Isotonic, Sigmoid, ChosenThreshold),
     *(OPAUC, SOLAM, SPAM, Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]
-_PRIVATE = [
-    "vrspam.moments._rounding.Errors",
-    "vrspam.moments._statistics.ClassStatistics",
-]
+_PRIVATE = ["vrspam.moments._rounding.Errors", "vrspam.moments._statistics.ClassStatistics"]
 
 SKOPS_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES} | set(_PRIVATE))

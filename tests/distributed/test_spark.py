@@ -261,6 +261,9 @@ def test_refusals(spark, data):
         SparkAUCClassifier().fit(X, y)
     with pytest.raises(ValueError, match="y must be the name of a column"):
         SparkAUCClassifier().fit(frame, y)
+    for kind in (SparkAUCClassifier, SparkAUCClassifierCV):
+        with pytest.raises(ValueError, match=f"{kind.__name__} takes no strata"):
+            kind().fit(frame, "y", strata="x")
     with pytest.raises(ValueError, match="sample_weight must be the name"):
         SparkAUCClassifier().fit(frame, "y", "none")
     with pytest.raises(ValueError, match="'t' of type array<double> is neither number, text nor date"):

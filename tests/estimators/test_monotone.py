@@ -13,6 +13,7 @@ from vrspam import AUCClassifier, AUCClassifierCV, OneVsRestAUC
 from vrspam._utils.warnings import MapsLeftOut
 from vrspam.export import NotExportable
 from vrspam.features import AdditiveFeatures, BoostedFeatures
+from vrspam.model.drawing import plan_column
 
 
 def credit(n=600, seed=0):
@@ -94,6 +95,9 @@ def test_curves_are_marked_and_go_their_way(model):
     for name in ("income", "age"):
         assert (TOLD[name] * np.diff(shapes[name].contribution)).min() >= -1e-12
     assert shapes["income"].missing is not None  # a level of its own
+    drawn = plan_column(shapes["size"], (0.0, 1.0))
+    assert drawn.ticks.labels == ["small", "medium", "large", "huge"]  # an order that rises is drawn rising
+    assert "rises by request" in drawn.remarks
 
 
 def test_a_curve_that_was_told_is_as_large_as_it_is_drawn():

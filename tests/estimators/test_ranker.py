@@ -1,9 +1,11 @@
 """`ConcordanceRanker`, and strata in `AUCClassifier`: against brute force over pairs, and what a score points to."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn import config_context
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -14,7 +16,7 @@ from vrspam._utils.warnings import ScoredAcrossStrata, StrataWithoutPairs
 from vrspam.metrics import concordance_index
 from vrspam.model_selection.pairs import concordance_of, whole_units
 from vrspam.moments import PairMoments, RankedPairs
-from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
+from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss, SquaredPairLoss
 
 
 def pair_weights(time, event, strata, weights):
@@ -202,11 +204,146 @@ def test_strata_of_one_class_are_left_out_and_said():
         AUCClassifier().fit(X, y, strata=np.arange(40))
 
 
-@pytest.mark.parametrize("loss", [{"loss": "squared_hinge"}, {"loss": "squared_hinge", "max_fpr": 0.1}])
-def test_losses_of_sorted_scores_are_refused_inside_strata(loss):
+def hinge_by_pairs(X, w, a):
+    """The squared hinge over the pairs of weight a, its gradient and its Hessian, in long double."""
+    upper, lower = np.nonzero(a)
+    X = np.asarray(X, dtype=np.longdouble)
+    share, D = a[upper, lower] / a.sum(), X[upper] - X[lower]
+    margin = np.maximum(1.0 - D @ w, 0.0)
+    active = D[margin > 0.0] * np.sqrt(share[margin > 0.0])[:, None]
+    return share @ margin**2, -2.0 * D.T @ (share * margin), 2.0 * active.T @ active
+
+
+def weighed_by_strata(a, strata):
+    """Pairs of which each stratum has the same weight."""
+    a = a.copy()
+    for stratum in np.unique(strata):
+        inside = np.ix_(strata == stratum, strata == stratum)
+        a[inside] /= a[inside].sum() or 1.0
+    return a
+
+
+@pytest.mark.parametrize("block_rows", [2, 1_000])
+def test_squared_hinge_is_that_of_brute_force_over_pairs(block_rows, monkeypatch):
+    rng, done = np.random.default_rng(30), 0
+    for number in range(300):
+        X, time, event, strata, weights = random_problem(rng)
+        X = X / X.std(axis=0).clip(1e-3)
+        monkeypatch.setattr("vrspam.objective.hinge.BLOCK_ENTRIES", block_rows * X.shape[1])
+        same = bool(number % 3 == 0)
+        a = pair_weights(time, event, strata, weights)
+        if not a.any():
+            continue
+        done += 1
+        kappa = a.sum() / weights.sum() ** 2
+        pairs = RankedPairs(-time, event, strata, same)
+        moments = PairMoments.of_pairs(pairs, X, weights, scatter=False)
+        loss = SquaredHingeLoss(X, pairs.upper, weights, moments, pairs.groups(weights))
+        w, v = rng.choice([0.0, 0.3, 3.0]) * rng.standard_normal((2, X.shape[1]))
+        value, gradient, hessian = hinge_by_pairs(X, w, weighed_by_strata(a, strata) if same else a)
+        unit = kappa * float(np.trace(hinge_by_pairs(X, 0.0 * w, a)[2])) * (1.0 + np.abs(w).sum()) + 1e-300
+        found = loss.value_and_grad(w)
+        assert loss.scale == pytest.approx(kappa, rel=1e-12)
+        assert found[0] == pytest.approx(float(kappa * value), rel=1e-10)
+        np.testing.assert_allclose(found[1], (kappa * gradient).astype(float), rtol=1e-10, atol=1e-11 * unit)
+        np.testing.assert_allclose(loss.hessian_product(w)(v), (kappa * hessian @ v).astype(float), atol=1e-11 * unit)
+        point = loss.at(loss.scores(w))
+        error = np.abs(found[1] - kappa * gradient)
+        assert np.all(error <= loss.rounding_of(np.abs(w), point))
+        for part in (point.pairs, point.pairs.active_part(10_000)):
+            np.testing.assert_allclose(loss.hessian_matrix(part), (kappa * hessian).astype(float), atol=1e-11 * unit)
+            margin = 1.0 - (X @ w)[:, None] + X @ w
+            assert part.share() == pytest.approx((a * (margin > 1e-9)).sum() / a.sum(), abs=1e-9) or same
+    assert done > 200
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.StrataWithoutPairs")
+@pytest.mark.parametrize("kind", ["strata", "survival"])
+@pytest.mark.parametrize("more", [{}, {"l1": 3e-3}, {"strata_weight": "strata"}])
+def test_squared_hinge_is_solved_to_its_certificate(kind, more):
+    rng = np.random.default_rng(31)
+    X, strata = rng.standard_normal((400, 4)), rng.integers(0, 60 if kind == "strata" else 5, 400)
+    time, event = rng.exponential(np.exp(-2.0 * X[:, 0])), rng.random(400) < 0.6
+    y = time < np.median(time)
+    if kind == "strata":
+        model = AUCClassifier(l2=1e-3, loss="squared_hinge", **more).fit(X, y, strata=strata)
+        a = pair_weights(-y.astype(float), np.ones(400, dtype=bool), strata, np.ones(400))
+    else:
+        model = ConcordanceRanker(l2=1e-3, loss="squared_hinge", **more).fit(X, time, event=event, strata=strata)
+        a = pair_weights(time, event, strata, np.ones(400))
+    kappa, l1 = a.sum() / 400**2, more.get("l1", 0.0)
+    a = weighed_by_strata(a, strata) if more.get("strata_weight") == "strata" else a
+
+    def cost(both):  # the positive and the negative part of w: smooth inside the bounds
+        w = both[:4] - both[4:]
+        value, gradient, _ = hinge_by_pairs(X, w, a)
+        smooth = (kappa * gradient + 1e-3 * w).astype(float)
+        total = float(kappa * value + 1e-3 / 2 * w @ w) + l1 * both.sum()
+        return total, np.concatenate([smooth, -smooth]) + l1
+
+    best = minimize(cost, np.full(8, 0.1), jac=True, bounds=[(0.0, None)] * 8, options={"ftol": 1e-14, "gtol": 1e-9})
+    w = model.coef_[0]
+    value = cost(np.concatenate([np.maximum(w, 0.0), np.maximum(-w, 0.0)]))[0]
+    assert model.objective_ == pytest.approx(value, rel=1e-12)
+    assert value - best.fun <= model.gap_ + 1e-15 * value  # the rounding of the two values
+    assert model.gap_ <= 1e-8 * kappa
+    np.testing.assert_allclose(w, best.x[:4] - best.x[4:], atol=2e-4)
+    assert model.solver_ == "newton"
+
+
+def test_squared_hinge_of_one_stratum_is_that_of_two_classes():
+    rng = np.random.default_rng(32)
+    X, y, weights = rng.standard_normal((120, 3)), rng.integers(0, 2, 120).astype(float), rng.exponential(size=120)
+    pairs = RankedPairs(y, y == y)
+    moments = PairMoments.of_pairs(pairs, X, weights)
+    whole = SquaredHingeLoss(X, y == 1, weights, moments, pairs.groups(weights))
+    plain = SquaredHingeLoss(X, y == 1, weights, AUCClassifier().fit(X, y, sample_weight=weights).moments_)
+    for w in rng.standard_normal((5, 3)):
+        (a, b), (c, d) = whole.value_and_grad(w), plain.value_and_grad(w)
+        assert a == pytest.approx(c, rel=1e-12)
+        np.testing.assert_allclose(b, d, rtol=1e-12, atol=1e-13)
+    for y_of in (y, y.astype(int)):
+        one = AUCClassifier(loss="squared_hinge").fit(X, y_of, strata=np.zeros(120))
+        np.testing.assert_allclose(one.coef_, AUCClassifier(loss="squared_hinge").fit(X, y_of).coef_, rtol=1e-12)
+
+
+def test_squared_hinge_of_folds_is_that_of_their_rows():
+    rng = np.random.default_rng(33)
+    X, strata = rng.standard_normal((300, 3)), np.repeat(np.arange(60), 5)
+    y = X[:, 0] + rng.standard_normal(300) > 0.0
+    splits = list(GroupKFold(3).split(X, y, strata))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StrataWithoutPairs)
+        model = AUCClassifierCV([1e-4, 1e-2], loss="squared_hinge", cv=splits).fit(X, y, strata=strata)
+        for fold, (train, test) in enumerate(splits):
+            alone = AUCClassifier(1e-2, loss="squared_hinge").fit(X[train], y[train], strata=strata[train])
+            assert model.auc_path_[1, 0, fold] == pytest.approx(alone.score(X[test], y[test], strata=strata[test]))
+    time, event = np.exp(-X[:, 0]) * rng.exponential(size=300), rng.random(300) < 0.7
+    ranker = ConcordanceRankerCV([1e-4, 1e-2], loss="squared_hinge", cv=splits).fit(X, time, event=event)
+    train, test = splits[0]
+    alone = ConcordanceRanker(1e-4, loss="squared_hinge").fit(X[train], time[train], event=event[train])
+    assert ranker.auc_path_[0, 0, 0] == pytest.approx(alone.score(X[test], time[test], event=event[test]))
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_few_strata_or_rows_stand_for_all(many):
+    rng = np.random.default_rng(34)
+    X, strata = rng.standard_normal((6_000, 3)), np.arange(6_000) // (10 if many else 3_000)
+    y = X[:, 0] + rng.standard_normal(6_000)
+    pairs = RankedPairs(y > 0.0 if many else y, y == y, strata)
+    loss = SquaredHingeLoss(X, pairs.upper, None, PairMoments.of_pairs(pairs, X), pairs.groups())
+    point = loss.at(loss.scores(np.array([0.3, 0.0, 0.1])))
+    few = point.pairs.active_part(len(point.pairs.up) // 4)
+    assert len(few.up) < 0.3 * len(point.pairs.up)
+    ratio = np.linalg.eigvals(np.linalg.solve(loss.hessian_matrix(point.pairs), loss.hessian_matrix(few))).real
+    assert 0.7 < ratio.min() <= ratio.max() < 1.4
+
+
+def test_a_part_of_the_curve_is_refused_inside_strata():
     rng = np.random.default_rng(10)
-    with pytest.raises(ValueError, match="has no pairs inside strata"):
-        AUCClassifier(**loss).fit(rng.standard_normal((20, 2)), np.tile([0, 1], 10), strata=np.arange(20) // 4)
+    X, y = rng.standard_normal((20, 2)), np.tile([0, 1], 10)
+    with pytest.raises(ValueError, match=r"max_fpr=0\.1 is a part of the ROC curve of all rows"):
+        AUCClassifier(loss="squared_hinge", max_fpr=0.1).fit(X, y, strata=np.arange(20) // 4)
 
 
 def test_score_counts_pairs_inside_strata_alone():
@@ -424,7 +561,7 @@ def test_a_stream_of_sorted_strata_gives_the_fit_of_all_rows(same):
 @pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.StrataWithoutPairs")
 def test_dask_adds_the_pairs_of_its_blocks():
     da = pytest.importorskip("dask.array")
-    from vrspam.distributed import DaskAUCClassifier
+    from vrspam.distributed import DaskAUCClassifier, DaskAUCClassifierCV
 
     rng = np.random.default_rng(25)
     X, y, strata = rng.standard_normal((300, 3)), rng.integers(0, 2, 300), np.repeat(np.arange(60), 5)
@@ -434,6 +571,10 @@ def test_dask_adds_the_pairs_of_its_blocks():
     assert model.score(*parts, strata=strata) == pytest.approx(whole.score(X, y, strata=strata), abs=1e-12)
     with pytest.raises(ValueError, match="lie apart"):
         DaskAUCClassifier().fit(*parts, strata=np.arange(300) // 7)
+    with pytest.raises(ValueError, match="DaskAUCClassifierCV takes no strata"):
+        DaskAUCClassifierCV().fit(*parts, strata=strata)
+    with pytest.raises(ValueError, match="needs the rows themselves"):
+        DaskAUCClassifier(loss="squared_hinge").fit(*parts, strata=strata)
 
 
 def test_rounding_of_the_sums_stays_within_its_bound():

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import pairwise_auc
+from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -92,7 +94,7 @@ def test_trees_on_their_own_are_those_of_scikit_learn(depth, least):
         least,
         0.0,
         0.0,
-        0.5,
+        np.full(400, 0.5),
         1,
         np.zeros(0, dtype=np.int64),
     )
@@ -112,12 +114,35 @@ def test_histograms_by_subtraction_give_the_same_trees(rows):
     both = [
         kernels.grow_labelled_trees(
             codes.astype(np.int16), starts, np.arange(y.size)[None], y.astype(float), np.ones(y.size), tried, 16, 6, 20,
-            0.0, 0.1, 0.0, slots, np.zeros(0, dtype=np.int64),
+            0.0, 0.1, np.zeros(y.size), slots, np.zeros(0, dtype=np.int64),
         )
         for slots in (1, 17)
     ]  # fmt: skip
     np.testing.assert_allclose(both[0][3], both[1][3], atol=1e-9)
     assert all(np.array_equal(a, b) for a, b in zip(both[0][:3], both[1][:3], strict=True))
+
+
+def test_a_tenth_of_many_rows_tells_how_many_trees_are_enough():
+    """25 trees at a time, until these lower the loss of the tenth by less than 1 %; all rows get as many."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((13_000, 3)).round(1)
+    y = rng.random(13_000) < 1.0 / (1.0 + np.exp(1.0 - 2.0 * np.sin(2.0 * X[:, 0]) - X[:, 1]))
+    own = BoostedFeatures(max_leaves=4, learning_rate=0.03, random_state=0).fit(X, y)
+    grown = own.groves_[0].coef.shape[0]
+    assert 100 < grown < 200
+    same = BoostedFeatures(n_trees=grown, max_leaves=4, learning_rate=0.03, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(same.transform(X), own.transform(X))
+    tenth, losses = np.random.RandomState(0).permutation(13_000) // 5 % 10 == 0, {}
+    for n_trees in range(75, grown + 1, 25):
+        other = BoostedFeatures(n_trees=n_trees, max_leaves=4, learning_rate=0.03, random_state=0)
+        other.learn(X)
+        other.learn_labels(X, y, (~tenth).astype(float))
+        share = y.mean()  # trees of both start at the share of all rows, nearly
+        raw = other.scores_by(0, X[tenth]) + np.log(share / (1.0 - share))
+        losses[n_trees] = log_loss(y[tenth], expit(raw))
+    falls = [losses[n] / losses[n - 25] for n in range(100, grown + 1, 25)]
+    assert falls[-1] > 0.99
+    assert max(falls[:-1], default=0.0) <= 0.99
 
 
 def test_no_row_enters_its_own_statistic():

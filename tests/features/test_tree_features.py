@@ -115,7 +115,7 @@ def test_equal_rows_have_equal_features_and_blocks_do_not_matter(frame, monkeypa
     twice = pd.concat([frame, frame[:1], frame[:1]], ignore_index=True)
     F = features.transform(twice)
     np.testing.assert_array_equal(F[-1], F[0])
-    monkeypatch.setattr("vrspam.features.trees.CACHED_COUNTS", 1)
+    monkeypatch.setattr("vrspam.features.parts.CACHED_COUNTS", 1)
     np.testing.assert_allclose(features.transform(twice), F, atol=1e-12)
 
 

@@ -63,6 +63,12 @@ def test_intervals_cover_also_with_patients():
     assert share[3] < 0.85  # copies are not new rows
 
 
+def test_probabilities_that_are_far_off_have_their_intercept():
+    found = calibration_measures([0, 1] * 50, np.full(100, 1e-6))
+    assert found.intercept.value == pytest.approx(-logit(1e-6), abs=1e-8)  # half of the rows are positive
+    assert found.ratio.value == pytest.approx(2e-6)
+
+
 def test_what_the_rows_do_not_say_is_nan():
     separated = calibration_measures([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
     assert np.isnan(separated.slope).all()

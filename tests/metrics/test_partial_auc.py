@@ -305,7 +305,7 @@ def test_a_share_of_the_negatives_lies_above_zero_and_at_most_one(max_fpr):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: partial_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], max_fpr=0.4), "of 2 negative rows is less than one"),
+        (lambda: partial_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], max_fpr=0.4), "of the 2 negative rows is less than one"),
         (lambda: partial_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], max_fpr=0.5, method="newcombe"), '"score"'),  # type: ignore[arg-type]
         (lambda: partial_auc_ci([0, 1, 1], [1, 2, 3], max_fpr=1.0), "2 positive and 1 negative"),
         (lambda: partial_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], max_fpr=1.0, confidence=95), "between 0 and 1"),

@@ -377,6 +377,11 @@ def test_the_objective_of_a_stochastic_method_whose_scores_cancel():
     assert fuzz.run_case(3994, True, Counter()) == []
 
 
+def test_coefficients_without_a_finite_square_are_refused():
+    """A solver ran away to 1e306 along a matrix that a subtraction had made indefinite; objective and gap were NaN."""
+    assert fuzz.run_case(7002369, False, Counter()) == []
+
+
 def test_a_measurement_on_centred_rows_replaces_a_coarse_one():
     """The last entry of the history too, so that it stays the history of what is stored."""
     rng = np.random.default_rng(1)

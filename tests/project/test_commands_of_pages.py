@@ -37,7 +37,7 @@ SMALL = {
     f"benchmarks.{name}"
     for name in (
         *("interval_coverage", "partial_coverage", "corrected_scores", "probabilities"),
-        *("promises", "any_model"),
+        *("promises", "any_model", "learning_curves"),
     )
 }  # whose sizes stay
 HELPERS = {"benchmarks.common", "benchmarks.tables", "benchmarks.peers"}  # are imported by others
@@ -52,6 +52,7 @@ COMMANDS = {
     "grouped scores": ["benchmarks.grouped_scores", "--sets", "2", "--groups", "8", "--records", "RECORDS/groups"],
     "interactions": ["benchmarks.interactions", "--sets", "1", "--rows", "200"],
     "intervals": ["benchmarks.interval_coverage", "choice", "--repeats", "3"],
+    "learning curves": ["benchmarks.learning_curves", "ijcnn1", "--subsamples", "1", "--records", "RECORDS/c.jsonl"],
     "losses": ["benchmarks.losses", "caravan"],
     "maps": ["benchmarks.maps", "german"],
     "maps landmarks": ["benchmarks.maps", "landmarks"],

@@ -8,6 +8,7 @@ from helpers import hessian_and_delta, loss_of
 from scipy import sparse
 
 from vrspam import AUCClassifierCV, ClassMoments
+from vrspam.model_selection import candidates as room
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
 from vrspam.solvers.path import solve_grid
 from vrspam.solvers.products import ConjugateGradient, ShiftedConjugateGradient
@@ -106,8 +107,38 @@ def test_a_point_that_stopped_too_early_goes_on(monkeypatch):
 def test_cross_validation_of_a_wide_sparse_table_chooses_the_same(monkeypatch):
     X, y = words(100, 120)
     monkeypatch.setattr("vrspam.model_selection.sources.choose_solver", lambda *_: "products")
-    together = AUCClassifierCV(cv=3, tol=1e-11, random_state=0).fit(sparse.csr_array(X), y)
+    table = sparse.csr_array(X)
+    l2s = AUCClassifierCV(cv=3).fit(table, y).l2s_  # by name: these are solved to the end
+    together = AUCClassifierCV(cv=3, l2s=l2s, tol=1e-11, random_state=0).fit(table, y)
     monkeypatch.setattr(ShiftedConjugateGradient, "refuses", lambda *_: "not now")
-    one_by_one = AUCClassifierCV(cv=3, tol=1e-11, random_state=0).fit(sparse.csr_array(X), y)
+    one_by_one = AUCClassifierCV(cv=3, l2s=l2s, tol=1e-11, random_state=0).fit(table, y)
     assert together.l2_ == one_by_one.l2_
     np.testing.assert_allclose(together.auc_path_, one_by_one.auc_path_, atol=1e-12)
+
+
+@pytest.mark.parametrize(("missed", "asked"), [(None, [100]), (-2, [100]), (-1, [100, 1000]), (0, [100, 1000])])
+def test_the_default_grid_is_solved_to_the_end_only_where_the_best_point_needs_it(monkeypatch, missed, asked):
+    """The smallest l2 take most products; those far from the best one may stop early, and nothing else changes."""
+    (X, y), seen, plain = words(100, 120), [], room.cross_validate
+    table = sparse.csr_array(X)
+    monkeypatch.setattr("vrspam.model_selection.sources.choose_solver", lambda *_: "products")
+    whole = AUCClassifierCV(cv=3, l2s=AUCClassifierCV(cv=3).fit(table, y).l2s_, random_state=0).fit(table, y)
+    best = int(whole.auc_path_.mean(axis=-1).argmax())
+    assert 2 < best < whole.l2s_.size - 1
+
+    def watched(source, search, **more):
+        seen.append(search.max_iter)
+        found = plain(source, search, **more)
+        if missed is not None:  # as if so many iterations were too few for this point
+            found.converged[best + missed, :, 0] &= search.max_iter > 100
+        return found
+
+    monkeypatch.setattr(room, "cross_validate", watched)
+    model = AUCClassifierCV(cv=3, random_state=0).fit(table, y)
+    assert seen == asked
+    assert (model.l2_, model.best_score_) == (whole.l2_, whole.best_score_)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    assert model.gap_ <= 1e-8 * 0.25
+    seen.clear()
+    AUCClassifierCV(cv=3, l2s=whole.l2s_, random_state=0).fit(table, y)
+    assert seen == [1000]  # a grid that somebody names is solved to the end

@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messy_files import base, clean
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
@@ -416,3 +418,55 @@ def test_odd_types_of_columns_are_read():
         assert total == pytest.approx(fitted.decision_function(numbered[:1])[0], abs=1e-12)
     unknown = pa.chunked_array([pa.array([Decimal(1), Decimal(2)], pa.decimal256(50, 3))])  # to narwhals
     assert typed_kind(nw.from_native(unknown, series_only=True)) is None
+
+
+ARROW_TEXTS = {
+    "large_string": lambda texts: texts.cast(pa.large_string()),
+    "string_view": lambda texts: texts.cast(pa.string_view()),
+    "dictionary of string": lambda texts: texts.dictionary_encode(),
+    "dictionary of string_view": lambda texts: pa.DictionaryArray.from_arrays(
+        texts.dictionary_encode().indices, texts.dictionary_encode().dictionary.cast(pa.string_view())
+    ),
+    "run_end_encoded": lambda texts: pc.run_end_encode(texts),
+    "run_end_encoded large_string": lambda texts: pc.run_end_encode(texts.cast(pa.large_string())),
+}
+
+
+def arrow_table(kind) -> pa.Table:
+    """A number, a town with a gap, and labels, with towns and labels as texts of this arrow type."""
+    rng = np.random.default_rng(0)
+    towns = rng.choice(["Graz", "Linz", "Wien"], 120).tolist()
+    towns[3] = None
+    age = np.round(rng.normal(50.0, 10.0, 120) + 6.0 * np.array([town == "Graz" for town in towns]), 1)
+    sick = np.where(age + rng.normal(0.0, 8.0, 120) > 52.0, "yes", "no")
+    return pa.table({"age": age, "town": kind(pa.array(towns)), "sick": kind(pa.array(sick))})
+
+
+@pytest.mark.parametrize("name", ARROW_TEXTS)
+def test_texts_of_every_arrow_type_are_texts(name, tmp_path):
+    """Estimators, the tool, and Feather files where they can hold the type, give what plain strings give."""
+    plain, other = arrow_table(lambda texts: texts), arrow_table(ARROW_TEXTS[name])
+    labels = plain.column("sick").to_numpy()
+
+    def scores(table: pa.Table) -> np.ndarray:
+        model = AUCClassifierCV(features="additive", cv=3).fit(table.drop_columns(["sick"]), labels)
+        return model.decision_function(table.drop_columns(["sick"]))
+
+    assert_allclose(scores(other), scores(plain), rtol=0, atol=0)
+    expected = train(plain, "sick", features="additive")
+    assert train(other, "sick", features="additive").training["cv_auc"] == expected.training["cv_auc"]
+    path = tmp_path / "rows.arrow"
+    with pa.ipc.new_file(str(path), other.schema) as file:
+        file.write_table(other)
+    assert train(str(path), "sick", features="additive").training["cv_auc"] == expected.training["cv_auc"]
+
+
+def test_views_of_bytes_and_runs_of_numbers_are_what_they_stand_for():
+    plain = arrow_table(lambda texts: texts).drop_columns(["sick"])
+    labels = arrow_table(lambda texts: texts).column("sick").to_numpy()
+    runs = plain.set_column(0, "age", [pc.run_end_encode(plain.column("age").combine_chunks())])
+    both = [AUCClassifierCV(features="additive", cv=3).fit(table, labels).best_score_ for table in (plain, runs)]
+    assert both[0] == both[1]
+    bytes_, views = (plain.set_column(1, "town", plain.column("town").cast(kind)) for kind in ("binary", "binary_view"))
+    both = [AUCClassifierCV(features="additive", cv=3).fit(table, labels).best_score_ for table in (bytes_, views)]
+    assert both[0] == both[1]

@@ -173,6 +173,29 @@ def test_few_groups_of_noise_have_a_wide_interval_before_the_correction_too():
     assert facts["cv_auc_low"] < 0.5 < facts["cv_auc_high"]
 
 
+def test_copies_in_new_rows_are_told():
+    """Training had none, so intervals take rows as independent; equal rows of few values are no copies."""
+
+    def rows(n, seed, values=None):
+        rng = np.random.default_rng(seed)
+        found = {
+            name: rng.standard_normal(n).round(3) if values is None else rng.integers(0, values, n) for name in "abcdef"
+        }
+        return pd.DataFrame(found).assign(sick=np.where(found["a"] + rng.logistic(size=n) > 0.5, "yes", "no"))
+
+    model = train(rows(400, 0), "sick", features="linear")
+    nearly = pd.concat([rows(100, 1).assign(f=rows(100, seed)["f"]) for seed in (2, 3, 4)], ignore_index=True)
+    with pytest.warns(UserWarning, match="copies of others, or nearly: intervals should be 1.7 times as wide"):
+        narrow = evaluate(model, nearly)
+    wide = evaluate(model, nearly, groups="duplicates")
+    assert wide.auc.high - wide.auc.low > 1.6 * (narrow.auc.high - narrow.auc.low)
+    few = train(rows(400, 0, 2), "sick", features="linear")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(model, rows(300, 5))
+        evaluate(few, rows(300, 6, 2))
+
+
 def test_five_groups_have_no_interval_but_a_sentence(tmp_path, capsys):
     rows = visits(3, patients=5, each=60)
     sick = rows["pulse"] + np.random.default_rng(0).standard_normal(300) > 0.2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sqlite3
@@ -15,6 +16,7 @@ from vrspam.data import DataError
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test
 from vrspam.model.scorer import scorer_of_estimator
+from vrspam.model_selection.pairs import whole_units
 from vrspam.tool import compare, evaluate, load_model, make_report, predict, report_page, save_model, train
 
 AGAINST = ("Choose a threshold", "probability", "Calibration", "Lift", "lift", "Youden", "DeLong", "AUC inside")
@@ -210,26 +212,30 @@ def test_by_default_all_maps_that_need_no_classes_are_compared():
 
 
 def test_folds_keep_strata_and_groups_whole():
-    from vrspam.tool.table import joined
-
     frame = clicks(0).assign(person=lambda table: np.arange(len(table)) // 16)
     model = train(frame, "clicked", within="query", groups="person", features="linear")
     assert (model.training["within"], model.training["groups"]) == ("query", "person")
-    assert joined(np.array([0, 0, 1, 2]), np.array([5, 6, 6, 7])).tolist() == [0, 0, 0, 1]
+    whole = whole_units(np.array([0, 0, 1, 2]), np.array([5, 6, 6, 7]))
+    assert np.unique(whole, return_inverse=True)[1].tolist() == [0, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
     ("change", "options", "words"),
     [
         ({}, {"event": "dead"}, "no column 'dead'"),
-        ({"died": 0}, {}, "says 0 in every row"),
+        ({"died": 0}, {}, "all rows censored no two of them can be compared"),
+        ({"died": "dead"}, {}, "says dead in every row: if that is the event, say so with positive='dead'"),
+        ({"died": "dead"}, {"positive": "alive"}, "all rows censored"),
+        ({"months": 3.0}, {"event": "none"}, "'months' is the same in every row, and has no order"),
+        ({"months": "long"}, {"event": "none"}, "holds text that is not numbers or dates"),
+        ({}, {"event": "none", "positive": "1"}, "an order has no label to look for"),
+        ({}, {"event": None}, "If larger values are to rank higher, add event='none' instead"),
         ({"months": -1.0}, {}, "negative or infinite"),
         ({"months": "long"}, {}, "holds text that is not numbers"),
         ({}, {"event": "months"}, "holds the labels"),
         ({}, {"recall": 0.9}, "a score that ranks has no threshold"),
         ({}, {"max_fpr": 0.1}, "a score that ranks has no threshold"),
         ({}, {"streaming": True}, "all rows in memory"),
-        ({}, {"loss": "squared_hinge"}, "the loss is squared"),
         ({}, {"features": "boosted"}, "learn from two classes"),
         ({}, {"within": "site", "time": "months"}, "cannot be combined"),
         ({}, {"target": None}, "needs a column of times"),
@@ -266,3 +272,95 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
     assert "concordance index" in said("compare", "a.json", "a.json", "new.csv", "--html", "both.html")
     assert run(["compare", "a.json", "a.json", "new.csv", "--picture", "both.png"]) != 0
     assert run(["evaluate", "a.json", "new.csv", "--cost-ratio", "3"]) != 0
+
+
+def prices(seed: int, n: int = 260) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    size, town = rng.normal(100, 20, n).round(), rng.choice(["x", "y"], n)
+    price = np.exp(0.01 * size + 0.5 * (town == "x") + 0.2 * rng.normal(size=n)) - 3.0
+    return pd.DataFrame({"size": size, "town": town, "noise": rng.normal(size=n).round(3), "price": price.round(3)})
+
+
+def test_an_order_ranks_larger_values_higher(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    old, new = prices(0), prices(1)
+    assert (old["price"] < 0.0).any()  # which a time may not be
+    new.loc[0, "price"] = np.nan
+    old.to_csv("old.csv", index=False)
+    new.to_csv("new.csv", index=False)
+
+    def said(*words):
+        code = run([*words])
+        printed = capsys.readouterr()
+        assert code == 0, printed.err
+        return re.sub(r"\s+", " ", printed.out)
+
+    train_it = ("train", "old.csv", "--target", "price", "--event", "none")
+    told = said(*train_it, "--features", "additive", "--model", "a.json")
+    assert "pairs of rows that differ in price, the one with the larger price is ranked higher in" in told
+    assert "positive" not in told
+    said(*train_it, "--features", "linear", "--loss", "squared_hinge", "--model", "b.json")
+    said("predict", "a.json", "new.csv", "--out", "scores.csv")
+    known = new["price"].notna().to_numpy()
+    scores = pd.read_csv("scores.csv")["score"].to_numpy()[known]
+    expected = concordance_index_ci(new["price"][known], scores)
+    with pytest.warns(UserWarning, match="1 row without a label was left out"):
+        found = evaluate(load_model("a.json"), "new.csv")
+    assert (found.auc.auc, found.auc.low, found.auc.high) == (expected.auc, expected.low, expected.high)
+    assert found.auc.auc > 0.75
+    assert json.loads(said("evaluate", "a.json", "new.csv", "--json"))["concordance_index"] == expected.auc
+    assert "(jackknife)" in said("evaluate", "a.json", "new.csv")
+    assert "positive" not in said("compare", "a.json", "b.json", "new.csv", "--html", "both.html")
+    other = pd.read_csv(io.StringIO(new[known].to_csv(index=False)))
+    test = compare(load_model("a.json"), load_model("b.json"), other).test
+    assert test.auc_a == pytest.approx(expected.auc, rel=1e-12)
+    assert "A higher score means a larger price" in said("explain", "a.json")
+    exported = to_python(load_model("a.json"))
+    assert "a larger price" in exported
+    assert "label" not in exported
+
+
+def test_the_page_of_an_order(tmp_path):
+    report = make_report(prices(0), "price", event="none", features="additive", by=["town"], rows=2)
+    text = text_of(report_page(report, data_name="prices.csv").html())
+    for wanted in (
+        "what predicts a larger price?",
+        "the one with the larger price is ranked higher in",
+        "Price and the score",
+        "of its pairs",
+        "Concordance index by town",
+    ):
+        assert wanted in text, wanted
+    for unwanted in (*AGAINST, "Kaplan-Meier", "positive", "censored", "event", "too few rows to test"):
+        assert unwanted not in text, unwanted
+    frame, own = prices(0), (prices(0)["town"] == "x").to_numpy()
+    (group,) = (one for one in report.groups if one.name == "x")
+    scores = report.evaluation.scores
+    assert group.auc is not None
+    assert group.auc.auc == concordance_index(frame["price"][own], scores[own])
+
+
+def test_grades_inside_queries():
+    rng = np.random.default_rng(2)
+    frame = clicks(0).assign(grade=lambda rows: (rows["own"] + 0.5 * rng.normal(size=len(rows))).round().clip(-1, 2))
+    model = train(frame.drop(columns="clicked"), "grade", event="none", within="query", features="linear")
+    new = clicks(1).assign(grade=lambda rows: rows["own"].round())
+    found = evaluate(model, new)
+    expected = concordance_index(new["grade"], found.scores, strata=new["query"])
+    assert found.auc.auc == expected > 0.9
+
+
+@pytest.mark.parametrize("died", [1, True, "dead"])
+def test_nobody_censored_is_an_order_of_times(died):
+    frame, positive = trial(0).assign(died=died), "dead" if died == "dead" else None
+    model = train(frame, "months", positive, event="died", features="linear", drop=["site"])
+    assert model.training["positives"] == len(frame)
+    new = trial(1).assign(died=died)
+    found = evaluate(model, new)
+    assert found.auc.auc == concordance_index(new["months"], found.scores, event=np.ones(len(new)))
+    assert found.auc.low > 0.5  # half of these times end by censoring, so that the index is low
+    report = make_report(frame, "months", positive, event="died", features="linear")
+    text = text_of(report_page(report, data_name="t").html())
+    assert "Kaplan-Meier" in text
+    if type(died) is int:  # later rows may be censored
+        evaluate(model, trial(1))

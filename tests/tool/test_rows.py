@@ -9,7 +9,7 @@ import pytest
 from vrspam.cli import main
 from vrspam.metrics import rows_for_width
 from vrspam.tool import make_report, report_page, rows
-from vrspam.tool.planning import parts_of
+from vrspam.tool.report import parts_of
 
 
 def patients(n=500, seed=0, strength=0.3):

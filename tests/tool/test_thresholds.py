@@ -13,7 +13,8 @@ from vrspam import AUCClassifierCV
 from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam.cli.app import run
 from vrspam.export import to_python, to_sql
-from vrspam.metrics.thresholds import ChosenThreshold, choose_threshold
+from vrspam.metrics.promises import choose_threshold
+from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.report.words import describe_promise
 from vrspam.tool import (
     Model,
@@ -198,6 +199,13 @@ def test_the_rows_at_the_top(tmp_path, capsys):
     assert predict(model, new, tmp_path / "all.csv", top=10_000) == 400
     with pytest.raises(ValueError, match="top=0 must be at least 1"):
         predict(model, new, tmp_path / "top.csv", top=0)
+    save_model(model, tmp_path / "m.json")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    command = ["predict", f"{tmp_path}/m.json", f"{tmp_path}/new.csv", "--out", f"{tmp_path}/top.csv"]
+    assert run([*command, "--top", "7"]) == 0
+    assert "7 rows of the highest scores: " in capsys.readouterr().out  # all were scored
+    assert run(command) == 0
+    assert "400 rows scored: " in capsys.readouterr().out
 
 
 def test_the_rows_at_the_top_of_many_blocks(tmp_path):

@@ -43,12 +43,23 @@ class Parameter(NamedTuple):
 
 
 class Message(str):
-    """A text in Python's terms that keeps the template and the fields it was made of."""
+    """A text in Python's terms that keeps the template and the fields it was made of.
+
+    A field of the template that is not given is the parameter of that name; `drop`, `categorical` and `include` name
+    the column that the message is about, if that is a field.
+
+    >>> print(Message("column {column!r} is empty: leave it out with {drop}", column="day"))
+    column 'day' is empty: leave it out with drop=['day']
+    """
 
     template: str
     fields: dict[str, Any]
 
     def __new__(cls, template: str, /, **fields: Any) -> Self:
+        for _, name, _, _ in string.Formatter().parse(template) if fields else ():
+            if name and name not in fields:
+                about = "column" in fields and name in ("drop", "categorical", "include")
+                fields[name] = Parameter(name, [fields["column"]] if about else None)
         new = super().__new__(cls, _filled(template, fields, str))
         new.template, new.fields = template, fields
         return new
@@ -76,7 +87,7 @@ class Message(str):
         if isinstance(plain, str):
             return plain
         if plain["fields"]:
-            check_template(plain["template"])
+            check_template(plain["template"], plain["fields"])
         fields = {
             name: Parameter(value["parameter"], value["value"]) if isinstance(value, dict) else value
             for name, value in plain["fields"].items()
@@ -150,8 +161,8 @@ class WordedError(ValueError):
         return type(self), (self.message,)
 
 
-def check_template(template: str) -> None:
-    """Refuse a template with a field that is not plain, or that comes twice: `str.format` would look up attributes."""
+def check_template(template: str, fields: Iterable[str]) -> None:
+    """Refuse a template with a field that is not plain, not given or twice: `str.format` would look up attributes."""
     plain_form = r",?(\.\d)?[dfg%]?"  # digits of a number; no width, and no field inside
     names: set[str] = set()
     for _, name, form, conversion in string.Formatter().parse(template):
@@ -159,8 +170,8 @@ def check_template(template: str) -> None:
             continue
         if not (name.isidentifier() and conversion in (None, "r") and re.fullmatch(plain_form, form or "")):
             raise ValueError(f"a text has a field that is not plain: {name!r}")
-        if name in names:
-            raise ValueError(f"a text has the field {name!r} twice")
+        if name in names or name not in fields:
+            raise ValueError(f"a text has the field {name!r} {'twice' if name in names else 'without a value'}")
         names.add(name)
 
 

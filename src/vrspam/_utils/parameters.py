@@ -6,6 +6,7 @@ of the words in `_NAMED`. The errors read like those of scikit-learn, whose own 
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -116,6 +117,21 @@ def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
         return checked
 
     return decorate
+
+
+def constructor_without(base: type, *names: str) -> Callable[..., None]:
+    """The constructor of an estimator without some of its parameters, which the class then has as they are."""
+    whole = inspect.signature(base)
+    signature = whole.replace(parameters=[one for name, one in whole.parameters.items() if name not in names])
+
+    def __init__(self: Any, *args: Any, **parameters: Any) -> None:
+        bound = signature.bind(*args, **parameters)
+        bound.apply_defaults()
+        vars(self).update(bound.arguments)
+
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    __init__.__signature__ = signature.replace(parameters=[own, *signature.parameters.values()])  # type: ignore[attr-defined]
+    return __init__
 
 
 # Links from the HTML representation of estimators to their pages in the documentation.

@@ -81,38 +81,28 @@ class Progress(StatusLine):
         return "  ".join(parts)
 
 
-class StepProgress:
+class StepProgress(StatusLine):
     """The progress of a few long steps, what was done last and the time left: a moving line, or lines of a log.
 
     `in_words` says how a step is shown, from its name.
     """
 
     def __init__(self, label: str, in_words: Callable[[str], str] = str) -> None:
-        self.label, self._in_words = label, in_words
-        line = StatusLine(label, transient=True) if sys.stderr.isatty() else None
-        self._line = line if line and line.moves else None
+        super().__init__(label, transient=True, enabled=sys.stderr.isatty())
+        self._in_words = in_words
         self.start(0)
 
     def start(self, steps: int) -> None:
         """Begin a part of the work that has so many steps, which are about equally long."""
         self._steps, self._done, self._start = steps, 0, time.monotonic()
 
-    def __enter__(self) -> StepProgress:
-        if self._line:
-            self._line.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._line:
-            self._line.__exit__()
-
     def tell(self, what: str) -> None:
         """Record that a step is done."""
         self._done += 1
         left = _time_left(time.monotonic() - self._start, self._done, self._steps)
         text = f"{self._done} of {self._steps}: {self._in_words(what)}"
-        if self._line:  # a narrow terminal cuts its end off: the time comes first
-            self._line.show(f"{left}  {text}", self._done, self._steps)
+        if self.moves:  # a narrow terminal cuts its end off: the time comes first
+            self.show(f"{left}  {text}", self._done, self._steps)
         else:
             print(f"{self.label}  {text}  {left}", file=sys.stderr, flush=True)
 

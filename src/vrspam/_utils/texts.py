@@ -195,8 +195,8 @@ def wrap_distinct(texts: Sequence[str], letters: int, lines: int = 2) -> list[st
     return ["\n".join(parts) for parts in broken]
 
 
-#: Letters that are narrower or wider than most, and how wide they are in DejaVu Sans, one of the widest fonts of pages.
-WIDTHS = dict.fromkeys("fijlrtI.,:;|!()[]'\" ", 4.8) | dict.fromkeys("w=+<>#", 9.7) | dict.fromkeys("mMW@%—…", 11.5)
+# letters that are narrower or wider than most, and how wide they are in DejaVu Sans, one of the widest fonts of pages
+_WIDTHS = dict.fromkeys("fijlrtI.,:;|!()[]'\" ", 4.8) | dict.fromkeys("w=+<>#", 9.7) | dict.fromkeys("mMW@%—…", 11.5)
 
 
 def text_width(text: str) -> float:
@@ -208,7 +208,7 @@ def text_width(text: str) -> float:
         if unicodedata.east_asian_width(letter) in "WF":
             width += 12.5
         else:
-            width += WIDTHS.get(letter, 8.4 if letter.isupper() else 7.3)
+            width += _WIDTHS.get(letter, 8.4 if letter.isupper() else 7.3)
     return width
 
 

@@ -92,7 +92,7 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
         from narwhals.exceptions import DuplicateError
 
         try:
-            frame = nw.from_native(X, pass_through=True)
+            frame = nw.from_native(plain_arrow(X), pass_through=True)
         except DuplicateError:  # two columns of one name: refused where names are needed
             return
         if not isinstance(frame, nw.DataFrame):
@@ -106,6 +106,20 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
             if is_whole and not (len(column) and (column.max() > LARGEST_EXACT or column.min() < -LARGEST_EXACT)):
                 continue
             yield name, np.fromiter(column.to_list(), dtype=object)
+
+
+def plain_arrow(X: Any) -> Any:
+    """An arrow table with views of texts as texts, and runs of equal values as values; anything else as it is."""
+    if type(X).__module__ != "pyarrow.lib" or not hasattr(X, "set_column"):
+        return X
+    for place, kind in enumerate(X.schema.types):
+        if str(kind).startswith("run_end_encoded"):
+            import pyarrow.compute as pc
+
+            X, kind = X.set_column(place, X.schema.names[place], pc.run_end_decode(X.column(place))), kind.value_type
+        if str(kind) in ("string_view", "binary_view"):
+            X = X.set_column(place, X.schema.names[place], X.column(place).cast(str(kind).removesuffix("_view")))
+    return X
 
 
 class Rows(NamedTuple):
@@ -266,7 +280,7 @@ def _reason(X: Any) -> str | None:
 
     maps = "AUCClassifierCV(features='auto')"
     try:
-        frame = nw.from_native(X, pass_through=True)
+        frame = nw.from_native(plain_arrow(X), pass_through=True)
     except Exception:
         return None
     if isinstance(frame, nw.DataFrame):

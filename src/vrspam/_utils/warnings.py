@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.messages import Message
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
@@ -38,13 +39,17 @@ class WordedWarning(UserWarning):
 
 
 CANCELLED = ". Subtracting has cost these moments most of their digits: gather the rows that are left again"
-SHOWN = 5  # columns that are named in one warning
+SHOWN = 5  # columns that are named in one sentence
 
 
-def _named(columns: tuple[Any, ...]) -> str:
-    """Columns, the first few by name."""
-    more = len(columns) - SHOWN
-    return ", ".join(map(repr, columns[:SHOWN])) + (f" and {more} more" if more > 0 else "")
+def in_short(names: Sequence[Any], quoted: bool = True) -> str:
+    """The first few of many names.
+
+    >>> in_short("abcdefg")
+    "'a', 'b', 'c', 'd', 'e' and 2 more"
+    """
+    more = len(names) - SHOWN
+    return ", ".join(map(repr if quoted else str, names[:SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(eq=False)
@@ -215,18 +220,13 @@ class IntegersRounded(WordedWarning):
     columns: tuple[Any, ...]
 
     @property
-    def names(self) -> str:
-        """The columns, the first few by name."""
-        return _named(self.columns)
-
-    @property
     def message(self) -> Message:
         one = len(self.columns) == 1
         return Message(
             f"Column{'' if one else 's'} {{names}} {'holds' if one else 'hold'} integers beyond 2**53, which lose "
             f"digits as 64-bit floats: leave {'it' if one else 'them'} out if {'it names' if one else 'they name'} the "
             "rows, subtract a constant if the differences count, or make text of the numbers if they are categories.",
-            names=self.names,
+            names=in_short(self.columns),
         )
 
 
@@ -243,10 +243,10 @@ class CategoriesGrouped(WordedWarning):
         """The text, with the parameter to raise."""
         return Message(
             "Column {column!r} has {total:,} categories: the {kept:,} most frequent are kept, and the other "
-            "{grouped:,} count as one, as do new ones. Drop the column if it is a name, or raise {limit} to keep more.",
+            "{grouped:,} count as one, as do new ones. Drop the column if it is a name, or raise {max_categories} to "
+            "keep more.",
             **vars(self),
             total=self.kept + self.grouped,
-            limit=Parameter("max_categories"),
         )
 
 
@@ -265,7 +265,6 @@ class NumbersAreNames(WordedWarning):
             "alike, rows of near ones have not. Scores use what is known of each; a new one tells nothing. Give the "
             "column as {groups} if new rows have new ones, or drop it.",
             **vars(self),
-            groups=Parameter("groups"),
         )
 
 
@@ -290,7 +289,7 @@ class ColumnsLeftOut(WordedWarning):
         many = "Columns {names} look like identifiers and have no features. To use one: X[{first}].astype('category')"
         one = "Column {names} looks like an identifier and has no features. To use it: X[{first}].astype('category')"
         first = repr(self.columns[0])
-        return Message(one if len(self.columns) == 1 else many, names=_named(self.columns), first=first)
+        return Message(one if len(self.columns) == 1 else many, names=in_short(self.columns), first=first)
 
 
 @dataclass(eq=False)

@@ -46,11 +46,11 @@ Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SETTINGS: Any = {"rich_markup_mode": "rich", "add_completion": False, "pretty_exceptions_enable": False}
 INTERRUPTED = 130  # exit code after Ctrl-C, by custom
-WIDE = 200  # columns, where the output is not a terminal and so has no width
+_WIDE = 200  # columns, where the output is not a terminal and so has no width
 INDENT = 2
 
-out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
-err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else WIDE)
+out = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else _WIDE)
 
 # the first line of each command's help, in the order of the list
 LINES = {
@@ -376,10 +376,7 @@ Data = Annotated[
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model that `vrspam train` has written.")]
-HtmlOut = Annotated[
-    Path | None,
-    typer.Option("--html", help="Write one self-contained HTML page, with pictures."),
-]
+HtmlOut = Annotated[Path | None, typer.Option("--html", help="Write one self-contained HTML page, with pictures.")]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).")]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 Weights = Annotated[

@@ -290,11 +290,9 @@ def _describe(
     auc, share = found.auc, found.positives / found.n
     if found.weights is not None:
         share = float(found.weights[found.positive].sum() / found.weights.sum())
-    name = f"{model.schema.target} = " if model.schema.target else ""
-    balance = f"{found.positives:,} positive ({found.positives / found.n:.2%}: {name}{model.positive})"
     interval = f"{100 * auc.confidence:g} % interval {words.interval_text(auc.low, auc.high, 4)}"
     facts = [
-        ("rows", f"{found.n:,}, of which {balance}"),
+        ("rows", words.describe_balance(model, found.n, found.positives)),
         (words.name_measure(model), f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
         ("", words.describe_auc(auc.auc, words.class_names(model) if model.ranks else None)),
     ]

@@ -145,7 +145,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
             numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
         else:
             numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
-        marked = f"{effect.feature} ({told[effect.feature]})" if effect.feature in told else effect.feature
+        marked = f"{effect.feature} ({told[effect.feature]} by request)" if effect.feature in told else effect.feature
         lines.append([marked, *numbers, f"{effect.share:.1%}"])
     if model.features is None:
         lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
@@ -155,7 +155,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
     if len(effects) > top:
         app.say(f"and {len(effects) - top:,} more (--top)")
     app.tell(words.ONE_DEVIATION if model.features is None else words.SPREAD)
-    app.tell(words.SHARE)
+    app.tell(words.SHARE_OF_PAIRS if model.ranks else words.SHARE)
     if model.features is None:
         if model.schema.categorical:
             app.say("")

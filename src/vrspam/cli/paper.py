@@ -26,20 +26,28 @@ INDENT = 3
 
 Scaling = Literal["published", "standardised", "standardized", "unit-rows"]  # two are the same, see `usual_spelling`
 Out = Annotated[Path, typer.Option("--out", help="The directory to write everything to.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of processes; by default one for each core.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", min=1, help="Number of processes; by default one for each core.", metavar="<int>"),
+]
 
 
 def reproduce(
     sets: Annotated[
         str | None, typer.Option(help="Data sets, separated by commas; by default all in the paper's table.")
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Random splits into a training and a test part.")] = 20,
+    runs: Annotated[
+        int, typer.Option(min=1, help="Random splits into a training and a test part.", metavar="<int>")
+    ] = 20,
     directory: Out = Path("vrspam-results"),
     cv: Annotated[
         Literal["exact", "own"],
         typer.Option(help="Which solver the cross-validation uses: the exact one, or each algorithm its own (slow)."),
     ] = "exact",
-    scaling: Annotated[Scaling, typer.Option(help="How the features are scaled.")] = "published",
+    scaling: Annotated[
+        Scaling,
+        typer.Option(help="The features: published (as they are), standardised or unit-rows.", metavar="<name>"),
+    ] = "published",
     algorithms: Annotated[str | None, typer.Option(help="Algorithms, separated by commas; by default all.")] = None,
     jobs: Jobs = None,
     as_json: app.AsJson = False,
@@ -68,8 +76,7 @@ def reproduce(
 
 def publish(
     directory: Annotated[
-        Path,
-        typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written."),
+        Path, typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written.")
     ],
     as_json: app.AsJson = False,
 ) -> None:

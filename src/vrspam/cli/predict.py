@@ -105,12 +105,10 @@ def export(
     model: app.ModelFile,
     onnx: Annotated[Path | None, typer.Option("--onnx", help="Write an ONNX graph, for any model.")] = None,
     python: Annotated[
-        Path | None,
-        typer.Option("--python", help="Write a file of plain Python, for linear and additive models."),
+        Path | None, typer.Option("--python", help="Write a file of plain Python, for linear and additive models.")
     ] = None,
     sql: Annotated[
-        Path | None,
-        typer.Option("--sql", help="Write one SQL expression, for linear and additive models."),
+        Path | None, typer.Option("--sql", help="Write one SQL expression, for linear and additive models.")
     ] = None,
     dtype: Annotated[
         Literal["float32", "float64"], typer.Option(help="Of numbers that go into the ONNX graph and come out.")

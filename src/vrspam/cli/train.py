@@ -126,10 +126,7 @@ def _describe(model: Model, path: Path) -> None:
     facts = model.training
     expected = words.expected_auc(model)
     app.show_worries(expected, facts["warnings"])
-    share = facts["positives"] / facts["rows"]
-    name = f"{model.schema.target} = " if model.schema.target else ""
-    balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
-    shown = [("rows", f"{facts['rows']:,}, of which {balance}")]
+    shown = [("rows", words.describe_balance(model, facts["rows"], facts["positives"]))]
     if expected is not None:
         interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
         shown.append(
@@ -251,7 +248,6 @@ def _describe_report(found: Report, html: Path) -> None:
     from vrspam.report import words
 
     expected, evaluation = found.expected, found.evaluation
-    share = evaluation.positives / evaluation.n
     how = "kept from the training" if found.folds is None else f"{found.folds} folds"
     on = "of these rows" if found.folds is None else "to expect on new rows"
     app.show_worries(expected, found.model.training["warnings"])
@@ -261,7 +257,8 @@ def _describe_report(found: Report, html: Path) -> None:
     app.say(f"         {expected.remark}")
     if found.folds is not None and (other := words.as_independent(found.model)) is not None:
         app.say(f"         as independent rows {other}")
-    app.say(f"scored   {evaluation.n:,} rows ({how}), of which {evaluation.positives:,} positive ({share:.2%})")
+    share = f", of which {evaluation.positives:,} positive ({evaluation.positives / evaluation.n:.2%})"
+    app.say(f"scored   {evaluation.n:,} rows ({how}){'' if 'order' in found.model.training else share}")
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
             app.say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")

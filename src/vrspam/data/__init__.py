@@ -5,14 +5,4 @@ from vrspam.data.readers.base import DataError, Skipped
 from vrspam.data.registry import Dataset, available, cache_directory, load
 from vrspam.data.schema import Schema
 
-__all__ = [
-    "Chunks",
-    "DataError",
-    "Dataset",
-    "Schema",
-    "Skipped",
-    "available",
-    "cache_directory",
-    "load",
-    "read_chunks",
-]
+__all__ = ["Chunks", "DataError", "Dataset", "Schema", "Skipped", "available", "cache_directory", "load", "read_chunks"]

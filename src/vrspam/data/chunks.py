@@ -51,10 +51,9 @@ class Chunks:
     raw : bool, default=False
         Do not encode the rows of a table: X is an arrow table, categories are text, and missing values stay missing
         (NaN in arrays).
-    name_rounded : bool, default=False
-        Name the columns whose integers lose digits as floats in a warning, once.
     lenient : bool, default=False
-        Take text in columns of numbers as missing, and leave out rows without a label.
+        Take text in columns of numbers as missing, and leave out rows without a label. Otherwise columns whose integers
+        lose digits as floats are named in a warning, once.
     compared : bool, default=False
         Count what rows hold that the schema does not know in `unseen` (not for LIBSVM). Columns most of which cannot be
         read are refused, but for those of `allow_missing`.
@@ -96,7 +95,6 @@ class Chunks:
         on_error: str = "raise",
         progress: bool = False,
         raw: bool = False,
-        name_rounded: bool = False,
         lenient: bool = False,
         compared: bool = False,
         allow_missing: Sequence[str] = (),
@@ -111,12 +109,11 @@ class Chunks:
             readable = source.reader.tabular or (all(map(str.isdigit, schema.numeric)) and not schema.categorical)
         if not readable:
             raise DataError(
-                "{path} is read as {format}, and its columns should be those of {kind}; give a file of that kind, or "
-                "say with {parameter} what it is",
+                "{path} is read as {title}, and its columns should be those of {kind}; give a file of that kind, or "
+                "say with {format} what it is",
                 path=source.paths[0],
-                format=source.reader.title,
+                title=source.reader.title,
                 kind="a table" if schema.width is None else "a LIBSVM file",
-                parameter=Parameter("format"),
             )
         self.source, self.schema = source, schema
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
@@ -125,7 +122,7 @@ class Chunks:
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
         self.raw, self.lenient, self.compared, self.allow_missing = raw, lenient, compared, allow_missing
-        self._rounded: dict[str, bool] | None = {} if name_rounded else None  # columns, and whether they were named
+        self._rounded: dict[str, bool] | None = None if lenient else {}  # columns, and whether they were named
         self._integers: dict[str, list[int]] = {}  # places of the columns of integers in each file
         self.unseen: Comparison | None = None
         self.watch: Callable[[Any], None] | None = None  # is shown the feature columns of each block
@@ -396,39 +393,16 @@ def read_chunks(
         zero_based_before=schema is not None and schema.zero_based,
         chunk_bytes=chunk_bytes,
     )
+    asked: dict[str, Any] = {"columns": columns, "categorical": categorical, "categories": categories}
+    asked |= {"n_features": n_features, "missing": missing}
     if schema is None:
-        schema = infer_schema(
-            source,
-            target,
-            labels=False,
-            columns=columns,
-            drop=[*drop, *keep] if columns is None else drop,
-            categorical=categorical,
-            categories=categories,
-            missing=missing,
-            max_categories=max_categories,
-            n_features=n_features,
-            problems=Problems(on_error),
-            progress=progress,
-        )
-    elif (
-        any(given is not None for given in (target, columns, n_features))
-        or drop
-        or categorical
-        or categories
-        or missing != "error"
+        asked |= {"drop": [*drop, *keep] if columns is None else drop, "max_categories": max_categories}
+        schema = infer_schema(source, target, labels=False, **asked, problems=Problems(on_error), progress=progress)
+    elif any(
+        (drop, categorical, categories, missing != "error", *(v is not None for v in (target, columns, n_features)))
     ):
         raise DataError(
             "{schema} already says target, columns, categories and missing: give it alone", schema=Parameter("schema")
         )
-    return Chunks(
-        source,
-        schema,
-        unknown=unknown,
-        keep=keep,
-        sparse=sparse,
-        chunk_rows=chunk_rows,
-        on_error=on_error,
-        progress=progress,
-        name_rounded=True,
-    )
+    how: dict[str, Any] = {"unknown": unknown, "keep": keep, "sparse": sparse, "chunk_rows": chunk_rows}
+    return Chunks(source, schema, **how, on_error=on_error, progress=progress)

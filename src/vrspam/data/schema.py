@@ -24,7 +24,7 @@ from vrspam.tables.texts import Dates, Times
 
 BadRows = dict[int, str | Message]
 MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
-INFINITE = "column {column!r} is infinite"
+_INFINITE = "column {column!r} is infinite"
 NO_FEATURE = "{path}: no feature column is left; take at least one beside the labels"
 _FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
 _LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
@@ -255,8 +255,6 @@ def table_schema(
                 path=path,
                 column=name,
                 type=str(kind),
-                drop=Parameter("drop", [name]),
-                categorical=Parameter("categorical", [name]),
             )
     if target is None:
         return Schema(tuple(numeric), found, readings=readings)
@@ -291,9 +289,7 @@ def _sparse_schema(
 ) -> Schema:
     if target is not None:
         raise DataError(
-            "the rows of a {format} file carry their labels; leave {target} out",
-            format=source.reader.title,
-            target=Parameter("target"),
+            "the rows of a {format} file carry their labels; leave {target} out", format=source.reader.title
         )
     if missing == "mean":
         raise DataError(
@@ -342,12 +338,10 @@ def _scan(
             if len(learner.columns[name].counts) > most:  # type: ignore[union-attr]
                 raise DataError(
                     "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
-                    "{most_allowed}",
+                    "{max_categories}",
                     file=block.file,
                     column=name,
                     most=most,
-                    drop=Parameter("drop", [name]),
-                    most_allowed=Parameter("max_categories"),
                 )
         if labels:
             if block.table is None:
@@ -421,7 +415,7 @@ def encode_block(
         for name in schema.numeric:
             values = table.column(name).to_numpy(zero_copy_only=False)  # missing ones are NaN
             if not np.isfinite(values.sum()) and np.isinf(values).any():
-                _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
+                _note(np.isinf(values)[:, np.newaxis], (name,), _INFINITE, bad)
         X = as_table(table, schema.columns)
     else:
         X = _encode_table(table, schema, sparse, schema.fill is not None, unknown, bad)
@@ -450,7 +444,7 @@ def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] |
         X = np.where(nan, np.asarray(fill), X)
     else:
         _note(nan, names, MISSING, bad)
-    _note(np.isinf(X), names, INFINITE, bad)
+    _note(np.isinf(X), names, _INFINITE, bad)
     return X
 
 

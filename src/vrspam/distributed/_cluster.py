@@ -78,6 +78,15 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
     estimator._store_exact(fit)._store_columns(moments.n_features, blocks.feature_names)
 
 
+def refuse_strata(strata: object, name: str) -> None:
+    """Refuse strata where blocks are anywhere, or folds are drawn row by row."""
+    if strata is not None:
+        raise ValueError(
+            f"{name} takes no strata, whose rows it would tear apart: use DaskAUCClassifier, AUCClassifier.fit_stream "
+            "with sorted rows, or AUCClassifierCV with all rows in memory."
+        )
+
+
 def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) -> base.PairsOfStrata:
     """The pairs inside the strata of one block."""
     rows = validated_rows(estimator, number, X, y, weights)
@@ -144,15 +153,15 @@ def not_corrected(name: str, collector: str) -> Any:
 class Cluster(NamedTuple):
     """Blocks, the estimator that validates them, their folds, and how many rows of a class send their scores."""
 
-    blocks: Blocks
+    blocks: Any
     estimator: AUCClassifierBase
     folds: HashFolds
     most: int
 
     def held_out(self, positive: Any, features: FeatureMap | None, coefs: np.ndarray) -> HeldOut:
         """The scores of all rows, or of a sample of each class, by the coefficients that each fold was left out of."""
-        known = (self.estimator, self.folds, positive, self.most, features, coefs)
-        return held_out_of(self.blocks.reduce(block_scores, add_scores, *known))
+        shared = self._replace(blocks=None)  # these are sent to the workers, where the rows are
+        return held_out_of(self.blocks.reduce(block_scores, add_scores, shared, positive, features, coefs))
 
 
 class ClusterFolds(FoldMoments):
@@ -274,23 +283,12 @@ def block_fold_moments(
     return moments
 
 
-def block_scores(
-    number: int,
-    X,
-    y,
-    weights,
-    estimator: AUCClassifierBase,
-    folds: HashFolds,
-    positive_label,
-    most: int,
-    features: FeatureMap | None,
-    coefs,
-) -> ClassSamples:
+def block_scores(number: int, X, y, weights, cluster: Cluster, positive_label, features, coefs) -> ClassSamples:
     """Score the rows of a block, each with the coefficients that were fitted without its fold."""
-    rows = table_rows(estimator, number, X, y, weights, features is not None)
+    rows = table_rows(cluster.estimator, number, X, y, weights, features is not None)
     if rows is None:
-        return HashSample(most), HashSample(most)
-    return score_block(rows, positive_label, coefs, folds, most, features)
+        return HashSample(cluster.most), HashSample(cluster.most)
+    return score_block(rows, positive_label, coefs, cluster.folds, cluster.most, features)
 
 
 def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map: bool) -> Rows | None:

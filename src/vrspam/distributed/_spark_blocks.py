@@ -18,17 +18,7 @@ import pyarrow as pa
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    BooleanType,
-    CharType,
-    DateType,
-    NullType,
-    NumericType,
-    StringType,
-    TimestampNTZType,
-    TimestampType,
-    VarcharType,
-)
+from pyspark.sql import types as T
 
 from vrspam._utils.warnings import warn
 from vrspam.data.readers.arrow_reader import type_kind
@@ -282,11 +272,11 @@ def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
     """
     kinds: dict[str, str | None] = {}
     for field in frame.schema.fields:
-        if isinstance(field.dataType, NumericType | BooleanType | NullType):
+        if isinstance(field.dataType, T.NumericType | T.BooleanType | T.NullType):
             kinds[field.name] = "double"
-        elif isinstance(field.dataType, StringType | CharType | VarcharType):
+        elif isinstance(field.dataType, T.StringType | T.CharType | T.VarcharType):
             kinds[field.name] = "string"
-        elif isinstance(field.dataType, DateType | TimestampType | TimestampNTZType):
+        elif isinstance(field.dataType, T.DateType | T.TimestampType | T.TimestampNTZType):
             kinds[field.name] = None
         else:
             raise ValueError(

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
 from vrspam._utils.parameters import checks_parameters
-from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
@@ -305,7 +305,7 @@ max_iter, threshold
 
     @checks_parameters(skip_nested=False)
     def fit(  # folds follow from the rows, so that there are no groups
-        self, X, y, sample_weight=None, *, validation_rows: int = 200_000
+        self, X, y, sample_weight=None, strata=None, *, validation_rows: int = 200_000
     ) -> DaskAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
@@ -315,6 +315,8 @@ max_iter, threshold
             The blocks may be dense or scipy.sparse, and their sizes may be unknown.
         y : dask array or series, or array-like, of shape (n_samples,)
         sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
+        strata : None
+            Strata are refused: folds are drawn row by row.
         validation_rows : int, default=200_000
             At most this many held-out rows of each class send their scores to the client.
 
@@ -322,6 +324,7 @@ max_iter, threshold
         -------
         self
         """
+        refuse_strata(strata, "DaskAUCClassifierCV")
         if self.calibration == "isotonic":
             raise ValueError(
                 "DaskAUCClassifierCV has no predict_proba, and an isotonic calibration may have no score of "

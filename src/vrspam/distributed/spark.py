@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
 from vrspam.data.schema import Schema
-from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
@@ -244,7 +244,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     """
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None) -> SparkAUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> SparkAUCClassifier:
         """Find the optimum for the rows of a frame.
 
         Parameters
@@ -254,11 +254,14 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
             The column of labels, of which there are two.
         sample_weight : str, optional
             The column of weights.
+        strata : None
+            Strata are refused: rows of one may be in several partitions.
 
         Returns
         -------
         self
         """
+        refuse_strata(strata, type(self).__name__)
         refuse_without_rows(self, type(self).__name__)
         return self._fit_frame(partial(fit_blocks, self), X, y, sample_weight)
 
@@ -314,7 +317,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
 
     @checks_parameters(skip_nested=False)
     def fit(  # folds follow from the rows, so that there are no groups
-        self, X, y, sample_weight=None, *, validation_rows: int = 200_000
+        self, X, y, sample_weight=None, strata=None, *, validation_rows: int = 200_000
     ) -> SparkAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
@@ -325,6 +328,8 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
             The column of labels, of which there are two.
         sample_weight : str, optional
             The column of weights.
+        strata : None
+            Strata are refused: folds are drawn row by row.
         validation_rows : int, default=200_000
             At most this many held-out rows of each class send their scores to the driver.
 
@@ -332,6 +337,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
         -------
         self
         """
+        refuse_strata(strata, type(self).__name__)
         folds = self._check_blocks(validation_rows)
 
         def fit(blocks: SparkBlocks) -> None:

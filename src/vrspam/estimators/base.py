@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from vrspam import metrics
 from vrspam._utils import array_api, validation
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, links_to_documentation
 from vrspam._utils.progress import Progress
@@ -227,6 +228,27 @@ CHOSEN_PENALTY: dict = {
     "penalty": [StrOptions({"elasticnet", *CONCAVE})],
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
+share_estimator_texts = share_texts("""
+monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
+    The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. On straight lines
+    it is the sign of a coefficient (docs/monotone.md).
+positive : bool, default=False
+    All coefficients are at least 0, as in scikit-learn's `Lasso`.
+bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
+    Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
+strata_weight : {"pairs", "strata"}, default="pairs"
+    With `strata` in `fit` and `score`: whether each pair inside a stratum weighs the same, or each stratum.
+coef_ : ndarray of shape (1, n_features)
+intercept_ : ndarray of shape (1,)
+    Puts the score 0 half-way between the class means; the AUC does not depend on it.
+classes_ : ndarray of shape (2,)
+    The labels; the larger one is ranked above.
+l2_ : float
+    The value of l2 that was used.
+n_features_in_ : int
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Only if X had string column names.
+""")
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
 
@@ -409,7 +431,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         Coefficients are put beside `like` where that lies on a device. `hint` is another remedy, for the warning of a
         fit that did not converge.
         """
-        if not np.isfinite(solution.w).all():
+        if not np.abs(solution.w).max(initial=0.0) < 1e154:  # also NaN, and what has no finite square
             raise ValueError(
                 "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) "
                 f"or give a larger l2{hint}."

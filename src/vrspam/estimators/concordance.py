@@ -9,7 +9,7 @@ from sklearn.utils import column_or_1d
 
 from vrspam import metrics
 from vrspam._utils import validation
-from vrspam._utils.parameters import checks_parameters
+from vrspam._utils.parameters import checks_parameters, constructor_without
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, warn
 from vrspam.estimators.cv import AUCClassifierCV
@@ -157,7 +157,7 @@ class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
     Parameters
     ----------
     l2, l1, loss, penalty, gamma, monotonic_cst, positive, bounds, tol, max_iter, random_state
-        As in `AUCClassifier`, with κ in place of pq. ``loss="squared_hinge"`` is for y of two values alone.
+        As in `AUCClassifier`, with κ in place of pq. ``loss="squared_hinge"`` keeps about log2(n) numbers for each row.
     strata_weight : {"pairs", "strata"}, default="pairs"
         With `strata`: whether each pair inside a stratum weighs the same, or each stratum.
 
@@ -192,38 +192,7 @@ feature_names_in_
     """
 
     _works_on_devices = False
-    _parameter_constraints: dict = {
-        name: rule for name, rule in AUCClassifier._parameter_constraints.items() if name != "max_fpr"
-    }
-
-    def __init__(
-        self,
-        l2="auto",
-        l1=0.0,
-        *,
-        loss="squared",
-        penalty="elasticnet",
-        gamma=None,
-        monotonic_cst=None,
-        positive=False,
-        bounds=None,
-        strata_weight="pairs",
-        tol=1e-8,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.l2 = l2
-        self.l1 = l1
-        self.loss = loss
-        self.penalty = penalty
-        self.gamma = gamma
-        self.monotonic_cst = monotonic_cst
-        self.positive = positive
-        self.bounds = bounds
-        self.strata_weight = strata_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    __init__ = constructor_without(AUCClassifier, "max_fpr")
 
     @checks_parameters(skip_nested=True)
     def fit(self, X, y, *, event=None, strata=None, sample_weight=None) -> ConcordanceRanker:
@@ -300,50 +269,7 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
 
     _works_on_devices = False
     scoring, calibration, threshold = "auto", None, None
-    _parameter_constraints: dict = {
-        name: rule
-        for name, rule in AUCClassifierCV._parameter_constraints.items()
-        if name not in ("max_fpr", "scoring", "calibration", "threshold")
-    }
-
-    def __init__(
-        self,
-        l2s="auto",
-        l1s=(0.0,),
-        *,
-        loss="squared",
-        penalty="elasticnet",
-        gamma=None,
-        strata_weight="pairs",
-        cv=5,
-        selection="auto",
-        features="linear",
-        monotonic_cst=None,
-        positive=False,
-        bounds=None,
-        tol=1e-8,
-        max_iter=1000,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.l2s = l2s
-        self.l1s = l1s
-        self.loss = loss
-        self.penalty = penalty
-        self.gamma = gamma
-        self.strata_weight = strata_weight
-        self.cv = cv
-        self.selection = selection
-        self.features = features
-        self.monotonic_cst = monotonic_cst
-        self.positive = positive
-        self.bounds = bounds
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    __init__ = constructor_without(AUCClassifierCV, "max_fpr", "scoring", "calibration", "threshold")
 
     @checks_parameters(skip_nested=False)
     def fit(self, X, y, *, event=None, strata=None, sample_weight=None, groups=None) -> ConcordanceRankerCV:

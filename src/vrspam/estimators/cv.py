@@ -12,17 +12,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from vrspam._utils import array_api
+from vrspam._utils import array_api, parameters
 from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES, Parameter, WordedError
-from vrspam._utils.parameters import (
-    HasMethods,
-    Instance,
-    Interval,
-    Rule,
-    StrOptions,
-    check_parameters,
-    checks_parameters,
-)
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows, column_names
 from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
@@ -33,7 +24,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
-from vrspam.metrics import correction, thresholds
+from vrspam.metrics import correction, promises
 from vrspam.model_selection.calibration import METHODS, calibrate
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
@@ -50,7 +41,7 @@ from vrspam.tables import frames
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
 from vrspam.tables.schema import TableSchema
 
-THRESHOLD_RULE = Rule(
+THRESHOLD_RULE = parameters.Rule(
     f"a dict of one of {', '.join(THRESHOLD_RULES[:-1])} and a positive number",
     lambda value: (
         isinstance(value, dict)
@@ -62,6 +53,7 @@ THRESHOLD_RULE = Rule(
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
+@base.share_estimator_texts
 class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
@@ -98,8 +90,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "partial_roc_auc" is standardised as in `vrspam.metrics.partial_auc`. A callable is given `positive` (booleans),
         the scores of the held-out rows as `decision_function` of the model of the other folds gives them, and their
         weights or None; it returns a number, higher being better, and may be called from several threads.
-    strata_weight : {"pairs", "strata"}, default="pairs"
-        With `strata` in `fit` and `score`: whether each pair inside a stratum weighs the same, or each stratum.
+    {strata_weight}
     cv : int, splitter or iterable of (training rows, validation rows), default=5
         A number means stratified folds of shuffled rows.
     selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
@@ -244,9 +235,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     held_out_ : HeldOut
         After `fit_stream`: the validation rows that were kept, scored as in `out_of_fold_`; `weights` say how many rows
         each stands for. The calibration is fitted on these rows.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X had string column names.
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -291,22 +280,26 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     held_out_: HeldOut
     _out_of_fold_there: HeldOut
     _parameter_constraints: dict = {
-        "l2s": [StrOptions({"auto"}), "array-like"],
-        "l1s": [StrOptions({"auto"}), "array-like"],
-        "loss": [StrOptions(set(LOSSES))],
+        "l2s": [parameters.StrOptions({"auto"}), "array-like"],
+        "l1s": [parameters.StrOptions({"auto"}), "array-like"],
+        "loss": [parameters.StrOptions(set(LOSSES))],
         **base.CHOSEN_PENALTY,
-        "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
-        "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
-        "strata_weight": [StrOptions({"pairs", "strata"})],
+        "max_fpr": [parameters.Interval(Real, 0.0, 1.0, closed="right"), None],
+        "scoring": [parameters.StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
+        "strata_weight": [parameters.StrOptions({"pairs", "strata"})],
         "cv": ["cv_object"],
-        "selection": [StrOptions(set(SELECTION_RULES))],
-        "calibration": [StrOptions(set(METHODS)), None],
-        "threshold": [Interval(Real, None, None, closed="neither"), THRESHOLD_RULE, None],
-        "features": [StrOptions(SPELLED_NAMES), *map(Instance, (list, tuple, dict)), HasMethods("fit", "transform")],
+        "selection": [parameters.StrOptions(set(SELECTION_RULES))],
+        "calibration": [parameters.StrOptions(set(METHODS)), None],
+        "threshold": [parameters.Interval(Real, None, None, closed="neither"), THRESHOLD_RULE, None],
+        "features": [
+            parameters.StrOptions(SPELLED_NAMES),
+            *map(parameters.Instance, (list, tuple, dict)),
+            parameters.HasMethods("fit", "transform"),
+        ],
         **LIMITS,
         "tol": base.PENALTY_CONSTRAINTS["tol"],
         "max_iter": base.PENALTY_CONSTRAINTS["max_iter"],
-        "n_jobs": [Instance(Integral), None],
+        "n_jobs": [parameters.Instance(Integral), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -366,7 +359,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return self._out_of_fold_there.on_host()
 
     def _validate_params(self) -> None:
-        check_parameters(self)
+        parameters.check_parameters(self)
         PenaltyFamily(self.penalty, self.gamma).check(
             np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
         )
@@ -377,7 +370,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         loss = LossChoice(self.loss, self.max_fpr)
         return loss if loss.has_part else LossChoice(self.loss)  # else max_fpr concerns the choice of a model alone
 
-    @checks_parameters(skip_nested=False)
+    @parameters.checks_parameters(skip_nested=False)
     def fit(self, X, y, sample_weight=None, groups=None, strata=None) -> AUCClassifierCV:
         """Choose the penalties on the folds and fit them on all rows.
 
@@ -482,13 +475,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
         """The maps that can keep the directions that are asked for, told so; all of them where none is."""
+        cst = Parameter("monotonic_cst")
         if self.bounds is not None:
-            raise WordedError(
-                "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees.",
-                bounds=Parameter("bounds"),
-                linear=Parameter("features", "linear"),
-                cst=Parameter("monotonic_cst"),
-            )
+            words = "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees."
+            raise WordedError(words, bounds=Parameter("bounds"), linear=Parameter("features", "linear"), cst=cst)
         if self._limits is None:
             return maps
         if (signs := directions_of(self, names_of(self), self.n_features_in_)) is None:
@@ -498,13 +488,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         able = {name: new for name, new in maps.items() if "monotonic_cst" in getattr(new, "get_params", dict)()}
         others = tuple(dict.fromkeys(name.partition(" ")[0] for name in maps if name not in able))
         if not able:
-            raise WordedError(
-                "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', 'boosted' "
-                "or 'auto', or leave {cst} out.",
-                maps=", ".join(others),
-                additive=Parameter("features", "additive"),
-                cst=Parameter("monotonic_cst"),
-            )
+            words = "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', "
+            words += "'boosted' or 'auto', or leave {cst} out."
+            raise WordedError(words, maps=", ".join(others), additive=Parameter("features", "additive"), cst=cst)
         curved = any(new.kind != "standardized" for new in able.values())
         if curved and (self.penalty != "elasticnet" or not np.array_equal(np.atleast_1d(self.l1s), [0.0])):
             raise WordedError(
@@ -517,7 +503,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             warn(MapsLeftOut(others))
         return {name: new.set_params(monotonic_cst=signs.tolist()) for name, new in able.items()}
 
-    @checks_parameters(skip_nested=False)
+    @parameters.checks_parameters(skip_nested=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
         """Choose the penalties and fit them on rows that come block by block, in memory independent of their number.
 
@@ -625,11 +611,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
-        self,
-        selected: Selected,
-        reading: Shapes | str | Callable[[], Shapes | str],
-        like: Any = None,
-        **more: Any,
+        self, selected: Selected, reading: Shapes | str | Callable[[], Shapes | str], like: Any = None, **more: Any
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         found, fit, held_out, corrected = selected
@@ -679,7 +661,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             ((rule, asked),), rows = rules.items(), held_out.on_host()
             weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
             scores = rows.scores + self.baseline_
-            self.threshold_ = thresholds.choose_threshold(rows.positive, scores, rule, float(asked), weights)
+            self.threshold_ = promises.choose_threshold(rows.positive, scores, rule, float(asked), weights)
         self._warn_of_choice(selected)
         return self
 

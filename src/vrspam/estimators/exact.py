@@ -30,6 +30,7 @@ __all__ = ["AUCClassifier", "OneVsRestAUC", "choose_solver", "warn_of_raw_column
 PARTIAL_FIT_MAX_FEATURES = 20_000
 
 
+@base.share_estimator_texts
 class AUCClassifier(AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, exactly.
 
@@ -67,15 +68,7 @@ class AUCClassifier(AUCClassifierBase):
         negatives, of total weight max_fpr times that of all negatives (the last one counts in part). For
         ``loss="squared_hinge"``; None is all negatives. All coefficients are 0, and a warning says so, where the
         classes overlap too much for a part so small (docs/losses.md).
-    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
-        The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. On straight lines
-        it is the sign of a coefficient (docs/monotone.md).
-    positive : bool, default=False
-        All coefficients are at least 0, as in scikit-learn's `Lasso`.
-    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
-        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
-    strata_weight : {"pairs", "strata"}, default="pairs"
-        With `strata` in `fit` and `score`: whether each pair inside a stratum weighs the same, or each stratum.
+    {monotonic_cst, positive, bounds, strata_weight}
     tol : float, default=1e-8
         Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq. With `max_fpr` 1e-6 is
         the smallest that is used.
@@ -86,11 +79,7 @@ class AUCClassifier(AUCClassifierBase):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-        Puts the score 0 half-way between the class means; the AUC does not depend on it.
-    classes_ : ndarray of shape (2,)
-        The labels; the larger one is ranked above.
+    {coef_, intercept_, classes_}
     gap_ : float
         Certificate: F(coef_) is at most this far above the optimum, rounding included (docs/theory.md, section 3). NaN
         where l2 = 0, and for "mcp" and "scad".
@@ -101,8 +90,7 @@ class AUCClassifier(AUCClassifierBase):
         F(coef_), to a relative error of 1e-6 or better. From moments alone (`partial_fit`, `fit_stream`,
         `fit_moments`) to 2 √(gap_ · F(0)) where that is more: where subtraction has lost digits, and for nearly
         collinear columns with a tiny l2 (docs/theory.md, section 3).
-    l2_ : float
-        The value of l2 that was used.
+    {l2_}
     n_iter_ : int
         Iterations done (1 for a direct solve).
     solver_ : {"moments", "products", "newton"}
@@ -115,9 +103,7 @@ class AUCClassifier(AUCClassifierBase):
     history_ : dict of ndarray
         Unless `solver_` is "moments": `epoch`, `passes`, `seconds`, `objective` and `gap` (for "mcp" and "scad" also
         `stationarity`) for each iteration, the start included; with `max_fpr`, for each round of Newton steps.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X had string column names.
+    {n_features_in_, feature_names_in_}
 
     Notes
     -----
@@ -355,6 +341,7 @@ class AUCClassifier(AUCClassifierBase):
 MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, each class is gathered by itself
 
 
+@base.share_estimator_texts
 class OneVsRestAUC(AUCClassifierBase):
     """A linear scorer for each of several classes, which ranks its rows above all others; exact.
 
@@ -376,10 +363,7 @@ class OneVsRestAUC(AUCClassifierBase):
         Weight of the absolute norm; positive values give zeros in `coef_`.
     monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
         The score of each class must rise (1) or fall (-1) with a column; 0 leaves it free (docs/monotone.md).
-    positive : bool, default=False
-        All coefficients are at least 0, as in scikit-learn's `Lasso`.
-    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
-        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
+    {positive, bounds}
     tol : float, default=1e-8
         Relative accuracy: stop when the gap of a class is at most tol·F_k(0), F_k(0) = pq.
     max_iter : int, default=1000
@@ -400,9 +384,7 @@ class OneVsRestAUC(AUCClassifierBase):
     solver_ : {"moments", "products"}
         See `vrspam.estimators.exact.choose_solver`. From moments the d×d matrices of all classes are held together up
         to 2 GB; beyond that, X is read once for each class.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X had string column names.
+    {n_features_in_, feature_names_in_}
 
     Notes
     -----

@@ -14,18 +14,9 @@ from vrspam._utils.validation import Rows, union_of_labels
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
+from vrspam.solvers import online
 from vrspam.solvers.base import Solution, run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
-from vrspam.solvers.online import (
-    OPAUC,
-    SOLAM,
-    SPAM,
-    ShuffledEpochs,
-    diverged,
-    kernel_rows,
-    largest_square,
-    step_rule,
-)
 
 
 @dataclass
@@ -62,7 +53,7 @@ class StreamClassifierBase(AUCClassifierBase):
         moments = ClassMoments(d, classes=classes, scatter=False).add_checked(rows.X, rows.y)
         l2 = resolve_l2(self.l2, moments)
         method = self._new_method(d)
-        method.know(moments, largest_square(rows.X))
+        method.know(moments, online.largest_square(rows.X))
         return method, Objective.from_rows(rows.X, rows.y == classes[1], None, moments, l2, l1), moments, l2
 
     @abstractmethod
@@ -102,13 +93,13 @@ class StreamClassifierBase(AUCClassifierBase):
         classes = self._labels(rows)
         method, objective, moments, l2 = self._known(rows, classes)
         self._check_parameters(method)
-        X, side = kernel_rows(rows.X), (rows.y == classes[1]).astype(np.int64)
+        X, side = online.kernel_rows(rows.X), (rows.y == classes[1]).astype(np.int64)
         rng = generator(self.random_state)
 
         def error() -> ValueError:
-            return diverged(self.step_size, self._safe_step(largest_square(rows.X), l2, moments.p))
+            return online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, moments.p))
 
-        epochs = ShuffledEpochs(
+        epochs = online.ShuffledEpochs(
             method,
             lambda order: self._advance(method, X, order, side, l2, False),
             side.size,
@@ -176,7 +167,7 @@ class StreamClassifierBase(AUCClassifierBase):
         stream.labels = labels
         side = np.searchsorted(labels, rows.y).astype(np.int64)
         fixed_l2 = None if isinstance(self.l2, str) else float(self.l2)
-        self._advance(stream.method, kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
+        self._advance(stream.method, online.kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
         if stream.method.counts.min() > 0:
             self._store_stream(stream, rows)
         return self
@@ -188,7 +179,7 @@ class StreamClassifierBase(AUCClassifierBase):
         with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
             lost = l2 / 2.0 * float(w @ w) > 1e6 * p * (1.0 - p)  # from less it may recover
         if lost or not np.isfinite(w).all():
-            raise diverged(self.step_size, self._safe_step(largest_square(rows.X), l2, p))
+            raise online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, p))
         solution = Solution(w, *self._certificate(method, l2), n_iter=1, converged=True)
         self._store(solution, stream.labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
 
@@ -305,10 +296,10 @@ class SPAMClassifier(StreamClassifierBase):
         self.tol = tol
         self.random_state = random_state
 
-    def _new_method(self, n_features: int) -> SPAM:
-        return SPAM(n_features, self.average)
+    def _new_method(self, n_features: int) -> online.SPAM:
+        return online.SPAM(n_features, self.average)
 
-    def _check_parameters(self, method: SPAM) -> None:
+    def _check_parameters(self, method: online.SPAM) -> None:
         if self.schedule == "theory" and self.l2 == 0:
             raise ValueError('schedule="theory" divides by l2: give l2 > 0, or use schedule="sqrt".')
 
@@ -316,9 +307,9 @@ class SPAMClassifier(StreamClassifierBase):
     def _sparsify(self) -> bool:  # type: ignore[override]
         return bool(self.average and self.l1 > 0)
 
-    def _advance(self, method: SPAM, X, order, side, l2, learn) -> None:
+    def _advance(self, method: online.SPAM, X, order, side, l2, learn) -> None:
         method.set_average(self.average)
-        rule = step_rule(self.step_size, l2, theory=self.schedule == "theory")
+        rule = online.step_rule(self.step_size, l2, theory=self.schedule == "theory")
         method.advance(X, order, side, rule, float(self.l1), learn=learn)
 
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
@@ -392,16 +383,16 @@ class SOLAMClassifier(StreamClassifierBase):
         self.tol = tol
         self.random_state = random_state
 
-    def _new_method(self, n_features: int) -> SOLAM:
-        return SOLAM(n_features)
+    def _new_method(self, n_features: int) -> online.SOLAM:
+        return online.SOLAM(n_features)
 
-    def _advance(self, method: SOLAM, X, order, side, l2, learn) -> None:
-        method.advance(X, order, side, step_rule(self.step_size, l2), self.radius, learn=learn)
+    def _advance(self, method: online.SOLAM, X, order, side, l2, learn) -> None:
+        method.advance(X, order, side, online.step_rule(self.step_size, l2), self.radius, learn=learn)
 
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
         return 0.5 / (max(p, 1.0 - p) * (np.sqrt(largest_square) + 1.0) ** 2)
 
-    def _extras(self, method: SOLAM) -> dict[str, Any]:
+    def _extras(self, method: online.SOLAM) -> dict[str, Any]:
         return dict(zip(("a_", "b_", "zeta_"), map(float, method.saddle), strict=True))
 
 
@@ -482,13 +473,13 @@ class OPAUCClassifier(StreamClassifierBase):
         self.tol = tol
         self.random_state = random_state
 
-    def _new_method(self, n_features: int) -> OPAUC:
+    def _new_method(self, n_features: int) -> online.OPAUC:
         if self.sketch is None and n_features > 20_000:
             size = 16 * n_features**2 / 1e9
             raise ValueError(f"OPAUC keeps two d × d matrices: {size:,.0f} GB for d = {n_features:,}; give sketch=.")
-        return OPAUC(n_features, self.sketch)
+        return online.OPAUC(n_features, self.sketch)
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[OPAUC, Objective, ClassMoments, float]:
+    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[online.OPAUC, Objective, ClassMoments, float]:
         method = self._new_method(rows.X.shape[1])
         full = self.sketch is None
         moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=full).add_checked(rows.X, rows.y)
@@ -498,23 +489,23 @@ class OPAUCClassifier(StreamClassifierBase):
             method.know(moments)
             return method, Objective.from_moments(moments, l2), moments, l2
         order = np.arange(rows.X.shape[0])
-        rule = step_rule(self.step_size, l2)
-        method.advance(kernel_rows(rows.X), order, is_positive.astype(np.int64), rule, learn=True, step=False)
+        rule = online.step_rule(self.step_size, l2)
+        method.advance(online.kernel_rows(rows.X), order, is_positive.astype(np.int64), rule, learn=True, step=False)
         return method, Objective.from_rows(rows.X, is_positive, None, moments, l2), moments, l2
 
-    def _check_parameters(self, method: OPAUC) -> None:
+    def _check_parameters(self, method: online.OPAUC) -> None:
         if method.sketch != self.sketch:
             raise ValueError(
                 f"The stream was begun with sketch={method.sketch}: it cannot go on with sketch={self.sketch}."
             )
 
-    def _advance(self, method: OPAUC, X, order, side, l2, learn) -> None:
-        method.advance(X, order, side, step_rule(self.step_size, l2), learn=learn)
+    def _advance(self, method: online.OPAUC, X, order, side, l2, learn) -> None:
+        method.advance(X, order, side, online.step_rule(self.step_size, l2), learn=learn)
 
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
         return 1.0 / (l2 / (2.0 * p * (1.0 - p)) + 5.0 * max(largest_square, np.finfo(float).tiny))
 
-    def _certificate(self, method: OPAUC, l2: float) -> tuple[float, float]:
+    def _certificate(self, method: online.OPAUC, l2: float) -> tuple[float, float]:
         if method.sketch is not None:
             return float("nan"), float("nan")
         objective = method.objective(l2)

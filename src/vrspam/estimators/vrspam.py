@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from vrspam._utils.messages import usual_spelling
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.progress import StatusLine
-from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator
+from vrspam.estimators import base
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run
@@ -19,7 +19,8 @@ from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, varia
 VARIANTS = ("paper", "centred", "accelerated")
 
 
-class VRSPAMClassifier(AUCClassifierBase):
+@base.share_estimator_texts
+class VRSPAMClassifier(base.AUCClassifierBase):
     """Linear AUC scorer by variance-reduced stochastic steps; the default is a faster variant of the paper's.
 
     It minimises, with p the share of positives and q = 1 - p,
@@ -46,13 +47,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         l2 = 0, run as the variant "centred" from 0 on, and refuse a sparse X and the variant "paper".
     gamma : float, optional
         Of "mcp" (default 3.0) and "scad" (3.7).
-    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
-        The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. On straight lines
-        it is the sign of a coefficient (docs/monotone.md).
-    positive : bool, default=False
-        All coefficients are at least 0, as in scikit-learn's `Lasso`.
-    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
-        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
+    {monotonic_cst, positive, bounds}
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
         iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
@@ -80,19 +75,14 @@ class VRSPAMClassifier(AUCClassifierBase):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-        Puts the score 0 half-way between the class means; the AUC does not depend on it.
-    classes_ : ndarray of shape (2,)
-        The labels; the larger one is ranked above.
+    {coef_, intercept_, classes_}
     gap_ : float
         Certificate: F(coef_) is at most this far above the optimum. NaN for "mcp" and "scad".
     stationarity_ : float
         For "mcp" and "scad" only, see `AUCClassifier`.
     objective_ : float
         F(coef_).
-    l2_ : float
-        The value of l2 that was used.
+    {l2_}
     variant_ : {"accelerated", "centred", "paper", "pair"}
         The variant that ran.
     n_iter_ : int
@@ -103,9 +93,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         "scad" also `stationarity`), `step_size`, `retries` (epochs undone), and with `record_variance` also
         `variance`: Σ_i π_i ‖v_i - ∇f(w)‖² over all rows i with their probabilities π_i, at the point w where the
         epoch's next step would have been taken and against the epoch's own anchor, before the anchor moves.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X had string column names.
+    {n_features_in_, feature_names_in_}
 
     Notes
     -----
@@ -133,8 +121,8 @@ class VRSPAMClassifier(AUCClassifierBase):
     """
 
     _parameter_constraints: dict = {
-        **PENALTY_CONSTRAINTS,
-        **CHOSEN_PENALTY,
+        **base.PENALTY_CONSTRAINTS,
+        **base.CHOSEN_PENALTY,
         **LIMITS,
         "variant": [StrOptions({*VARIANTS, "centered"})],
         "step_size": [StrOptions({"auto", "theory"}), Interval(Real, 0, None, closed="neither")],
@@ -216,7 +204,7 @@ class VRSPAMClassifier(AUCClassifierBase):
             variant,
             step_size=self.step_size,
             inner_steps=self.inner_steps,
-            rng=generator(self.random_state),
+            rng=base.generator(self.random_state),
             record_variance=self.record_variance,
             extrapolates=variant == "centred" and extrapolates(self.variant, objective.penalty, *rows.X.shape),
         )

@@ -14,15 +14,15 @@ from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
-WRITTEN_BY = f"Written by vrspam {vrspam.__version__}."
-PART_WORDS = {
+_WRITTEN_BY = f"Written by vrspam {vrspam.__version__}."
+_PART_WORDS = {
     YEAR: "the position in time, 1970 + days since 1970-01-01 / 365.2425",
     MONTH: "the month, 1 to 12",
     WEEKDAY: "the day of the week, 1 for Monday to 7 for Sunday",
     HOUR: "the hour, 0 to 23",
 }
 
-HEAD = '''
+_HEAD = '''
 def score(row: dict) -> float:
     """The score of a row, a dict from the names of columns to values; it ranks rows, and is not a probability."""
     return CONSTANT + sum(parts(row).values())
@@ -64,7 +64,7 @@ def _category(value, heights, other, missing):
     return missing if _is_missing(value) and value not in heights else heights.get(str(value), other)
 '''
 
-DATES = '''
+_DATES = '''
 
 def _date(value, part):
     """One part of a datetime.date, or of a datetime.datetime as on the wall clock, as a number; None if missing."""
@@ -126,7 +126,7 @@ def to_python(model: Any) -> str:
         "each column adds to it. None, NaN, infinity and an empty text are missing values; a column that is not in the",
         "dict is an error.",
         "",
-        WRITTEN_BY,
+        _WRITTEN_BY,
         '"""',
         "",
         "import math",
@@ -145,8 +145,8 @@ def to_python(model: Any) -> str:
         calls.append(f"        {column.name!r}: {call},")
     constants, functions = _calibration(scorer)
     adds = ["def parts(row: dict) -> dict:", '    """What each column adds to the score."""', "    return {"]
-    text = "\n".join([*lines, *constants, "", HEAD, "", *adds, *calls, "    }", "", *functions]) + HELPERS
-    return text + (DATES if any(one.kind == DATE for one in scorer.inputs) else "")
+    text = "\n".join([*lines, *constants, "", _HEAD, "", *adds, *calls, "    }", "", *functions]) + HELPERS
+    return text + (_DATES if any(one.kind == DATE for one in scorer.inputs) else "")
 
 
 def _docstring(words: str) -> str:
@@ -163,7 +163,7 @@ def _words(scorer: Scorer, number: int) -> str:
     column = scorer.columns[number]
     one = scorer.inputs[column.source]
     if one.kind == DATE:
-        return f"{column.name!r}: of the date in {one.name!r} {PART_WORDS[str(column.part)]}."
+        return f"{column.name!r}: of the date in {one.name!r} {_PART_WORDS[str(column.part)]}."
     return f"{column.name!r}: {'text' if one.kind == TEXT else 'a number'}. {one.note}".strip()
 
 
@@ -276,7 +276,7 @@ def to_sql(model: Any) -> str:
     """
     scorer = _additive_scorer(model, "SQL")
     comments = [
-        f"The score of a row: higher means {scorer.higher}. {WRITTEN_BY}",
+        f"The score of a row: higher means {scorer.higher}. {_WRITTEN_BY}",
         "NULL is a missing value, and so are NaN, infinity and an empty text. Texts are compared letter by letter.",
         *_after(scorer),
     ]

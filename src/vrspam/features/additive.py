@@ -80,11 +80,6 @@ def splines(ranks: np.ndarray, n_knots: int) -> np.ndarray:
     return BSpline.design_matrix(ranks, knots, degree).toarray()
 
 
-def integrated_splines(ranks: np.ndarray, n_knots: int) -> np.ndarray:
-    """Functions of a rank that rise from 0 to 1, each around another knot: sums of the last B-splines."""
-    return np.cumsum(splines(ranks, n_knots)[:, :0:-1], axis=1)[:, ::-1]
-
-
 def independent(columns: np.ndarray) -> np.ndarray:
     """Numbers of columns that span nearly the same space as all, none of them nearly a sum of the others."""
     _, triangle, order = linalg.qr(columns, mode="economic", pivoting=True)
@@ -233,7 +228,8 @@ class AdditiveFeatures(FeatureMap):
         if smooth.shape[1] >= seen.values.size - 1:
             rising = np.tri(seen.values.size, k=-1)[:, :-1]  # the nodes are the values
         else:
-            several = integrated_splines(seen.ranks, n_knots).T
+            # Sums of the last B-splines rise from 0 to 1, each around another knot.
+            several = np.cumsum(splines(seen.ranks, n_knots)[:, :0:-1], axis=1)[:, ::-1].T
             rising = np.column_stack([line, *(np.interp(nodes, seen.values, function) for function in several)])
         root, functions = np.sqrt(seen.shares)[:, np.newaxis], np.column_stack([line[at], smooth])
         rising, functions = rising - seen.shares @ rising[at], functions - seen.shares @ functions

@@ -20,32 +20,7 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, check_parameters, checks_parameters, links_to_documentation
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
-from vrspam.features.encoders import (
-    ColumnSummary,
-    Curves,
-    Distribution,
-    Encoder,
-    Indicators,
-    SeenColumns,
-    SharedColumns,
-    are_alike,
-    encoder_from_dict,
-    see_categories,
-    see_numbers,
-)
-from vrspam.features.parts import (
-    Block,
-    ColumnBlock,
-    Curve,
-    Effect,
-    KernelPart,
-    Parts,
-    Table,
-    TreePart,
-    encode,
-    joined,
-    read_columns,
-)
+from vrspam.features import encoders, parts
 from vrspam.moments import CodedRows, Indicated, LastProduct
 from vrspam.objective import Limits
 from vrspam.objective.limits import Rising
@@ -91,7 +66,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     monotonic_cst: Any = None  # for each column whether the score must rise (1) or fall (-1) with it; as a parameter
     gains_by_rows = False  # whether it gains more than others by more rows, so that a few of them tell less of it
     kind: str  # what the map is called among the facts about a model
-    encoders_: list[Encoder]
+    encoders_: list[encoders.Encoder]
     max_categories: int
     max_rows: int
     random_state: Any
@@ -121,11 +96,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _curves(self, seen: Distribution, missing: bool) -> Curves:
+    def _curves(self, seen: encoders.Distribution, missing: bool) -> encoders.Curves:
         """Return the functions of a numeric column with this distribution."""
         raise NotImplementedError
 
-    def _rising(self, seen: Distribution, missing: bool) -> Curves:
+    def _rising(self, seen: encoders.Distribution, missing: bool) -> encoders.Curves:
         """Return the functions of a numeric column that must rise or fall."""
         return self._curves(seen, missing)
 
@@ -155,30 +130,28 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         for encoder, where, sign in zip(self.encoders_, self.column_slices_, self._signs.tolist(), strict=True):
             if not sign:
                 continue
-            if isinstance(encoder, Indicators):  # each level beside the one before it; the first one is free
+            if isinstance(encoder, encoders.Indicators):  # each level beside the one before it; the first one is free
                 scale = np.array(encoder.scale or (1.0,) * encoder.width)[: len(encoder.categories)]
                 rows = np.diag(sign * scale) - np.diag(sign * scale[:-1], -1)
                 rising = Rising(slice(where.start, where.start + scale.size), rows, np.arange(scale.size) > 0)
                 curves += [rising] if scale.size > 1 else []
             elif encoder.rising is not None:
-                q = encoder.table.shape[1]
-                curves.append(
-                    Rising(slice(where.start, where.start + q), sign * encoder.rising, np.ones(q, dtype=bool))
-                )
+                stop, bound = where.start + encoder.table.shape[1], np.ones(encoder.table.shape[1], dtype=bool)
+                curves.append(Rising(slice(where.start, stop), sign * encoder.rising, bound))
             else:
                 (lower if sign > 0 else upper)[where.start] = 0.0
         return Limits(lower, upper, curves)
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[parts.Block]:
         """What the features of the fitted map are, in their order: functions of single columns, kernels, trees."""
-        return [ColumnBlock(self.encoders_)]
+        return [parts.ColumnBlock(self.encoders_)]
 
-    def _places(self) -> Iterator[tuple[Block, int, slice]]:
+    def _places(self) -> Iterator[tuple[parts.Block, int, slice]]:
         """Each part of each block (of column number j, or of all columns together), and where its features are."""
         stop = 0
         for block in self.blocks():
             widths = [one.width for one in block.encoders]
-            if not isinstance(block, ColumnBlock):
+            if not isinstance(block, parts.ColumnBlock):
                 widths = [block.coef.shape[-1]]
             for j, width in enumerate(widths):
                 start, stop = stop, stop + width
@@ -194,10 +167,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _limited(self) -> Self:
         """The fitted map with straight lines that end far outside the range of training, where curves are constant."""
-        if not any(isinstance(one, Curves) and one.extend for one in self.encoders_):
+        if not any(isinstance(one, encoders.Curves) and one.extend for one in self.encoders_):
             return self
         found = copy(self)
-        found.encoders_ = [replace(one, limited=True) if isinstance(one, Curves) else one for one in self.encoders_]
+        found.encoders_ = [
+            replace(one, limited=True) if isinstance(one, encoders.Curves) else one for one in self.encoders_
+        ]
         return found
 
     @property
@@ -205,47 +180,55 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """The fitted maps that it is made of: itself, or those of a stack."""
         return getattr(self, "maps_", [self])
 
-    def parts(self, coef: np.ndarray) -> Parts:
+    def parts(self, coef: np.ndarray) -> parts.Parts:
         """The parts of the score that has these coefficients of the features, or of several scores (features × m)."""
-        effects: list[Effect | None] = [None] * self.n_features_in_
+        effects: list[parts.Effect | None] = [None] * self.n_features_in_
         kernels, trees = [], []
         for block, j, where in self._places():
             own = coef[where]
-            if isinstance(block, KernelPart):
+            if isinstance(block, parts.KernelPart):
                 kernels.append(replace(block, coef=block.coef @ own))
-            elif isinstance(block, TreePart):
+            elif isinstance(block, parts.TreePart):
                 trees.append(replace(block, coef=block.coef @ own))
             else:
                 own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
-                new: Any = Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own)
+                new: Any = (
+                    parts.Curve.of(encoder, own)
+                    if isinstance(encoder, encoders.Curves)
+                    else parts.Table.of(encoder, own)
+                )
                 effects[j] = new if effects[j] is None else effects[j] + new
-        return Parts(tuple(effects), tuple(kernels), tuple(joined(trees)))
+        return parts.Parts(tuple(effects), tuple(kernels), tuple(parts.joined(trees)))
 
     @property
     def keeps_columns_apart(self) -> bool:
         """Whether each feature is a function of one column, and the maps of a stack tell the same values apart."""
         maps = self.members
-        apart = all(isinstance(block, ColumnBlock) for block in self.blocks())
-        return apart and (len(maps) == 1 or all(map(are_alike, zip(*(part.encoders_ for part in maps), strict=True))))
+        apart = all(isinstance(block, parts.ColumnBlock) for block in self.blocks())
+        return apart and (
+            len(maps) == 1 or all(map(encoders.are_alike, zip(*(part.encoders_ for part in maps), strict=True)))
+        )
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
         """Where the features of each column are (empty if none are alone), and where those of several columns are."""
-        alone: list[Places] = [where for block, _, where in self._places() if isinstance(block, ColumnBlock)]
-        together = [where for block, _, where in self._places() if not isinstance(block, ColumnBlock)]
+        alone: list[Places] = [where for block, _, where in self._places() if isinstance(block, parts.ColumnBlock)]
+        together = [where for block, _, where in self._places() if not isinstance(block, parts.ColumnBlock)]
         return alone, slice(together[0].start, together[-1].stop) if together else None
 
     def part_means(self, coef: np.ndarray, means: np.ndarray) -> np.ndarray:
         """Means of what each column, and at last several together, add to a score; from `means` of the features."""
         alone, together = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1))
-        parts = self.parts(coef)
+        found = self.parts(coef)
         for block, j, where in self._places():
-            (alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0])[:] += means[:, where] @ coef[where]
-        return np.hstack([alone] * parts.has_effects + [together] * (not parts.keeps_columns_apart))
+            (alone[:, j] if isinstance(block, parts.ColumnBlock) else together[:, 0])[:] += (
+                means[:, where] @ coef[where]
+            )
+        return np.hstack([alone] * found.has_effects + [together] * (not found.keeps_columns_apart))
 
     @property
     def numeric_columns(self) -> list[bool]:
         """Whether each column holds numbers; the others hold categories."""
-        return [isinstance(encoder, Curves) for encoder in self.members[0].encoders_]
+        return [isinstance(encoder, encoders.Curves) for encoder in self.members[0].encoders_]
 
     def is_finer(self, other: FeatureMap) -> bool:
         """Whether this map differs from another only in showing finer detail."""
@@ -261,7 +244,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return sum({own.tobytes(): len(own) for own in drawn}.values())
 
     def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Learn the map from the rows of X; labels are not used.
+        """Learn the map from the rows of X and, where it learns from labels, from these.
 
         Parameters
         ----------
@@ -270,7 +253,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             categories; convert dates to numbers or to text first. Of a column of more than `max_categories` categories
             the most frequent are kept and the others count as one, which a `CategoriesGrouped` warning says; if it
             differs in nearly every row, it is refused.
-        y : ignored
+        y : array-like of shape (n_samples,), optional
+            Two or more different labels, for maps that learn from them: the last of them in their order is positive,
+            the others are negative. Other maps do not look at it.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in means and ranks; rows of weight 0 are left out.
 
@@ -280,12 +265,16 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """
         check_columns(X)
         self.learn(X, sample_weight)
-        for grouped in self.grouped_categories_:
-            warn(grouped)
+        self.learn_labels(X, y, sample_weight)
+        for said in [*self.grouped_categories_, *getattr(self, "numbers_as_names_", ())]:
+            warn(said)
         return self
 
+    def learn_labels(self, X, y, sample_weight=None) -> None:
+        """Learn from labels, after `learn`, where the map does so."""
+
     @checks_parameters(skip_nested=True)
-    def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
+    def learn(self, X, sample_weight=None, shared: encoders.SharedColumns | None = None) -> None:
         """Do what `fit` does without a warning; maps that learn from the same X and weights have one `shared`."""
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
@@ -302,31 +291,34 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         settings = (self.max_categories, None if some is None else some.tobytes(), signs.tobytes())
         shared = {} if shared is None else shared
         if settings not in shared:
-            columns, found = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X), list[ColumnSummary]()
+            columns, found = (
+                sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X),
+                list[encoders.ColumnSummary](),
+            )
             for j, numeric in enumerate(frames.numeric_flags(X)):
                 if numeric:
-                    found.append(see_numbers(columns, j, weights, some))
+                    found.append(encoders.see_numbers(columns, j, weights, some))
                 else:
                     levels = frames.levels(columns, j) if signs[j] else ()
                     if signs[j] and not levels:
-                        raise WordedError(
+                        words = (
                             "{cst} is given for {column!r}, whose categories have no order: give it an ordered type, "
-                            "as pandas.Categorical(values, categories, ordered=True), or leave it out.",
-                            cst=Parameter("monotonic_cst"),
-                            column=frames.named_column(columns, j)[0],
                         )
-                    found.append(see_categories(columns, j, weights, self.max_categories, levels))
-            shared[settings] = SeenColumns(found, {})
+                        words += "as pandas.Categorical(values, categories, ordered=True), or leave it out."
+                        name = frames.named_column(columns, j)[0]
+                        raise WordedError(words, cst=Parameter("monotonic_cst"), column=name)
+                    found.append(encoders.see_categories(columns, j, weights, self.max_categories, levels))
+            shared[settings] = encoders.SeenColumns(found, {})
         seen = shared[settings]
         if some is not None:
             X, weights = frames.rows_of(X, some), None if weights is None else weights[some]
         self._learn(X, seen, rng, weights)
 
-    def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+    def _learn(self, X, seen: encoders.SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         """Learn the map from what was seen of each column; X has the rows, with weights, that a map may draw from."""
         self._n_curved = 0  # numeric columns of more than two values
         for column in seen.columns:
-            self._n_curved += not isinstance(column, Indicators) and column[0].values.size > 2
+            self._n_curved += not isinstance(column, encoders.Indicators) and column[0].values.size > 2
         signs = self._signs.tolist()
         encoding = (type(self), *signs, *(getattr(self, name) for name in self._encoded_by or ()))
         if self._encoded_by is not None and encoding in seen.encoders:
@@ -334,7 +326,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             return
         self.encoders_ = []
         for column, sign in zip(seen.columns, signs, strict=True):
-            if not isinstance(column, Indicators):
+            if not isinstance(column, encoders.Indicators):
                 self.encoders_.append(self._rising(*column) if sign else self._curves(*column))
             elif self._category_scale is None:
                 self.encoders_.append(column)
@@ -349,7 +341,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         found = []
         for name, encoder in zip(names, self.members[0].encoders_, strict=True):
-            if isinstance(encoder, Indicators) and encoder.grouped:
+            if isinstance(encoder, encoders.Indicators) and encoder.grouped:
                 found.append(CategoriesGrouped(str(name), len(encoder.categories) - 1, encoder.grouped))
         return found
 
@@ -453,23 +445,23 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
         if frames.is_frame(X):
-            return read_columns(self.members[0].encoders_, frames.rows_of(X, slice(0, 1)))[1]
+            return parts.read_columns(self.members[0].encoders_, frames.rows_of(X, slice(0, 1)))[1]
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
     def _coded_slices(self) -> list[slice]:
         """Features that are the indicators of a column of many categories; none of a stack, whose maps are apart."""
         found = []
         for block, j, where in self._places() if len(self.members) == 1 else ():
-            categories = isinstance(block, ColumnBlock) and isinstance(block.encoders[j], Indicators)
+            categories = isinstance(block, parts.ColumnBlock) and isinstance(block.encoders[j], encoders.Indicators)
             found += [where] if categories and where.stop - where.start >= MANY_CATEGORIES else []
         return found
 
     def _coded_rows(self, X) -> CodedRows:
         """The features of checked rows; indicators of many categories, rounded to their type, are not written out."""
-        columns, dtype = read_columns(self.encoders_, X)
+        columns, dtype = parts.read_columns(self.encoders_, X)
         indicated, written = [], []
         for where, encoder, values in zip(self.column_slices_, self.encoders_, columns, strict=True):
-            if isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES:
+            if isinstance(encoder, encoders.Indicators) and encoder.width >= MANY_CATEGORIES:
                 scale = np.array(encoder.scale or (1.0,) * encoder.width).astype(dtype)
                 indicated.append(Indicated(where, values, scale.astype(np.float64)))
             else:
@@ -483,7 +475,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _write_block(self, X, out: np.ndarray) -> None:
         """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""
-        encode(self.encoders_, X, out)
+        parts.encode(self.encoders_, X, out)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is.
@@ -539,7 +531,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         new.n_features_in_ = int(plain["n_features_in"])
         if plain["feature_names_in"] is not None:
             new.feature_names_in_ = np.array(plain["feature_names_in"], dtype=object)
-        new.encoders_ = [encoder_from_dict(encoder) for encoder in plain["encoders"]]
+        new.encoders_ = [encoders.encoder_from_dict(encoder) for encoder in plain["encoders"]]
         if len(new.encoders_) != new.n_features_in_:
             raise ValueError(f"a map of {new.n_features_in_} columns has encoders for {len(new.encoders_)}")
         names = plain["feature_names_in"]

@@ -14,19 +14,10 @@ from sklearn.base import clone
 
 from vrspam._utils.blas import TwoSteps, blas_threads
 from vrspam._utils.parameters import Interval, StrOptions
+from vrspam.features import parts
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
-from vrspam.features.parts import (
-    CACHED_ENTRIES,
-    Block,
-    ColumnBlock,
-    KernelPart,
-    encode,
-    exponents,
-    finite,
-    kernel_from_dict,
-)
 from vrspam.moments import CodedRows, LastProduct
 from vrspam.tables import frames
 
@@ -259,7 +250,7 @@ class KernelFeatures(LandmarkFeatures):
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
-        encoded = encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
+        encoded = parts.encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
         self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
         size = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_)[:, np.newaxis]
         distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
@@ -271,10 +262,12 @@ class KernelFeatures(LandmarkFeatures):
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[parts.Block]:
         """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
-        own: list[Block] = [KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)]
-        return own if self.additive_ is None else [ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
+        own: list[parts.Block] = [parts.KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)]
+        return (
+            own if self.additive_ is None else [parts.ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
+        )
 
     def is_finer(self, other: FeatureMap) -> bool:
         """Whether the maps differ in their bandwidths alone, and this one has the smaller one."""
@@ -284,7 +277,7 @@ class KernelFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        left, right = exponents(encode(self.encoders_, X), self.landmarks_, self.gamma_)
+        left, right = parts.exponents(parts.encode(self.encoders_, X), self.landmarks_, self.gamma_)
         multiply = None
         if self._begun is not None:
             multiply = self._begun.begin
@@ -293,7 +286,7 @@ class KernelFeatures(LandmarkFeatures):
         coefs = coefs.astype(left.dtype, copy=False)
         if out is None:
             out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
-        for rows in frames.blocks(len(left), right.shape[1], CACHED_ENTRIES):
+        for rows in frames.blocks(len(left), right.shape[1], parts.CACHED_ENTRIES):
             kernel = left[rows] @ right
             np.exp(kernel, out=kernel)
             if multiply is None:
@@ -325,10 +318,10 @@ class KernelFeatures(LandmarkFeatures):
         }
 
     def _restore(self, plain: Mapping[str, Any]) -> None:
-        part = kernel_from_dict({**plain, "coef": plain["whitening"]}, self.encoders_, 2)
+        part = parts.kernel_from_dict({**plain, "coef": plain["whitening"]}, self.encoders_, 2)
         self.landmarks_, self.gamma_, self.whitening_ = part.landmarks, part.gamma, part.coef
         self.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
-        self.additive_scale_ = finite(plain["additive_scale"])
+        self.additive_scale_ = parts.finite(plain["additive_scale"])
         if self.additive_ is not None and self.additive_.n_features_in_ != self.n_features_in_:
             raise ValueError(f"curves of {self.additive_.n_features_in_} columns in a map of {self.n_features_in_}")
 

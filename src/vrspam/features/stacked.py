@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.parameters import Instance
 from vrspam.features.base import FeatureMap, Places, share_map_texts
-from vrspam.features.boosted import LabelledTrees
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.parts import Block
 
@@ -92,24 +91,10 @@ class StackedFeatures(FeatureMap):
             for own in zip(*slices, strict=True)
         ], None
 
-    def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Learn the maps from the rows of X; those that learn from labels need y.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), optional
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        super().fit(X, y, sample_weight)
+    def learn_labels(self, X, y, sample_weight=None) -> None:
+        """Learn from labels, after `learn`, where a map does so."""
         for part in self.maps_:
-            if isinstance(part, LabelledTrees):
-                part.learn_labels(X, y, sample_weight)
-        return self
+            part.learn_labels(X, y, sample_weight)
 
     def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
         """Do what `fit` does without labels, and without a word about columns that are rounded or grouped."""

@@ -9,18 +9,10 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.parameters import Interval, StrOptions
+from vrspam.features import parts
 from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
 from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
-from vrspam.features.parts import (
-    CACHED_COUNTS,
-    MOST_DEPTH,
-    TREE_ARRAYS,
-    Block,
-    TreePart,
-    places_of,
-    trees_from_dict,
-)
 from vrspam.tables import frames
 
 MOST_TREES = 10_000
@@ -92,7 +84,7 @@ class TreeFeatures(LandmarkFeatures):
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
         "n_trees": [Interval(Integral, 1, MOST_TREES, closed="both")],
-        "max_depth": [Interval(Integral, 1, MOST_DEPTH, closed="both")],
+        "max_depth": [Interval(Integral, 1, parts.MOST_DEPTH, closed="both")],
         "n_landmarks": N_LANDMARKS_CONSTRAINT,
         "landmarks": [StrOptions({"rows", "columns"})],
     }
@@ -134,12 +126,12 @@ class TreeFeatures(LandmarkFeatures):
         order = rng.uniform(size=(self.n_trees, columns)).argsort(axis=1)
         is_category = np.array([not isinstance(encoder, Curves) for encoder in self.encoders_])
         found = kernels.grow_trees(
-            places_of(self.encoders_, frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
+            parts.places_of(self.encoders_, frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
             rng.uniform(size=(self.n_trees, nodes, 3)), rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, nodes)),
         )  # fmt: skip
-        self.trees_ = dict(zip(TREE_ARRAYS, found, strict=True))
+        self.trees_ = dict(zip(parts.TREE_ARRAYS, found, strict=True))
         chosen = self._draw(n, rng)
-        codes = places_of(self.encoders_, frames.rows_of(X, chosen))[0]
+        codes = parts.places_of(self.encoders_, frames.rows_of(X, chosen))[0]
         self._landmark_codes = self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng)
         self.landmarks_ = kernels.tree_leaves(self._landmark_codes, *found)
         self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
@@ -154,19 +146,19 @@ class TreeFeatures(LandmarkFeatures):
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         from vrspam import kernels
 
-        codes, dtype = places_of(self.encoders_, X)
+        codes, dtype = parts.places_of(self.encoders_, X)
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
         coefs = coefs.astype(dtype, copy=False)
-        for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
+        for rows in frames.blocks(len(codes), len(self.landmarks_), parts.CACHED_COUNTS):
             leaves = kernels.tree_leaves(codes[rows], *self.trees_.values())
             np.matmul(self._counts(leaves, dtype), coefs, out=out[rows])
         return out
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[parts.Block]:
         """What the features of the fitted map are: those of the kernel of its trees."""
-        return [TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)]
+        return [parts.TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
@@ -174,6 +166,6 @@ class TreeFeatures(LandmarkFeatures):
 
     def _restore(self, plain: Mapping[str, Any]) -> None:
         stored = {"trees": plain["trees"], "leaves": plain["landmarks"], "coef": plain["whitening"]}
-        part = trees_from_dict(stored, self.encoders_, 2)
+        part = parts.trees_from_dict(stored, self.encoders_, 2)
         assert part.leaves is not None
         self.trees_, self.landmarks_, self.whitening_ = dict(part.trees), part.leaves, part.coef

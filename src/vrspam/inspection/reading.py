@@ -21,18 +21,7 @@ from vrspam.features.base import Places
 from vrspam.features.encoders import Curves, Encoder, Indicators, SharedColumns
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.features.parts import Curve, Effect
-from vrspam.inspection.interactions import (
-    MOST_ROWS,
-    FoldScores,
-    ReadRows,
-    bin_categories,
-    bin_numbers,
-    draw_rows,
-    mean_at_numbers,
-    pair_effect,
-    shuffle_effects,
-    strongest_pairs,
-)
+from vrspam.inspection import interactions
 from vrspam.inspection.projection import Projection, closeness, with_line
 from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, importances, make_shape
 from vrspam.moments import ClassMoments
@@ -73,7 +62,7 @@ def read_score(
     share = float(np.mean([left.mean() for left in left_out]))
     if getattr(features, "keeps_columns_apart", features is None):
         assert moments is not None
-        rows = draw_rows(X, positive, weights, seed, SUM_ROWS)
+        rows = interactions.draw_rows(X, positive, weights, seed, SUM_ROWS)
         # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
         if features is None:
             return _read_lines(coefs, moments, share, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
@@ -81,7 +70,7 @@ def read_score(
         return _read_sum(features, coefs, moments, share, members, features.parts(coefs).effects, rows, columns)
     if len(columns) > MAX_FEATURES:
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
-    rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
+    rows = interactions.draw_rows(X, positive, weights, seed, interactions.MOST_ROWS)
     own = features if isinstance(features, FeatureMap) else None
     # with the seed of the map columns are seen in the same rows, and so only once
     given = None if own is None else own.members[0].random_state
@@ -117,12 +106,17 @@ def read_later(
     columns = distinct(names)
     if len(columns) > MOST_COLUMNS:
         return partial(_too_many_columns, len(columns))
-    rows, ends = draw_rows(X, positive, weights, seed, SUM_ROWS), _ends(X)
+    rows, ends = interactions.draw_rows(X, positive, weights, seed, SUM_ROWS), _ends(X)
     return partial(_read_lines, coefs, moments, share, ends, rows, columns)
 
 
 def _read_lines(
-    coefs: np.ndarray, moments: ClassMoments, share: float, ends: np.ndarray, rows: ReadRows, columns: list[str]
+    coefs: np.ndarray,
+    moments: ClassMoments,
+    share: float,
+    ends: np.ndarray,
+    rows: interactions.ReadRows,
+    columns: list[str],
 ) -> Shapes:
     members, effects = [], []
     for j, (low, high) in enumerate(ends):  # straight lines over the range of each column, as the columns are
@@ -146,7 +140,7 @@ def _read_sum(
     left_out: float,
     members: Sequence[Sequence[Encoder]],
     effects: Sequence[Effect | None],
-    rows: ReadRows,
+    rows: interactions.ReadRows,
     names: list[str],
 ) -> Shapes:
     """The curves of a score that is a sum of them; `members` are the encoders of each column, in one map or several."""
@@ -194,7 +188,7 @@ def _read_projection(
     features: Any,
     coefs: np.ndarray,
     left_out: Sequence[np.ndarray],
-    rows: ReadRows,
+    rows: interactions.ReadRows,
     names: list[str],
     basis: AdditiveFeatures,
     seed: int | None,
@@ -228,7 +222,7 @@ def _read_projection(
     slices, covariance = projection.slices, projection.covariance
     shapes = _compare(shapes, basis.encoders_, slices, found[:, 0], covariance, rows.effective, rows, scores[:, 0])
     additive = projection.fitted(found[:, 1:])
-    folds = FoldScores(additive, scores[:, 1:] - additive, unseen)
+    folds = interactions.FoldScores(additive, scores[:, 1:] - additive, unseen)
 
     def score(X: Any) -> np.ndarray:
         return MappedArray(X, features) @ coefs[:, 0]
@@ -238,18 +232,18 @@ def _read_projection(
 
 def _with_interactions(
     score: Callable[[Any], np.ndarray],
-    rows: ReadRows,
+    rows: interactions.ReadRows,
     shapes: list[Shape],
     scores: np.ndarray,
     rest: np.ndarray,
-    folds: FoldScores,
+    folds: interactions.FoldScores,
     seed: int | None,
 ) -> Shapes:
     total, left = float(rows.weights @ scores**2), float(rows.weights @ rest**2)
     curves = np.array([shape.importance for shape in shapes])
     if left <= 1e-12 * total:  # rounding
         return Shapes(tuple(shapes), float(np.sqrt(left)), effects=curves)
-    taking_part = shuffle_effects(rows, lambda j: shapes[j].parts(rows.X, j), score, seed)
+    taking_part = interactions.shuffle_effects(rows, lambda j: shapes[j].parts(rows.X, j), score, seed)
     effects = np.sqrt(curves**2 + taking_part)
     strength = taking_part if taking_part.any() else effects
     screened = np.sort(np.argsort(-strength, kind="stable")[:15]).tolist()  # columns among which pairs are sought
@@ -257,18 +251,18 @@ def _with_interactions(
     bins = []
     for j in screened:
         if shapes[j].numeric:
-            bins.append(bin_numbers(frames.numbers(rows.X, j), most))
+            bins.append(interactions.bin_numbers(frames.numbers(rows.X, j), most))
         else:
             known = Indicators(tuple(shapes[j].grid), shapes[j].missing is not None)
             codes = frames.category_codes(rows.X, j, known.codes)
-            bins.append(bin_categories(codes, known.categories, known.missing, most))
+            bins.append(interactions.bin_categories(codes, known.categories, known.missing, most))
     pairs = []
-    for a, b, variance in strongest_pairs(bins, rest, rows.weights):
+    for a, b, variance in interactions.strongest_pairs(bins, rest, rows.weights):
         if variance < LEAST_SHARE * total:
             break
         if folds.support(bins[a], bins[b], rows) > LEAST_SUPPORT:
             both = (shapes[screened[a]].name, shapes[screened[b]].name)
-            pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
+            pairs.append(interactions.pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
     share = min(left / total, 1.0)
     return Shapes(tuple(shapes), float(np.sqrt(left)), share, tuple(pairs), effects=effects)
 
@@ -280,7 +274,7 @@ def _compare(
     coef: np.ndarray,
     covariance: Callable[[np.ndarray], np.ndarray],
     effective: float,
-    rows: ReadRows,
+    rows: interactions.ReadRows,
     scores: np.ndarray,
 ) -> list[Shape]:
     """The same curves, some with the mean score of the rows at each value and the columns that move together.
@@ -304,7 +298,7 @@ def _compare(
         others = tuple(shapes[compared[k]].name for k in closest if row[k] >= together)
         encoder, grid = encoders[j], shapes[j].grid
         if isinstance(encoder, Curves):
-            means, absent = mean_at_numbers(frames.numbers(rows.X, j), scores, rows.weights, grid)
+            means, absent = interactions.mean_at_numbers(frames.numbers(rows.X, j), scores, rows.weights, grid)
         else:
             codes = frames.category_codes(rows.X, j, encoder.codes)
             known = codes >= 0

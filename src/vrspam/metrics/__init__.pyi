@@ -15,10 +15,17 @@ from .intervals import (
 )
 from .partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
 from .planning import rows_for_difference, rows_for_width
-from .probabilities import Calibration, Estimate, NetBenefit, calibration_measures, net_benefit
+from .promises import PromisedThreshold, promised_threshold
 from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
 from .searches import corrected_auc_of
-from .thresholds import PromisedThreshold, average_precision_columns, promised_threshold
+from .thresholds import (
+    Calibration,
+    Estimate,
+    NetBenefit,
+    average_precision_columns,
+    calibration_measures,
+    net_benefit,
+)
 
 __all__ = [
     "ENOUGH_FOR_DELONG",

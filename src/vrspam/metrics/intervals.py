@@ -11,14 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtr, stdtrit
 
-from vrspam.metrics.roc import (
-    Ranked,
-    both_classes,
-    checked_scores,
-    checked_weights,
-    normal_quantile,
-    positive_rows,
-)
+from vrspam.metrics import roc
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
@@ -171,7 +164,7 @@ def roc_auc_ci(
     >>> interval.method
     'newcombe'
     """
-    normal_quantile(confidence)  # refuses what is no confidence
+    roc.normal_quantile(confidence)  # refuses what is no confidence
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
     found = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups)
@@ -180,7 +173,7 @@ def roc_auc_ci(
 
 def interval_of(measured: Measured, confidence: float, method: str = "auto") -> AUCInterval:
     """The interval of :func:`roc_auc_ci` of an AUC that was measured."""
-    (auc, error, rows, freedom), z = measured, normal_quantile(confidence)
+    (auc, error, rows, freedom), z = measured, roc.normal_quantile(confidence)
     wider = error * float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
     if method == "newcombe" or (method == "auto" and min(rows) < ENOUGH_FOR_DELONG):
         interval = newcombe_interval(auc, wider, rows, confidence)
@@ -214,7 +207,7 @@ def logit_interval(auc: float, standard_error: float, pairs: int, confidence: fl
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.758 to 0.836
     """
-    z = normal_quantile(confidence)
+    z = roc.normal_quantile(confidence)
     if standard_error == 0.0:
         shrink = ((1.0 - confidence) / 2.0) ** (1.0 / pairs)
         return AUCInterval(auc, auc * shrink, 1.0 - (1.0 - auc) * shrink, 0.0, confidence, "pairs")
@@ -249,7 +242,7 @@ def newcombe_interval(
     0.745 to 0.845
     """
     n_down, n_up = rows
-    z, own = widened * normal_quantile(confidence), exponential_variance(auc, n_up, n_down)
+    z, own = widened * roc.normal_quantile(confidence), exponential_variance(auc, n_up, n_down)
     scale = z**2 if standard_error == 0.0 or own == 0.0 else z**2 * max(1.0, standard_error**2 / own)
 
     def beyond(true: float) -> float:
@@ -314,7 +307,7 @@ def paired_test(
     a: float, b: float, difference: float, error: float, confidence: float, freedom: float = np.inf
 ) -> DeLongTest:
     """The test of a difference of two measures; an error of 0 says nothing, unless the difference is 0 as well."""
-    normal_quantile(confidence)  # refuses what is no confidence
+    roc.normal_quantile(confidence)  # refuses what is no confidence
     limit = float(stdtrit(freedom, 0.5 + confidence / 2.0))
     if error > 0.0:
         z = difference / error
@@ -344,11 +337,13 @@ class Placed(NamedTuple):
     def of(self, first: int, second: int | None = None) -> Measured:
         """The AUC of one score, or that of the first minus that of the second."""
         positive, weight, names = self.positive, self.weight, self.groups
-        if weight is None:  # whole numbers, so that differences and "all equal" are exact
+        if weight is None:  # whole numbers: differences are exact, and the error is 0 where all are equal
             up, down = self.scores[first]
             if second is not None:
                 up, down = up - self.scores[second][0], down - self.scores[second][1]
-            return Measured(*_mean_and_error(up, down), (down.size, up.size))
+            n_up, n_down = up.size, down.size
+            variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
+            return Measured(float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2), (n_down, n_up))
         placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
         value, variance, sizes = 0.0, 0.0, []
         for side in (~positive, positive):
@@ -373,20 +368,20 @@ def roc_measures(
     *,
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None,
-    ranked: Sequence[Ranked] = (),
+    ranked: Sequence[roc.Ranked] = (),
 ) -> Placed:
     """Labels and scores, checked, with the placements of the rows; `ranked` are the scores sorted, if they are."""
-    positive = positive_rows(y_true)
-    checked = [checked_scores(score, positive.size, name) for score, name in zip(scores, names, strict=True)]
-    weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
+    positive = roc.positive_rows(y_true)
+    checked = [roc.checked_scores(score, positive.size, name) for score, name in zip(scores, names, strict=True)]
+    weight = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
     together = None if groups is None else group_names(groups, positive.size)
     if weight is not None and not weight.all():
         used = weight > 0.0
         positive, weight, checked = positive[used], weight[used], [score[used] for score in checked]
         together = None if together is None else together[used]
-    both_classes(positive, at_least=2)
+    roc.both_classes(positive, at_least=2)
     if weight is None and together is None:
-        known = ranked or [Ranked.of(positive, score) for score in checked]
+        known = ranked or [roc.Ranked.of(positive, score) for score in checked]
         slots = np.empty(positive.size, dtype=np.intp)
         slots[np.append(np.flatnonzero(positive), np.flatnonzero(~positive))] = np.arange(positive.size)
         return Placed(positive, [_placements(slots, one) for one in known], None, None)
@@ -481,7 +476,7 @@ def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
     return result
 
 
-def _placements(slots: NDArray, ranked: Ranked) -> tuple[NDArray, NDArray]:
+def _placements(slots: NDArray, ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
     """Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
 
     `slots` are the places of rows where positives come first.

@@ -21,27 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam.metrics.intervals import (
-    ENOUGH_FOR_DELONG,
-    AUCInterval,
-    Clusters,
-    DeLongTest,
-    group_names,
-    logit_interval,
-    paired_test,
-)
-from vrspam.metrics.roc import (
-    both_classes,
-    checked_columns,
-    checked_scores,
-    checked_weights,
-    labels_and_scores,
-    normal_quantile,
-    positive_rows,
-    rows_of_classes,
-    twice_below,
-    unit_weights,
-)
+from vrspam.metrics import intervals, roc
 
 
 def partial_auc(
@@ -83,7 +63,7 @@ def partial_auc(
     >>> round(partial_auc(y, score, max_fpr=0.25), 4)
     0.8571
     """
-    positive, score = labels_and_scores(y_true, y_score)
+    positive, score = roc.labels_and_scores(y_true, y_score)
     columns = partial_auc_columns(positive, score[:, None], sample_weight, max_fpr=max_fpr, standardized=standardized)
     return float(columns[0])
 
@@ -123,13 +103,13 @@ def partial_auc_columns(
     [0.666..., 0.5]
     """
     check_max_fpr(max_fpr)
-    positive, scores, weight = checked_columns(positive, scores, sample_weight)
-    sides = rows_of_classes(positive, weight, "the partial AUC")
+    positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
+    sides = roc.rows_of_classes(positive, weight, "the partial AUC")
     if sides is None:
         return np.full(scores.shape[1], np.nan)
     up, down = sides
     shares = np.empty(scores.shape[1])
-    of_up, of_down = (None if weight is None else unit_weights(weight[side]) for side in (up, down))
+    of_up, of_down = (None if weight is None else roc.unit_weights(weight[side]) for side in (up, down))
     for j in range(scores.shape[1]):
         areas = area_of_each_positive(scores[up, j], scores[down, j], max_fpr, of_down)
         shares[j] = areas.mean() if of_up is None else areas @ of_up / of_up.sum()
@@ -142,17 +122,28 @@ def standardise(share: Any, max_fpr: float) -> Any:
     return 0.5 * (1.0 + (share - max_fpr / 2.0) / (1.0 - max_fpr / 2.0))
 
 
-def check_max_fpr(max_fpr: float) -> None:
-    """Refuse what is not a share of the negatives."""
+def check_max_fpr(max_fpr: float, negatives: int | None = None, of_fold: bool = False) -> None:
+    """Refuse what is not a share of the negatives, or is less than one of so many, such as a fold holds out."""
     if not 0.0 < max_fpr <= 1.0:
         raise WordedError("{given} must be above 0 and at most 1.", given=Parameter("max_fpr", max_fpr))
+    if negatives is not None and max_fpr * negatives < 1.0 - EQUAL:
+        raise WordedError(
+            "{part} of the {negatives} negative rows{held_out} is less than one: use a larger share,{folds} or more "
+            "rows.",
+            part=Parameter("max_fpr", max_fpr),
+            negatives=negatives,
+            held_out=" that a fold holds out" if of_fold else "",
+            folds=" fewer folds," if of_fold else "",
+        )
 
 
 def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: NDArray | None = None) -> NDArray:
     """What the scores `up` of the positives add to the area; `weight` is that of the negatives."""
     areas = np.zeros(up.size)
     if weight is None:
-        place = down.size - negatives_up_to_cut(down.size, max_fpr)
+        rounding = 1e-12  # 0.55 · 100 is 55.00000000000001
+        # The part ends at the first negative, from the top, that is not wholly inside.
+        place = down.size - min(down.size, int(max_fpr * down.size * (1.0 + rounding)) + 1)
         cut = np.partition(down, place)[place]
         ranked, inside = np.sort(down[down >= cut]), up >= cut  # no other row matters
         below, not_above = (ranked.searchsorted(up[inside], side=side) for side in ("left", "right"))
@@ -172,12 +163,6 @@ def _area_beyond(room: NDArray, tied: NDArray) -> NDArray:
     return room - rising + rising * np.divide(rising, tied, out=np.zeros_like(rising), where=tied > 0) / 2.0
 
 
-def negatives_up_to_cut(negatives: int, max_fpr: float) -> int:
-    """The place, from the top, of the negative at which the part ends: the first that is not wholly inside."""
-    rounding = 1e-12  # 0.55 · 100 is 55.00000000000001
-    return min(negatives, int(max_fpr * negatives * (1.0 + rounding)) + 1)
-
-
 # Confidence intervals of a partial AUC, and the paired test of two.
 
 EQUAL = 1e-12  # placements that differ by less are equal but for rounding
@@ -194,7 +179,7 @@ def partial_auc_ci(
     method: Literal["auto", "logit", "plain", "score"] = "auto",
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-) -> AUCInterval:
+) -> intervals.AUCInterval:
     """Partial AUC with a confidence interval, in O(n log n).
 
     The standard error is DeLong's for the part of the curve: with u = `max_fpr`, R the ROC curve, T the share of the
@@ -247,27 +232,29 @@ def partial_auc_ci(
     >>> print(f"{found.auc:.3f} in [{found.low:.3f}, {found.high:.3f}], {found.method}")
     0.716 in [0.656, 0.779], score
     """
-    z = normal_quantile(confidence)
+    z = roc.normal_quantile(confidence)
     if method not in ("auto", "logit", "plain", "score"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "score", got {method!r}.')
-    positive = positive_rows(y_true)
-    found = _measured(positive, (checked_scores(y_score, positive.size, "y_score"),), max_fpr, sample_weight, groups)
+    positive = roc.positive_rows(y_true)
+    found = _measured(
+        positive, (roc.checked_scores(y_score, positive.size, "y_score"),), max_fpr, sample_weight, groups
+    )
     (share,), _, error, (negatives, positives), freedom = found
     z *= float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
     share = 0.0 if share < EQUAL else 1.0 if share > 1.0 - EQUAL else share
-    few = min(positives, max_fpr * negatives) < ENOUGH_FOR_DELONG
+    few = min(positives, max_fpr * negatives) < intervals.ENOUGH_FOR_DELONG
     used: Literal["logit", "plain", "score"]
     if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
         used, (low, high) = "score", _score_bounds(share, error, positives, negatives, max_fpr, z)
     elif method == "plain":
         used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
     else:
-        interval = logit_interval(share, error * z / normal_quantile(confidence), positives, confidence)
+        interval = intervals.logit_interval(share, error * z / roc.normal_quantile(confidence), positives, confidence)
         used, (low, high) = "logit", (interval.low, interval.high)
     if standardized:
         share, low, high = (float(standardise(value, max_fpr)) for value in (share, low, high))
         error *= 0.5 / (1.0 - max_fpr / 2.0)
-    return AUCInterval(share, low, high, error, confidence, used)
+    return intervals.AUCInterval(share, low, high, error, confidence, used)
 
 
 def partial_auc_test(
@@ -280,7 +267,7 @@ def partial_auc_test(
     confidence: float = 0.95,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-) -> DeLongTest:
+) -> intervals.DeLongTest:
     """Paired test that two scores of the same rows have the same partial AUC, in O(n log n).
 
     The standard error is that of :func:`partial_auc_ci` for the differences of the placements, so the correlation of
@@ -321,16 +308,16 @@ def partial_auc_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.2g}")
     0.768 - 0.567 = 0.201, p = 3.3e-08
     """
-    positive = positive_rows(y_true)
+    positive = roc.positive_rows(y_true)
     named = {"score_a": score_a, "score_b": score_b}
-    both = [checked_scores(score, positive.size, name) for name, score in named.items()]
+    both = [roc.checked_scores(score, positive.size, name) for name, score in named.items()]
     shares, difference, error, _, freedom = _measured(positive, both, max_fpr, sample_weight, groups)
     scale = 0.5 / (1.0 - max_fpr / 2.0) if standardized else 1.0
     difference, error = scale * difference, scale * error
     if error == 0.0 and abs(difference) <= EQUAL:
         difference = 0.0
     a, b = standardise(np.array(shares), max_fpr) if standardized else shares
-    return paired_test(float(a), float(b), difference, error, confidence, freedom)
+    return intervals.paired_test(float(a), float(b), difference, error, confidence, freedom)
 
 
 class _Measured(NamedTuple):
@@ -349,10 +336,10 @@ def _measured(
     groups: ArrayLike | None,
 ) -> _Measured:
     """The shares of one or two scores, and the standard error of the first, or of the difference."""
-    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
-    names = None if groups is None else group_names(groups, positive.size)
+    weight = np.ones(positive.size) if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
+    names = None if groups is None else intervals.group_names(groups, positive.size)
     used = weight > 0.0
-    positive, weight = both_classes(positive[used], at_least=2), weight[used]
+    positive, weight = roc.both_classes(positive[used], at_least=2), weight[used]
     of_up, of_down = (weight[side] / weight[side].sum() for side in (positive, ~positive))
     given = None if sample_weight is None else of_down
     placed = [_placements(positive, score[used], max_fpr, of_up, given) for score in scores]
@@ -366,7 +353,7 @@ def _measured(
     shares = tuple(float(of_up @ of_score) for of_score, _ in placed)
     error, freedom = float(np.sqrt(variance)), float("inf")
     if names is not None:
-        clusters = Clusters.of_moves(moves, weight, names[used])
+        clusters = intervals.Clusters.of_moves(moves, weight, names[used])
         error, freedom = clusters.error, clusters.freedom
     return _Measured(shares, float(of_up @ up), error, (sizes[0], sizes[1]), freedom)
 
@@ -379,16 +366,10 @@ def _placements(
     The negatives at the score where the part ends share one interval [a, a + e] of false-positive rates, of which the
     share `inside` lies in the part; their V₋ is the mean of min(R(t), R(u)) over it, R being a line there.
     """
-    check_max_fpr(max_fpr)
     up, down = score[positive], score[~positive]
-    if max_fpr * down.size < 1.0 - EQUAL:
-        raise WordedError(
-            "{part} of {negatives} negative rows is less than one: use a larger share, or more rows.",
-            part=Parameter("max_fpr", max_fpr),
-            negatives=down.size,
-        )
+    check_max_fpr(max_fpr, down.size)
     areas = area_of_each_positive(up, down, max_fpr, of_down)
-    height = 1.0 - twice_below(down, up, of_up) / 2.0  # R(T): half of the tied positives are above
+    height = 1.0 - roc.twice_below(down, up, of_up) / 2.0  # R(T): half of the tied positives are above
     if max_fpr < 1.0:
         share = np.full(down.size, 1.0 / down.size) if of_down is None else of_down
         order = np.argsort(-down, kind="stable")  # the cut: the first negative that is not wholly inside the part

@@ -14,13 +14,7 @@ from sklearn.model_selection import check_cv
 
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.warnings import warn
-from vrspam.metrics.correction import (
-    CorrectedAUC,
-    corrected_best,
-    fold_parts,
-    sample_of_folds,
-    stable_share,
-)
+from vrspam.metrics import correction
 from vrspam.metrics.roc import both_classes, checked_weights, positive_rows
 
 
@@ -34,7 +28,7 @@ def corrected_auc_of(
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> CorrectedAUC:
+) -> correction.CorrectedAUC:
     """The AUC to expect of the best model of a search, corrected for the choice.
 
     All candidates are fitted again on the folds, because a search keeps no scores of rows; the one with the highest
@@ -86,8 +80,8 @@ def corrected_auc_of(
         fold[held_out] = number
     if sum(held_out.size for _, held_out in splits) != positive.size or fold.min() < 0:
         raise ValueError("cv must hold each row out exactly once: use StratifiedKFold, or GroupKFold with groups.")
-    parts = fold_parts(fold, positive, weight)
-    sample = sample_of_folds(parts, positive, weight, groups, len(models))
+    parts = correction.fold_parts(fold, positive, weight)
+    sample = correction.sample_of_folds(parts, positive, weight, groups, len(models))
     label, tasks = np.asarray(y), [(j, k) for j in range(len(models)) for k in range(len(splits))]
     run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_fit_one)(j, k, models[j], X, label, weight, *splits[k], sample.rows) for j, k in tasks
@@ -105,8 +99,14 @@ def corrected_auc_of(
     for row, (trained, _) in zip(used, splits, strict=True):
         row[trained] = 1.0
     common = (used @ used.T).astype(np.float64)
-    return corrected_best(
-        sample, scores, positive, parts, weight, groups, lambda best: stable_share(by_all[best], common, sample)
+    return correction.corrected_best(
+        sample,
+        scores,
+        positive,
+        parts,
+        weight,
+        groups,
+        lambda best: correction.stable_share(by_all[best], common, sample),
     )
 
 

@@ -1,4 +1,4 @@
-"""What follows from scores and labels: thresholds, lift, average precision, groups of rows of similar probability."""
+"""What follows from scores and labels: thresholds, lift, average precision, what probabilities are worth."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta, binom
+from scipy.special import expit, logit, stdtrit
 
-from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.texts import short_between
+from vrspam.metrics.intervals import Clusters, group_names
 from vrspam.metrics.roc import (
     Ranked,
     both_classes,
     checked_columns,
     checked_scores,
+    checked_weights,
     descending,
+    normal_quantile,
     positive_rows,
     rows_of_classes,
     unit_weights,
@@ -135,75 +137,6 @@ class ChosenThreshold(Threshold):
             "cost_ratio": f"has the least cost, one miss worth {self.asked:g} false alarms",
             "threshold": "was given",
         }[self.rule]
-
-
-def choose_threshold(
-    positive: np.ndarray, scores: np.ndarray, rule: str, asked: float, weights: np.ndarray | None = None
-) -> ChosenThreshold:
-    """The threshold that a rule takes on scored rows, as a short number between two scores.
-
-    "recall": the highest that finds this share of the positives. "precision": the lowest above which this share of the
-    rows is positive. "alerts": the lowest that calls at most this share of the rows. "cost_ratio": the least cost, a
-    miss being as bad as so many false alarms. "threshold": the score itself.
-
-    >>> scores, positive = np.arange(10.0), np.arange(10) % 3 > 0
-    >>> [choose_threshold(positive, scores, rule, 0.5).threshold for rule in ("recall", "alerts", "threshold")]
-    [4.7, 4.7, 0.5]
-    """
-    curve = Curve.of(positive, scores, weights)
-    called, total = curve.hits + curve.alarms, curve.positives + curve.negatives
-    if rule == "threshold":
-        return ChosenThreshold(**vars(curve.at_score(asked)), rule=rule, asked=asked)
-    if rule == "recall":
-        place = int(np.argmax(curve.hits >= asked * curve.positives * (1.0 - 1e-12)))
-    elif rule == "cost_ratio":
-        place = int(np.argmin(curve.alarms + asked * (curve.positives - curve.hits)))
-    else:
-        holds = called <= asked * total * (1.0 + 1e-12)
-        if rule == "precision":
-            holds = curve.hits >= asked * called * (1.0 - 1e-12)
-        place = int(np.flatnonzero(holds & (called > 0.0))[-1]) if (holds & (called > 0.0)).any() else 0
-        if place == 0:
-            raise WordedError(
-                "no threshold keeps {given} on held-out rows: give {way}",
-                given=Parameter(rule, asked),
-                way="a smaller number" if rule == "precision" else "a larger one",
-            )
-    return ChosenThreshold(**vars(curve.short(place)), rule=rule, asked=asked)
-
-
-def stored_threshold(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    rule: str,
-    asked: float,
-    weights: np.ndarray | None = None,
-    grouped: bool = False,
-) -> tuple[ChosenThreshold, Message | None]:
-    """The threshold that a model stores for a rule, and what to say where it is no promise about new rows.
-
-    A recall, a precision or a share of alerts is promised (:func:`promised_threshold`) if the held-out rows are enough
-    and independent. Else it is the threshold of `choose_threshold`, that keeps it on the held-out rows.
-    """
-    if rule not in ("recall", "precision", "alerts"):
-        return choose_threshold(positive, scores, rule, asked, weights), None
-    given, why = Parameter(rule, asked), "no number of rows promises {given}"
-    if asked < 1.0:
-        why = "rows of groups, or with weights, promise no {given}"
-    fields: dict[str, Any] = {"given": given}
-    if weights is None and not grouped and asked < 1.0:
-        try:
-            promised = promised_threshold(positive, scores, **{rule: asked})
-        except WordedError as error:
-            why, fields = error.message.template, error.message.fields
-        else:
-            curve = Curve.of(positive, scores)
-            found = curve.short(curve.place(promised.threshold))
-            if found.share > 0.0:
-                return ChosenThreshold(**vars(found), rule=rule, asked=asked, confidence=promised.confidence), None
-            why = "these rows are too few to promise {given}: no row would be called"
-    words = f"{why.rstrip('.')}. The threshold that is stored keeps it on the held-out rows alone."
-    return choose_threshold(positive, scores, rule, asked, weights), Message(words, **fields)
 
 
 class Bin(NamedTuple):
@@ -339,139 +272,261 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
     return sum(b.rows * abs(b.predicted - b.observed) for b in bins) / sum(b.rows for b in bins)
 
 
-@dataclass(frozen=True)
-class PromisedThreshold:
-    """A threshold with a promise about new rows: those with ``score >= threshold`` are called positive.
+class Estimate(NamedTuple):
+    """A number with its interval; NaN where the rows do not say it.
 
     Attributes
     ----------
-    threshold : float
-    measure : {"recall", "specificity", "precision", "alerts"}
-        What is promised: at least `promised`, for "alerts" at most.
-    promised : float
-    found : float
-        The same measure on the rows at hand.
-    confidence : float
-        How sure the promise is.
-    rows : int
-        The rows that it rests on: positives, negatives, rows called positive, or all.
+    value, low, high : float
 
     Examples
     --------
-    >>> from vrspam.metrics import promised_threshold
-    >>> promised_threshold([0, 1] * 50, range(100), recall=0.9).rows
-    50
+    >>> from vrspam.metrics import Estimate
+    >>> Estimate(0.9, 0.7, 1.1).low
+    0.7
     """
 
-    threshold: float
-    measure: str
-    promised: float
-    found: float
-    confidence: float
-    rows: int
+    value: float
+    low: float
+    high: float
 
 
-def promised_threshold(
+class NetBenefit(NamedTuple):
+    """A decision curve: what a row brings on average, in hits, if rows of at least a probability are treated.
+
+    Attributes
+    ----------
+    thresholds : ndarray
+        Probabilities from which on a row is treated.
+    model, low, high : ndarray
+        The net benefit of the model, and its interval at each threshold.
+    standard_error : ndarray
+        Of the net benefit of the model.
+    treat_all : ndarray
+        The net benefit if all rows are treated; with none it is 0.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import net_benefit
+    >>> net_benefit([0, 1], [0.2, 0.8]).thresholds.size
+    99
+    """
+
+    thresholds: np.ndarray
+    model: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    standard_error: np.ndarray
+    treat_all: np.ndarray
+
+
+def net_benefit(
     y: ArrayLike,
-    score: ArrayLike,
+    probability: ArrayLike,
+    thresholds: ArrayLike | None = None,
     *,
-    recall: float | None = None,
-    specificity: float | None = None,
-    precision: float | None = None,
-    alerts: float | None = None,
     confidence: float = 0.95,
-) -> PromisedThreshold:
-    """The threshold that keeps a promise about new rows, with a given confidence; no distribution is assumed.
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> NetBenefit:
+    """The net benefit of treating the rows whose probability is at least t: hits - alarms · t/(1 - t), a row.
 
-    Of m positives, in order of their scores, the k-th smallest score is taken, with k the largest number for which
-    P(Bin(m, 1 - recall) < k) ≤ 1 - confidence: the share of all positives above it is at least `recall`. The
-    specificity is the mirror image of it over the negatives, and `alerts` over all rows. A precision looks at many
-    thresholds: those above which there are 2^(j/2) rows, j = 0, 1, 2, ..., as far as so many rows can show it, each
-    with Clopper and Pearson's bound at the level (1 - confidence) / their number; the lowest that keeps the promise is
-    taken.
+    Who treats from the probability t on takes 1/t - 1 false alarms for one hit; the net benefit counts in hits. A model
+    is of use where it beats treating all rows and treating none. The interval at a threshold is that of a mean over
+    rows, a row bringing 1, -t/(1 - t) or 0.
 
     Parameters
     ----------
-    y, score
-        As in :func:`roc_auc`, of rows that the model has not seen.
-    recall, specificity, precision : float in (0, 1), optional
-        The least share of positives that are found, of negatives that are left alone, of positives among the rows that
-        are called positive. Exactly one of these and `alerts` is given.
-    alerts : float in (0, 1), optional
-        The largest share of rows that are called positive.
+    y : array of n labels
+        As in :func:`roc_auc`.
+    probability : array of n numbers in [0, 1]
+    thresholds : array of numbers in (0, 1), optional
+        By default 0.01, 0.02, ..., 0.99.
     confidence : float in (0, 1)
+        Of the intervals.
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
-    PromisedThreshold
-
-    Notes
-    -----
-    New rows have to come from where these rows came from, independently of each other. With rows of one patient, or
-    scores of rows that the model was trained on, the promise is void.
+    NetBenefit
+        Arrays as long as `thresholds`.
 
     References
     ----------
-    Wilks (1941), Annals of Mathematical Statistics 12, 91-96 (order statistics as tolerance limits). Clopper & Pearson
-    (1934), Biometrika 26, 404-413.
+    Vickers & Elkin (2006), Medical Decision Making 26, 565-574.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import net_benefit
+    >>> found = net_benefit([0, 0, 0, 1], [0.1, 0.2, 0.6, 0.7], [0.5])
+    >>> found.model.tolist(), found.treat_all.tolist()  # one hit and one alarm in four rows; one hit and three
+    ([0.0], [-0.5])
+    """
+    limit, positive = normal_quantile(confidence), positive_rows(y)
+    chance = _checked_chances(probability, positive.size)
+    points = np.arange(1, 100) / 100 if thresholds is None else np.atleast_1d(np.asarray(thresholds, np.float64))
+    if not np.all((points > 0.0) & (points < 1.0)):
+        raise ValueError("thresholds must lie strictly between 0 and 1.")
+    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    odds, share = points / (1.0 - points), weight / weight.sum()
+    rising = np.argsort(points)
+    reached = np.searchsorted(points[rising], chance, side="right")  # how many thresholds a row reaches
+    sums = np.empty((4, points.size))  # of rows from each threshold on: hits, alarms, and their squares
+    for place, part in enumerate((share * positive, share * ~positive, share**2 * positive, share**2 * ~positive)):
+        sums[place, rising] = np.bincount(reached, part, points.size + 1)[::-1].cumsum()[::-1][1:]
+    hits, alarms, hits2, alarms2 = sums
+    model = hits - odds * alarms
+    if groups is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
+        left = share @ share - hits2 - alarms2
+        error = np.sqrt(hits2 * (1.0 - model) ** 2 + alarms2 * (odds + model) ** 2 + left * model**2)
+    else:
+        names, error = group_names(groups, positive.size), np.empty(points.size)
+        for k, (at, one) in enumerate(zip(points, odds, strict=True)):
+            moves = share * (np.where(positive, 1.0, -one) * (chance >= at) - model[k])
+            clusters = Clusters.of_moves(moves, weight, names)
+            error[k], limit = clusters.error, float(stdtrit(clusters.freedom, 0.5 + confidence / 2.0))
+    prevalence = float(share @ positive)
+    treat_all = prevalence - odds * (1.0 - prevalence)
+    return NetBenefit(points, model, model - limit * error, model + limit * error, error, treat_all)
+
+
+def benefit_over_all(y: NDArray, probability: NDArray, at: float, **beside: Any) -> Estimate:
+    """The net benefit of a model minus that of treating all rows, with its interval: `beside` as in `net_benefit`.
+
+    To leave rows below t alone saves alarms and misses hits, which is the net benefit of treating the others.
+    """
+    found = net_benefit(~y, 1.0 - probability, [np.nextafter(1.0 - at, 1.0)], **beside)
+    odds = at / (1.0 - at)
+    return Estimate(*(float(odds * values[0]) for values in (found.model, found.low, found.high)))
+
+
+def _checked_chances(probability: ArrayLike, n: int) -> NDArray[np.float64]:
+    chance = checked_scores(probability, n, "probability").astype(np.float64)
+    if chance.size == 0 or chance.min() < 0.0 or chance.max() > 1.0:
+        raise ValueError("probability must hold numbers from 0 to 1: make probabilities of scores first.")
+    return chance
+
+
+class Calibration(NamedTuple):
+    """How probabilities compare with what was observed.
+
+    Attributes
+    ----------
+    slope : Estimate
+        Of the log-odds of y on those of the probability: 1 is right, less means that probabilities are too extreme.
+    intercept : Estimate
+        Of the log-odds of y beside those of the probability: 0 is right, more means that probabilities are too low.
+    ratio : Estimate
+        Expected ÷ observed positives: 1 is right, more means that probabilities are too high.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import calibration_measures
+    >>> found = calibration_measures([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.6, 0.7, 0.9])
+    >>> round(found.ratio.value, 6)  # three positives are expected, and three there are
+    1.0
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    ratio: Estimate
+
+
+def calibration_measures(
+    y: ArrayLike,
+    probability: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Calibration:
+    """Calibration slope, intercept and expected ÷ observed, each with its interval.
+
+    The slope is that of a logistic regression of y on logit(p); the intercept that of one with logit(p) as a fixed
+    part. Standard errors are those of the sandwich formula, which need no model of the rows; the interval of the ratio
+    is symmetric on the logarithmic scale.
+
+    Parameters
+    ----------
+    y : array of n labels
+        As in :func:`roc_auc`, of rows that the model has not seen.
+    probability : array of n numbers in [0, 1]
+        Those nearer to 0 or 1 than a millionth count as a millionth away.
+    confidence : float in (0, 1)
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+
+    Returns
+    -------
+    Calibration
+
+    References
+    ----------
+    Cox (1958), Biometrika 45, 562-565. Van Calster et al. (2016), Journal of Clinical Epidemiology 74, 167-176.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from vrspam.metrics import promised_threshold
-    >>> y = np.arange(400) % 2
-    >>> score = np.random.default_rng(0).normal(size=400) + 2 * y
-    >>> found = promised_threshold(y, score, recall=0.9)
-    >>> print(f"{found.found:.3f} of 200 are found, of all positives at least 0.9")
-    0.940 of 200 are found, of all positives at least 0.9
+    >>> from scipy.special import expit
+    >>> from vrspam.metrics import calibration_measures
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=5000)
+    >>> found = calibration_measures(rng.random(5000) < expit(z), expit(2 * z))  # twice too sure
+    >>> print(f"slope {found.slope.value:.2f}, 95 % interval {found.slope.low:.2f} to {found.slope.high:.2f}")
+    slope 0.52, 95 % interval 0.49 to 0.56
     """
-    asked = {"recall": recall, "specificity": specificity, "precision": precision, "alerts": alerts}
-    given = {name: value for name, value in asked.items() if value is not None}
-    if len(given) != 1:
-        raise ValueError(f"Give exactly one of recall, specificity, precision and alerts, got {len(given)}.")
-    ((measure, share),) = given.items()
-    for name, value in (*given.items(), ("confidence", confidence)):
-        if not 0.0 < value < 1.0:
-            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
+    z_limit = normal_quantile(confidence)
     positive = both_classes(positive_rows(y), at_least=1)
-    scores = checked_scores(score, positive.size, "score").astype(np.float64)
-    risk = 1.0 - confidence
-    if measure == "precision":
-        return _promised_precision(positive, scores, share, confidence)
-    kept = 1.0 - share if measure == "alerts" else share  # of the rows that are judged, on the right side
-    judged = np.sort({"recall": scores[positive], "specificity": scores[~positive]}.get(measure, scores))
-    m = judged.size
-    outside = int(binom.ppf(risk, m, 1.0 - kept))  # the largest k with P(Bin < k) at most the risk
-    if outside == 0:
-        least = int(np.ceil(np.log(risk) / np.log(kept)))
-        rows = {"recall": "positives", "specificity": "negatives"}.get(measure, "rows")
-        words = "{m} {rows} are too few to promise {given} with {sure:g} % confidence: it takes {least}. Promise less, "
-        fields: dict[str, Any] = {"m": m, "rows": rows, "sure": 100 * confidence, "least": least}
-        raise WordedError(f"{words}or collect more rows.", **fields, given=Parameter(measure, share))
-    if measure == "recall":
-        threshold = float(judged[outside - 1])
-        found = float(np.mean(judged >= threshold))
-    else:
-        threshold = float(np.nextafter(judged[m - outside], np.inf))
-        found = float(np.mean(judged < threshold))
-    return PromisedThreshold(threshold, measure, share, 1.0 - found if measure == "alerts" else found, confidence, m)
+    chance = _checked_chances(probability, positive.size)
+    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    odds, shrink, many = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones(1), 50_000
+    if groups is None and positive.size > many:  # rows of nearly the same probability and of one class count as one
+        level = 2 * np.rint(1000.0 * odds).astype(np.intp) + positive
+        level -= level.min() - level.min() % 2
+        mass = np.bincount(level, weight)
+        there = np.flatnonzero(mass)
+        odds, chance = (np.bincount(level, weight * part)[there] / mass[there] for part in (odds, chance))
+        shrink, weight = np.sqrt(np.bincount(level, weight**2)[there]) / mass[there], mass[there]
+        positive = there % 2 == 1
+    names = np.arange(positive.size) if groups is None else group_names(groups, positive.size)
+    ones = np.ones((positive.size, 1))
+
+    def estimate(value: float, moves: NDArray) -> Estimate:
+        found = Clusters.of_moves(shrink * moves, weight, names)
+        limit = z_limit if groups is None else float(stdtrit(found.freedom, 0.5 + confidence / 2.0))
+        return Estimate(float(value), float(value - limit * found.error), float(value + limit * found.error))
+
+    slope = intercept = Estimate(*[float("nan")] * 3)
+    if np.ptp(odds) > 0.0 and (fit := _logistic(np.column_stack([ones, odds]), positive, weight)) is not None:
+        slope = estimate(fit[0][1], fit[1][:, 1])
+    if (fit := _logistic(ones, positive, weight, odds)) is not None:
+        intercept = estimate(fit[0][0], fit[1][:, 0])
+    expected, observed = float(weight @ chance), float(weight @ positive)
+    of_log = estimate(float(np.log(expected / observed)), weight * (chance / expected - positive / observed))
+    return Calibration(slope, intercept, Estimate(*np.exp(of_log).tolist()))
 
 
-def _promised_precision(positive: NDArray, scores: NDArray, share: float, confidence: float) -> PromisedThreshold:
-    order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.concatenate([[0], np.cumsum(positive[order])])
-    counts = np.floor(2.0 ** (0.5 * np.arange(2 * np.log2(ranked.size)))).astype(int)
-    above = np.unique(np.searchsorted(-ranked, -ranked[counts], side="left"))  # ties stay below the threshold
-    for _ in range(above.size):  # too few rows show nothing, even if all are positive: they need no share of the risk
-        above = above[share**above <= (1.0 - confidence) / above.size] if above.size else above
-    risk = (1.0 - confidence) / max(above.size, 1)
-    bounds = beta.ppf(risk, np.maximum(hits[above], 1), above - hits[above] + 1) * (hits[above] > 0)
-    if not np.any(bounds >= share):
-        words = (
-            "No threshold shows {given} with {sure:g} % confidence; the highest that these rows show is {most:.2g}. "
-        )
-        fields: dict[str, Any] = {"sure": 100 * confidence, "most": float(bounds.max(initial=0.0))}
-        raise WordedError(f"{words}Promise less, or collect more rows.", **fields, given=Parameter("precision", share))
-    count = int(above[bounds >= share].max())
-    threshold = float(np.nextafter(ranked[count], np.inf))
-    return PromisedThreshold(threshold, "precision", share, float(hits[count] / count), confidence, count)
+def _logistic(
+    X: NDArray, positive: NDArray, weight: NDArray, fixed: NDArray | float = 0.0
+) -> tuple[NDArray, NDArray] | None:
+    """Coefficients of a logistic regression by Newton's method, and how much each row moves them; None if it fails."""
+    coef = np.zeros(X.shape[1])
+    loss, step = np.inf, coef
+    for _ in range(100):
+        odds = X @ (coef + step) + fixed
+        new = float(weight @ (np.logaddexp(0.0, odds) - positive * odds))
+        if new > loss + 1e-12 * abs(loss):  # too far
+            step = step / 2.0
+            continue
+        loss, coef, chance = new, coef + step, expit(odds)
+        curvature = (X * (weight * chance * (1.0 - chance))[:, np.newaxis]).T @ X
+        rows = X * (weight * (positive - chance))[:, np.newaxis]
+        try:
+            inverse = np.linalg.inv(curvature)
+        except np.linalg.LinAlgError:  # the classes are separated: the slope is infinite
+            return None
+        step = inverse @ rows.sum(axis=0)
+        if np.abs(step).max() < 1e-10:
+            return coef, rows @ inverse
+    return None

@@ -90,7 +90,8 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     chosen, remarks = np.arange(shape.grid.size), asked
     if not shape.numeric:
         chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
-        chosen = chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
+        # an ordered category that was told a direction in its own order, others by what they add
+        chosen = np.sort(chosen) if shape.direction else chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
         if chosen.size < shape.grid.size:
             remarks.append(f"{chosen.size} of {shape.grid.size:,} categories: the largest effects")
     labels = value_labels(shape.name, shape.grid) if shape.numeric else [str(shape.grid[i]) for i in chosen]
@@ -360,12 +361,9 @@ class Effect:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import explain, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> first = explain(train(path, "target", features="linear"))[0]
+    >>> first = explain(train(load_breast_cancer(as_frame=True).frame, "target", features="linear"))[0]
     >>> first.feature, first.effect < 0 < first.share
     ('worst radius', True)
     """
@@ -396,12 +394,9 @@ def explain(model: Model) -> list[Effect]:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import explain, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> effects = explain(train(path, "target", features="linear"))
+    >>> effects = explain(train(load_breast_cancer(as_frame=True).frame, "target", features="linear"))
     >>> effects[0].feature, effects[0].coefficient < 0, round(sum(effect.share for effect in effects), 6)
     ('worst radius', True, 1.0)
     """

@@ -20,20 +20,8 @@ import numpy as np
 
 import vrspam
 from vrspam._utils.atomic import write_text
+from vrspam.features import parts
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict, same_encoders
-from vrspam.features.parts import (
-    TREE_ARRAYS,
-    Curve,
-    Effect,
-    Parts,
-    Table,
-    TreePart,
-    finite,
-    floats,
-    kernel_from_dict,
-    split_sides,
-    trees_from_dict,
-)
 
 FORMAT = "vrspam-model"
 VERSION = 5  # 4: maps instead of the parts of the score, numbers as text; 3: no readings of text and dates; 2: no pairs
@@ -234,7 +222,7 @@ def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:
 # The parts of a score.
 
 
-def parts_to_dict(parts: Parts) -> dict[str, Any]:
+def parts_to_dict(score: parts.Parts) -> dict[str, Any]:
     """Plain values and arrays; encoders that several parts have alike are there once."""
     encoders: list[Sequence[Encoder]] = []
 
@@ -247,7 +235,7 @@ def parts_to_dict(parts: Parts) -> dict[str, Any]:
 
     kernels = [
         {"encoders": number(part.encoders), "landmarks": part.landmarks, "gamma": part.gamma, "coef": part.coef}
-        for part in parts.kernels
+        for part in score.kernels
     ]
     trees = [
         {
@@ -257,38 +245,38 @@ def parts_to_dict(parts: Parts) -> dict[str, Any]:
             **({"leaves": part.leaves} if part.codes is None and part.has_landmarks else {}),
             "coef": part.coef,
         }
-        for part in parts.trees
+        for part in score.trees
     ]
     return {
-        "effects": [None if effect is None else _effect_to_dict(effect) for effect in parts.effects],
+        "effects": [None if effect is None else _effect_to_dict(effect) for effect in score.effects],
         "encoders": [[encoder.to_dict() for encoder in own] for own in encoders],
         "kernels": kernels,
         "trees": trees,
     }
 
 
-def _effect_to_dict(effect: Effect) -> dict[str, Any]:
-    if isinstance(effect, Curve):
+def _effect_to_dict(effect: parts.Effect) -> dict[str, Any]:
+    if isinstance(effect, parts.Curve):
         ends = {"left": float(effect.left), "right": float(effect.right), "missing": float(effect.missing)}
         return {"nodes": effect.nodes, "values": effect.values, **ends}
     names = {"categories": list(effect.values), "values": np.array(list(effect.values.values()), dtype=np.float64)}
     return {**names, "missing": float(effect.missing), "other": float(effect.other)}
 
 
-def _with_few_splits(part: TreePart) -> dict[str, np.ndarray]:
+def _with_few_splits(part: parts.TreePart) -> dict[str, np.ndarray]:
     """The trees with the same numbers wherever nodes split the categories of a column in the same way."""
-    trees = {name: part.trees[name].copy() for name in TREE_ARRAYS}
+    trees = {name: part.trees[name].copy() for name in parts.TREE_ARRAYS}
     for column, encoder in enumerate(part.encoders):
         here = trees["columns"] == column
         if isinstance(encoder, Indicators) and here.any():
-            sides = split_sides(trees["multipliers"][here], trees["thresholds"][here], encoder.width)
+            sides = parts.split_sides(trees["multipliers"][here], trees["thresholds"][here], encoder.width)
             _, first, numbers = np.unique(sides, axis=0, return_index=True, return_inverse=True)
             for name in ("multipliers", "thresholds"):
                 trees[name][here] = trees[name][here][first][numbers.ravel()]
     return trees
 
 
-def parts_from_dict(plain: Any) -> Parts:
+def parts_from_dict(plain: Any) -> parts.Parts:
     """The parts that `parts_to_dict` wrote, or what is wrong with them."""
     if not isinstance(plain, dict) or set(plain) != {"effects", "encoders", "kernels", "trees"}:
         raise ValueError("this is not a stored score: save the model again")
@@ -296,14 +284,14 @@ def parts_from_dict(plain: Any) -> Parts:
     encoders = [[encoder_from_dict(encoder) for encoder in own] for own in plain["encoders"]]
     if any(len(own) != len(effects) for own in encoders):
         raise ValueError(f"a score of {len(effects)} columns has parts of another number")
-    kernels = tuple(kernel_from_dict(part, _own(encoders, part)) for part in plain["kernels"])
-    trees = tuple(trees_from_dict(part, _own(encoders, part)) for part in plain["trees"])
+    kernels = tuple(parts.kernel_from_dict(part, _own(encoders, part)) for part in plain["kernels"])
+    trees = tuple(parts.trees_from_dict(part, _own(encoders, part)) for part in plain["trees"])
     for j, effect in enumerate(effects):
         kinds = [isinstance(own[j], Curves) for own in encoders]
-        kinds += [] if effect is None else [isinstance(effect, Curve)]
+        kinds += [] if effect is None else [isinstance(effect, parts.Curve)]
         if len(set(kinds)) > 1:
             raise ValueError(f"column {j} holds numbers in one part of the score, and categories in another")
-    return Parts(effects, kernels, trees)
+    return parts.Parts(effects, kernels, trees)
 
 
 def _own(encoders: list[list[Encoder]], part: Mapping[str, Any]) -> list[Encoder]:
@@ -314,16 +302,16 @@ def _own(encoders: list[list[Encoder]], part: Mapping[str, Any]) -> list[Encoder
     return encoders[number]
 
 
-def _effect_from_dict(plain: Mapping[str, Any]) -> Effect:
-    values, missing = floats(plain["values"]), finite(plain["missing"])
+def _effect_from_dict(plain: Mapping[str, Any]) -> parts.Effect:
+    values, missing = parts.floats(plain["values"]), parts.finite(plain["missing"])
     if "categories" in plain:
         names = plain["categories"]
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise TypeError("categories must be different texts")
         if values.shape != (len(names),) or len(set(names)) < len(names):
             raise ValueError("categories must be different texts, with a number each")
-        return Table(dict(zip(names, values.tolist(), strict=True)), missing, finite(plain["other"]))
-    nodes = floats(plain["nodes"])
+        return parts.Table(dict(zip(names, values.tolist(), strict=True)), missing, parts.finite(plain["other"]))
+    nodes = parts.floats(plain["nodes"])
     if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
         raise ValueError("a curve needs a number at each of its increasing nodes")
-    return Curve(nodes, values, finite(plain["left"]), finite(plain["right"]), missing)
+    return parts.Curve(nodes, values, parts.finite(plain["left"]), parts.finite(plain["right"]), missing)

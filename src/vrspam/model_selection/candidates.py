@@ -225,8 +225,12 @@ def choose_point(
         progress.start(folds.n_folds)
     watch = (lambda what: None) if progress is None else progress.tell
     sample = folds.sample(search.n_points, search.seed)
-    source = _source(folds, search)
-    scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
+    source, sampled = _source(folds, search), replace(search, sample=sample)
+    # Of the default grid the smallest l2 take most of the iterations, and are hardly ever chosen: a few will do first.
+    few = replace(sampled, max_iter=min(100, search.max_iter)) if search.is_default_ridge else sampled
+    scores = cross_validate(source, few, keep_coefs=keep_coefs, watch=watch)
+    if few.max_iter < search.max_iter and not scores.best_is_certified:
+        scores = cross_validate(source, sampled, keep_coefs=keep_coefs)
     solver, total = source.solver, source.total
     del source  # and with it the moments of the folds
     columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, search.rule)
@@ -279,7 +283,7 @@ def choose_map(
     found = compare(finalists, evaluator, search.rule, watch)
     if (missed := _left_too_early(found.candidates, others)) is not None:
         others = {name: candidate for name, candidate in others.items() if name != missed}
-        finalists = {name: features for name, features in maps.items() if name not in others}
+        finalists = {name: features for name, features in maps.items() if name in finalists or name == missed}
         learn_maps([maps[missed]], folds.rows, search.n_jobs, shared)
         found = compare(finalists, evaluator, search.rule, watch)
     for said in {
@@ -509,14 +513,23 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
 
     On very many rows one of the winners goes on `alone`, since a blend of two gains least there: of kernels that differ
     in their width the narrowest, of others the one that is ahead on a larger part. A map that gains more than others by
-    more rows goes on beside the best of these unless one of them is clearly ahead. There is no race by a measure that
-    depends on the share of positives, which the part has more of, nor for the simplest map, which is not the best.
+    more rows goes on beside the best of these unless one of them is clearly ahead; where it is far ahead of one map of
+    each kind, the other widths and depths are not tried. There is no race by a measure that depends on the share of
+    positives, which the part has more of, nor for the simplest map, which is not the best.
     """
     n, other_question = folds.rows.y.size, search.scoring is not ROC_AUC or search.rule == "one-standard-error"
     if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or other_question:
         return Race(maps, {})
     rng = np.random.default_rng(search.seed)
-    candidates = RULES.heat.run(maps, folds, search, rng, watch)
+    candidates = []
+    if len(some := _one_of_each_kind(maps)) < len(maps):  # on the part that all maps would race on
+        candidates = RULES.heat.run(some, folds, search, np.random.default_rng(search.seed), watch)
+    if _lead(candidates) > RULES.far:
+        maps = some
+    else:
+        rest = {name: new for name, new in maps.items() if name not in some or not candidates}
+        found = {one.name: one for one in [*candidates, *RULES.heat.run(rest, folds, search, rng, watch)]}
+        candidates = [found[name] for name in maps if name in found]
     if not candidates:
         return Race(maps, {})
     weights = weights_of(candidates, "blend")
@@ -546,29 +559,46 @@ def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candid
 
     Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few.
     """
-    (lead, error, _), *rivals = (
-        max(
-            (float(c.choice.mean[c.choice.index]), float(c.choice.standard_error[c.choice.index]), c.name) for c in some
-        )
-        for some in (candidates, others.values())
-        if some
-    )
-    better = [name for mean, own, name in rivals if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own)))]
-    return better[0] if better else None
+
+    def measured(candidate: Candidate) -> tuple[float, float, str]:
+        point = candidate.choice
+        return float(point.mean[point.index]), float(point.standard_error[point.index]), candidate.name
+
+    lead, error, _ = max(map(measured, candidates))
+    mean, own, name = max(map(measured, others.values()), default=(0.0, 0.0, ""))
+    return name if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))) else None
 
 
-def _one_of_each(candidates: Sequence[Candidate]) -> set[str]:
-    """The best map that gains more than others by more rows and the best of these, where a part cannot tell them apart.
+def _one_of_each_kind(maps: dict[str, Any]) -> dict[str, Any]:
+    """Of our maps that differ in their settings alone, such as widths, the second; all where none gains by rows."""
+    if not any(getattr(features, "gains_by_rows", False) for features in maps.values()):
+        return maps
+    kinds: dict[Any, list[str]] = {}
+    for name, features in maps.items():
+        kinds.setdefault(type(features) if isinstance(features, FeatureMap) else name, []).append(name)
+    taken = {own[min(1, len(own) - 1)] for own in kinds.values()}
+    return {name: features for name, features in maps.items() if name in taken}
 
-    Empty where one is clearly ahead, or all are of one kind.
-    """
+
+def _best_of_both(candidates: Sequence[Candidate]) -> dict[bool, tuple[float, str]]:
+    """The score and the name of the best map that gains more than others by more rows (True), and of these (False)."""
     best: dict[bool, tuple[float, str]] = {}
     for candidate in candidates:
         gains, mean = getattr(candidate.features, "gains_by_rows", False), float(candidate.choice.mean.max())
         best[gains] = max(best.get(gains, (0.0, "")), (mean, candidate.name))
-    if len(best) < 2 or not -RULES.behind <= best[True][0] - best[False][0] <= RULES.ahead:
-        return set()
-    return {name for _, name in best.values()}
+    return best
+
+
+def _lead(candidates: Sequence[Candidate]) -> float:
+    """How far the best map that gains more than others by more rows is ahead of these; -inf where one is missing."""
+    best = _best_of_both(candidates)
+    return best[True][0] - best[False][0] if len(best) == 2 else -np.inf
+
+
+def _one_of_each(candidates: Sequence[Candidate]) -> set[str]:
+    """The best of both, where a part cannot tell them apart; empty where one is clearly ahead, or one is missing."""
+    close = -RULES.behind <= _lead(candidates) <= RULES.ahead
+    return {name for _, name in _best_of_both(candidates).values()} if close else set()
 
 
 class Heat(NamedTuple):
@@ -664,6 +694,7 @@ class RaceRules(NamedTuple):
     # ahead of it, whose landmarks are few there, for both to go on
     behind: float = 0.02
     ahead: float = 0.03
+    far: float = 0.05  # in AUC: such a map that is further ahead of one map of each kind leaves the others untried
     gain: float = 0.005  # in AUC, that such a map is allowed for the rows to come where one map goes on alone
     again_from_rows: int = 50_000
     again: Heat = Heat(10_000, 500, 3)

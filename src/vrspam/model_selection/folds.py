@@ -20,14 +20,7 @@ from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, on_host
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import FewerFolds, warn
-from vrspam.metrics.correction import (
-    MOST_ROWS,
-    MOST_VALUES,
-    Sample,
-    draw_sample,
-    group_numbers,
-    places_in_classes,
-)
+from vrspam.metrics import correction
 from vrspam.model_selection.held_out import HeldOut, scores_of
 from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.solvers import choose_solver
@@ -270,11 +263,11 @@ class FoldedRows(NamedTuple):
         """Which rows are positive, on the host."""
         return on_host(self.rows.y) == self.classes[1]
 
-    def sample(self, n_points: int, seed: int) -> Sample:
+    def sample(self, n_points: int, seed: int) -> correction.Sample:
         """Draw the rows whose scores are kept."""
         parts, trained = [split.validation for split in self.splits], [split.train.size for split in self.splits]
         weights = None if self.rows.weights is None else on_host(self.rows.weights)
-        sample = draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
+        sample = correction.draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
         sample.pairs, sample.by_strata = self.pairs, self.pairs is not None and self.groups is not None
         return sample
 
@@ -380,7 +373,7 @@ def group_folds(
 
     `counts` says which rows count, if not all.
     """
-    number = group_numbers(groups, positive.size)
+    number = correction.group_numbers(groups, positive.size)
     n_groups = np.unique(number).size
     if n_groups > 20_000:  # as many whole groups in each fold; more care would take minutes
         fold = (np.random.default_rng(seed).permutation(n_groups) % n_splits)[number]
@@ -543,12 +536,12 @@ class DeviceFolds:
         rows = [(self.of_class(0, folds), self.of_class(1, folds)) for folds in parts]
         return ClassMoments.of_device_rows(self.rows.X, rows, self.rows.weights, self.classes)
 
-    def sample(self, n_points: int, seed: int) -> Sample:
+    def sample(self, n_points: int, seed: int) -> correction.Sample:
         """Draw the rows whose scores are kept: those of `draw_sample`, without the numbers of all rows."""
         xp, weights, counted = device_namespace(self.rows.X), self.rows.weights, self.counted
         totals, drawn = counted.sum(axis=0).tolist(), []
-        most = min(MOST_ROWS, max(400, MOST_VALUES // n_points))
-        for side, chosen in enumerate(places_in_classes(totals, most, np.random.default_rng(seed))):
+        most = min(correction.MOST_ROWS, max(400, correction.MOST_VALUES // n_points))
+        for side, chosen in enumerate(correction.places_in_classes(totals, most, np.random.default_rng(seed))):
             # In the order of the rows, as on the host, and not fold by fold.
             index = xp.sort(self.of_class(side, list(range(self.n_folds))))
             index = index if isinstance(chosen, slice) else xp.take(index, beside(chosen, index))
@@ -563,7 +556,7 @@ class DeviceFolds:
         places = on_host(xp.take(xp.argsort(self.order), there)) - self._edges[2 * fold]
         positive = on_host(xp.take(self.positive, there))
         sizes = self.sizes.sum(axis=1)
-        return Sample(
+        return correction.Sample(
             rows[by_fold],
             positive[by_fold],
             fold[by_fold],

@@ -17,7 +17,7 @@ from vrspam.features.boosted import LabelledTrees
 from vrspam.metrics.correction import group_numbers
 from vrspam.model_selection.cross_validate import GridScores, GridSearch
 from vrspam.model_selection.folds import FoldedRows
-from vrspam.model_selection.pairs import measure_columns
+from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.selection import ROC_AUC
 from vrspam.model_selection.sources import FoldProblem, over_folds
 from vrspam.moments import ClassMoments
@@ -61,11 +61,9 @@ def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: 
     by_all = None
     if search.sample is not None:
         by_all = factor * features.features_of(rows_of(X, search.sample.rows))[:, : len(parts)].astype(np.float64)
-    w = np.zeros(len(sets))
-    w[:] = factor / len(sets)
+    w = np.full(len(sets), factor / len(sets))
     if not even:
-        w[:] = 0.0
-        w[-1] = factor
+        w[:-1], w[-1] = 0.0, factor
     handed_out = ExactFit(
         replace(fit.solution, w=w), ClassMoments.side_by_side([fit.moments] * len(sets)), fit.l2, fit.solver
     )
@@ -90,38 +88,28 @@ def _factor(rows: Rows, classes: np.ndarray, search: GridSearch, varies: bool) -
 
 
 def _measured(
-    features: LabelledTrees,
-    folds: FoldedRows,
-    search: GridSearch,
-    fit: ExactFit,
-    factor: float,
-    raw: list[np.ndarray],
+    features: LabelledTrees, folds: FoldedRows, search: GridSearch, fit: ExactFit, factor: float, raw: list[np.ndarray]
 ) -> GridScores:
     """The grid of one point, with the AUC of each fold and the scores of the sample."""
-    k, positive, weights, sample = folds.n_folds, folds.positive, folds.rows.weights, search.sample
-    shape = (1, 1, k)
-    auc, coefs = np.empty(shape), np.zeros((k, 1, 1, features.n_features_out_))
-    score = auc if search.scoring is ROC_AUC else np.empty(shape)
-    intercept = -factor * float(fit.moments.means.mean())
-    kept = None if sample is None else np.zeros((sample.rows.size, 1))
-    for fold, (split, own) in enumerate(zip(folds.splits, raw, strict=True)):
-        coefs[fold, 0, 0, fold] = factor
-        part, mass = split.validation, None if weights is None else weights[split.validation]
-        values = factor * own[:, np.newaxis]
-        auc[0, 0, fold] = measure_columns(folds.pairs, part, positive[part], values, mass)[0]
-        if search.scoring is not ROC_AUC:
-            score[0, 0, fold] = search.scoring.columns(positive[part], values + intercept, mass)[0]
-        if sample is not None and kept is not None:
-            kept[sample.parts[fold]] = values[sample.places[sample.parts[fold]]]
-    return GridScores(
+    positive, weights, shape = folds.positive, folds.rows.weights, (1, 1, folds.n_folds)
+    auc, coefs = np.empty(shape), np.zeros((folds.n_folds, 1, 1, features.n_features_out_))
+    scores = GridScores(
         {"l2": np.array([fit.l2]), "l1": np.zeros(1)},
         auc=auc,
-        score=score,
+        score=auc if search.scoring is ROC_AUC else np.empty(shape),
         gaps=np.full(shape, fit.solution.gap),
         converged=np.full(shape, fit.solution.converged),
-        intercepts=np.full(shape, intercept),
+        intercepts=np.full(shape, -factor * float(fit.moments.means.mean())),
         coefs=coefs,
         scoring=search.scoring,
-        sample=sample,
-        kept=kept,
+        sample=search.sample,
+        kept=None if search.sample is None else np.zeros((search.sample.rows.size, 1)),
+        pairs=folds.pairs,
     )
+    point = np.zeros(1, dtype=np.intp)
+    for fold, (split, own) in enumerate(zip(folds.splits, raw, strict=True)):
+        coefs[fold, 0, 0, fold] = factor
+        part = split.validation
+        mass = None if weights is None else weights[part]
+        scores.measure(fold, point, HeldOut(positive[part], factor * own[:, np.newaxis], fold, mass, part), point)
+    return scores

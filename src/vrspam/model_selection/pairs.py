@@ -24,7 +24,9 @@ def concordance_of(groups: SortedGroups, lines: np.ndarray, moved: bool = True) 
 
     lines = np.ascontiguousarray(lines, dtype=np.float64)
     above, below = np.zeros(lines.shape), np.zeros(lines.shape if moved else (0, 0))
-    pair_wins(lines, groups.weight, groups.group, groups.event, groups.stratum, above, below)
+    one = groups.stratum.size > 0 and groups.stratum[-1] == 0
+    orders = np.argsort(lines, axis=1) if one else np.empty((0, 0), dtype=np.intp)  # quicker than in compiled code
+    pair_wins(lines, orders, groups.weight, groups.group, groups.event, groups.stratum, above, below)
     each = groups.factor[groups.group] * groups.weight
     pairs = (groups.event * groups.below)[groups.group]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -73,7 +75,7 @@ def whole_units(strata: np.ndarray, groups: Any) -> np.ndarray:
     size = int(strata.max()) + 1
     shape = (size + int(numbers.max()) + 1,) * 2
     joined = coo_array((np.ones(strata.size, dtype=np.int8), (strata, size + numbers)), shape=shape)
-    return connected_components(joined, directed=False)[1][strata]
+    return np.unique(connected_components(joined, directed=False)[1][strata], return_inverse=True)[1]
 
 
 def ranked_folds(pairs: RankedPairs, n_splits: int, seed: Any) -> list[Split]:

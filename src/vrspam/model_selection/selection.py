@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.messages import Parameter, SelectionRule, WordedError
+from vrspam._utils.messages import SelectionRule
 from vrspam._utils.warnings import GridEdge, warn
+from vrspam.metrics.partial import check_max_fpr
 
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
 
@@ -208,13 +209,7 @@ def partial_auc_up_to(max_fpr: float) -> Scoring:
         negative = ~array_api.on_host(positive)
         if weights is not None:
             negative &= array_api.on_host(weights) > 0
-        if max_fpr * negative.sum() < 1.0 - 1e-12:
-            raise WordedError(
-                "{part} of the {negatives} negative rows that a fold holds out is less than one: "
-                "use a larger share, fewer folds, or more rows.",
-                part=Parameter("max_fpr", max_fpr),
-                negatives=int(negative.sum()),
-            )
+        check_max_fpr(max_fpr, int(negative.sum()), of_fold=True)
         return metrics.partial_auc_columns(positive, scores, weights, max_fpr=max_fpr)
 
     return Scoring(f"partial AUC up to {100 * max_fpr:g} % false positives", columns)

@@ -229,8 +229,13 @@ class RowsInMemory:
                 return SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0)
         train, held = self.splits[fold].train, self._held_rows
         if self.loss.pairs is not None:
-            moments = self._gather(train)
-            return self.loss.by_products(self.rows, moments, train), moments.means.mean(axis=0)
+            moments = moments if self.solver == "moments" else self._gather(train)
+            made: SmoothLoss = (
+                self.loss.from_rows(held, self.is_positive, weights, moments, train)
+                if self.loss.needs_rows
+                else self.loss.by_products(self.rows, moments, train)
+            )
+            return made, moments.means.mean(axis=0)
         inside = np.bincount(train, minlength=y.size).astype(np.float64)  # weights that are 0 outside the training part
         inside = inside if weights is None else inside * weights
         if self.solver == "products":  # means and variances are enough

@@ -349,8 +349,11 @@ class ClassStatistics:
             # The weight of zeros is a difference, see there; without weights it is a number of rows.
             uncertain = gamma(m) * total * centre**2 if weighted else 0.0
         elif isinstance(rows, CodedRows):
-            centre, sums, own, operations = _coded_sums(rows, weights, full)
-            residual = sums / total
+            centre = np.zeros(rows.shape[1])  # indicators are not centred: none is in more than half of the rows
+            centre[rows.places] = centre_of(rows.dense)
+            sums, own, operations = _dense_sums(rows.dense, centre[rows.places], weights, full)
+            sums, own, most = rows.sums(own, sums, None if weights is None else np.sqrt(weights))
+            residual, operations = sums / total, max(operations, most + 2)
         else:
             centre = centre_of(rows)
             if sparse.issparse(rows):
@@ -436,21 +439,6 @@ def _dense_sums(
         own += found
     operations = max(step + -(-m // step), min(slice_rows, step) + slices)
     return sums, own.T, operations  # T: by columns, as all scatters
-
-
-def _coded_sums(
-    rows: CodedRows, weights: np.ndarray | None, full: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """(centre, Σ c x, Σ c x xᵀ or its diagonal, most roundings of one element) of x = row - centre.
-
-    The centre of indicators is 0: none of them is in more than half of the rows (see `with_common_written_out`).
-    """
-    centre = np.zeros(rows.shape[1])
-    centre[rows.places] = centre_of(rows.dense)
-    sums, own, operations = _dense_sums(rows.dense, centre[rows.places], weights, full)
-    root = None if weights is None else np.sqrt(weights)
-    all_sums, all_own, most = rows.sums(own, sums, root)
-    return centre, all_sums, all_own, max(operations, most + 2)
 
 
 def statistics_in_memory(

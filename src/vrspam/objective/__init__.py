@@ -20,6 +20,7 @@ import numpy as np
 
 from vrspam._utils.messages import LossName, Parameter, WordedError
 from vrspam._utils.validation import Rows
+from vrspam.metrics.partial import check_max_fpr
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
 from vrspam.objective.limits import Bounded, Limits, Shaped
@@ -184,7 +185,7 @@ def l2_unit(moments: ClassMoments) -> float:
 class NamedLoss(NamedTuple):
     """How a loss that users name is made, if sums over the rows are not enough for it."""
 
-    of_rows: Callable[..., Any] | None = None  # (X, is_positive, weights, moments) -> loss; None: moments are enough
+    of_rows: Callable[..., Any] | None = None  # (X, is_positive, weights, moments, groups) -> loss; None: of moments
     of_top: Callable[[Any, float], SmoothLoss] | None = None  # (loss, max_fpr) -> that on the highest-scored negatives
 
 
@@ -224,14 +225,12 @@ class LossChoice:
         return max(tol, 1e-6) if self.is_partial else tol
 
     def on_pairs(self, pairs: RankedPairs) -> LossChoice:
-        """The loss on certain pairs of rows, if it is one that sums over the rows are enough for."""
-        if self.needs_rows or self.max_fpr is not None:
-            what = Parameter("loss", self.name) if self.needs_rows else Parameter("max_fpr", self.max_fpr)
+        """The loss on certain pairs of rows; not on a part of the curve."""
+        if self.max_fpr is not None:
             raise WordedError(
-                "{what} sorts the scores of all rows, and has no pairs inside strata or of censored rows: use "
-                "{squared} without a max_fpr.",
-                what=what,
-                squared=Parameter("loss", "squared"),
+                "{part} is a part of the ROC curve of all rows, which pairs inside strata or of censored rows do not "
+                "have: leave it out.",
+                part=Parameter("max_fpr", self.max_fpr),
             )
         return LossChoice(self.name, pairs=pairs)
 
@@ -257,22 +256,24 @@ class LossChoice:
         return SquaredPairLoss.from_operator(within, moments, errors=within.errors)
 
     def from_rows(
-        self, X: Any, is_positive: np.ndarray, weights: np.ndarray | None, moments: ClassMoments
+        self,
+        X: Any,
+        is_positive: np.ndarray,
+        weights: np.ndarray | None,
+        moments: ClassMoments,
+        index: np.ndarray | None = None,
     ) -> SmoothLoss:
-        """The loss of rows in memory, if it is one that needs them."""
+        """The loss of rows in memory, if it is one that needs them; `index` numbers those that are in pairs."""
         assert self._made.of_rows is not None
+        if self.pairs is not None:
+            return self._made.of_rows(X, is_positive, weights, moments, self.pairs.groups(weights, index))
         whole = self._made.of_rows(X, is_positive, weights, moments)
         if not self.is_partial:
             return whole
         assert self.max_fpr is not None
         assert self._made.of_top is not None
         negatives = int(np.count_nonzero(~is_positive if weights is None else ~is_positive & (weights > 0.0)))
-        if self.max_fpr * negatives < 1.0 - 1e-12:
-            raise WordedError(
-                "{part} of the {negatives} negative rows is less than one: use a larger share, or more rows.",
-                part=Parameter("max_fpr", self.max_fpr),
-                negatives=negatives,
-            )
+        check_max_fpr(self.max_fpr, negatives)
         return self._made.of_top(whole, self.max_fpr)
 
 

@@ -10,12 +10,13 @@ what it adds to that of the squared loss, so that ∇²f ≤ k (Σ + δδᵀ) ev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, SortedGroups
 from vrspam.objective.losses import are_far, multiply
 from vrspam.objective.rounding import UNIT
 
@@ -66,6 +67,12 @@ class RowProducts:
             out += block.T @ r[rows]
         return out
 
+    def squares(self, mass: np.ndarray) -> np.ndarray:
+        """Σ mass_i x_i² of each column."""
+        if self.is_sparse:
+            return self.X.multiply(self.X).T @ mass
+        return sum(((block**2).T @ mass[rows] for rows, block in self._blocks()), np.zeros(self.shape[1]))
+
     def take(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Some rows, and of them some columns, as a dense float64 array of their own."""
         part = self.X[rows]  # a copy: `rows` are numbers
@@ -86,16 +93,24 @@ class RowProducts:
 # The pairs that count of a positive i are those with the negatives above s_i - 1, which are the last ones of the sorted
 # scores; those of a negative are with the first positives. So h, its derivatives and products with its Hessian are sums
 # that two sweeps over the sorted scores gather (`vrspam.kernels.pair_hinge_sums`), in place of a sum over n₊n₋ pairs.
+# Where only certain pairs count, they fall into parts, each of all pairs of some positives and some negatives.
 
 
 class PairRows(NamedTuple):
-    """The rows that count, by class: their numbers, and their weights, which add up to 1 in each class."""
+    """The rows that count, by class: their numbers, and their weights, which add up to 1 in each class.
+
+    Where only certain pairs count, positives and negatives lie part by part, and each part has pairs of its own: part k
+    of the positives is from ``edges[0][k]`` to ``edges[0][k + 1]``. Then the weights of all pairs add up to 1, and
+    `unit` has a number for each row: rows of some of these numbers, with their pairs, stand for all.
+    """
 
     positive: np.ndarray
     negative: np.ndarray
     a: np.ndarray
     b: np.ndarray
     n_rows: int
+    edges: tuple[np.ndarray, np.ndarray] | None = None
+    unit: np.ndarray | None = None
 
     @classmethod
     def of(cls, is_positive: np.ndarray, weights: np.ndarray | None) -> PairRows:
@@ -109,6 +124,38 @@ class PairRows(NamedTuple):
             rows.append(index[size > 0.0])  # a share may be too small for a float
             shares.append(size[size > 0.0])
         return cls(rows[0], rows[1], shares[0], shares[1], is_positive.size)
+
+    @classmethod
+    def of_pairs(cls, groups: SortedGroups, n_rows: int) -> PairRows:
+        """The pairs of sorted groups, as parts of two classes.
+
+        In each stratum groups have numbers, from the lowest to the highest. The highest bit in which two of them differ
+        says which is above: for each bit, rows that agree in all higher bits are one part, and those with the bit set
+        its positives. So a row is in as many parts as numbers have bits: in one, if strata have two groups.
+        """
+        first = np.flatnonzero(np.diff(groups.stratum, prepend=-1))
+        number = np.arange(groups.stratum.size) - first[groups.stratum]
+        bits = int(number.max(initial=0)).bit_length()
+        key, event = ((groups.stratum << bits) + number)[groups.group], groups.event[groups.group] > 0.0
+        rows: tuple[list[np.ndarray], ...] = ([], [])
+        sizes: tuple[list[np.ndarray], ...] = ([], [])
+        for bit in range(bits - 1, -1, -1):
+            part = np.cumsum(np.diff(key >> (bit + 1), prepend=key[0] >> (bit + 1)) != 0)
+            upper = (key >> bit & 1).astype(bool)
+            sides = upper & event, ~upper
+            counts = [np.bincount(part[side], minlength=part[-1] + 1) for side in sides]
+            both = np.minimum(*counts) > 0
+            for k in range(2):
+                rows[k].append(np.flatnonzero(sides[k] & both[part]))
+                sizes[k].append(counts[k][both])
+        positive, negative = map(np.concatenate, rows)
+        edges = [np.append(0, np.cumsum(np.concatenate(size))) for size in sizes]
+        largest = groups.weight.max()  # tiny or huge weights stay in range
+        share = groups.factor / float((groups.factor * groups.event) @ (groups.mass / largest * groups.below / largest))
+        a, b = (groups.weight * share[groups.group])[positive] / largest, groups.weight[negative] / largest
+        unit = np.zeros(n_rows, dtype=np.intp)
+        unit[groups.rows] = groups.stratum[groups.group] if first.size >= 64 else np.arange(groups.rows.size)
+        return cls(groups.rows[positive], groups.rows[negative], a, b, n_rows, (edges[0], edges[1]), unit)
 
     def thinned(self, most: int) -> PairRows:
         """About `most` rows: of each class every so-manieth one, which takes over the weight of those around it."""
@@ -140,9 +187,18 @@ class SortedPairs:
     edge: EdgePairs | None = None  # the whole, of which these are some rows
 
     def __init__(self, scores: np.ndarray, rows: PairRows):
-        self.n_rows = rows.n_rows
+        self.n_rows, self.unit = rows.n_rows, rows.unit
         positive, negative = scores[rows.positive], scores[rows.negative]
-        rising, order = np.argsort(positive), np.argsort(negative)
+        if rows.edges is None:
+            self.edges = np.array([0, positive.size]), np.array([0, negative.size])
+            rising, order = np.argsort(positive), np.argsort(negative)
+        else:  # by score inside each part
+            self.edges, ranks = rows.edges, np.empty(scores.size, dtype=np.intp)
+            ranks[np.argsort(scores)] = np.arange(scores.size)
+            rising, order = (
+                np.argsort(np.repeat(np.arange(edges.size - 1) * scores.size, np.diff(edges)) + ranks[index])
+                for edges, index in zip(self.edges, (rows.positive, rows.negative), strict=True)
+            )
         self.up, self.upper, self.a = rows.positive[rising], positive[rising] - 1.0, rows.a[rising]  # 1 is the margin
         self.down, self.lower, self.b = rows.negative[order], negative[order], rows.b[order]
 
@@ -151,31 +207,53 @@ class SortedPairs:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
         out = np.zeros(self.n_rows)
-        kernels.pair_hinge_product(self.upper, self.a, self.lower, self.b, self.up, self.down, u, out)
+        kernels.pair_hinge_product(self.upper, self.a, self.lower, self.b, self.up, self.down, *self.edges, u, out)
         out *= 2.0
         return out
 
+    @cached_property
+    def reach(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each positive: the first and the one after the last negative that count; of a negative: their weight."""
+        from vrspam import kernels
+
+        first, below = np.empty(self.up.size, dtype=np.intp), np.empty(self.down.size)
+        kernels.pair_hinge_reach(self.upper, self.a, self.lower, *self.edges, first, below)
+        return first, np.repeat(self.edges[1][1:], np.diff(self.edges[0])), below
+
     def share(self) -> float:
         """The weight of the pairs that count."""
+        first, last, _ = self.reach
         above = np.append(np.cumsum(self.b[::-1])[::-1], 0.0)
-        return float(self.a @ above[np.searchsorted(self.lower, self.upper, side="right")])
+        return float(self.a @ (above[first] - above[last]))
 
-    def active(self) -> tuple[int, int]:
-        """How many positives, the lowest ones, and how many negatives, the highest ones, are in a pair that counts."""
-        positives = int(np.searchsorted(self.upper, self.lower[-1], side="left"))
-        return positives, self.lower.size - int(np.searchsorted(self.lower, self.upper[0], side="right"))
+    def active(self) -> tuple[np.ndarray, np.ndarray]:
+        """The places of the positives, the lowest ones, and negatives, the highest ones, in a pair that counts."""
+        first, last, below = self.reach
+        return np.flatnonzero(first < last), np.flatnonzero(below > 0.0)
 
     def active_part(self, most: int) -> SortedPairs:
         """The rows in pairs that count, thinned to about `most` of them."""
         positives, negatives = self.active()
-        first = self.down.size - negatives
-        room = max(most - min(positives, negatives), most // 2)
-        part = object.__new__(SortedPairs)
-        part.n_rows = self.n_rows
-        places, part.a = _every_so_manieth(np.arange(positives), self.a[:positives], room)
-        part.up, part.upper = self.up[places], self.upper[places]
-        places, part.b = _every_so_manieth(np.arange(first, self.down.size), self.b[first:], room)
-        part.down, part.lower = self.down[places], self.lower[places]
+        part, whole = object.__new__(SortedPairs), positives.size + negatives.size <= most
+        part.n_rows, part.unit = self.n_rows, self.unit
+        if self.unit is None:
+            room = max(most - min(positives.size, negatives.size), most // 2)
+            positives, part.a = _every_so_manieth(positives, self.a[positives], room)
+            negatives, part.b = _every_so_manieth(negatives, self.b[negatives], room)
+        else:
+            step = 1 if whole else -(-(positives.size + negatives.size) // most)
+            positives = positives[self.unit[self.up[positives]] % step == 0]
+            negatives = negatives[self.unit[self.down[negatives]] % step == 0]
+            part.a, part.b = self.a[positives], self.b[negatives]
+        part.edges = np.searchsorted(positives, self.edges[0]), np.searchsorted(negatives, self.edges[1])
+        part.up, part.upper = self.up[positives], self.upper[positives]
+        part.down, part.lower = self.down[negatives], self.lower[negatives]
+        if self.unit is not None and not whole:  # the pairs that are left stand for all
+            left = part.share()
+            if not left > 0.0:
+                return self
+            part.a = part.a * (self.share() / left)
+            part.__dict__.pop("reach")
         return part
 
 
@@ -201,6 +279,8 @@ class SquaredHingeLoss:
         Rows of weight 0 count for nothing.
     moments : ClassMoments
         Of the same rows; no scatter matrices are needed.
+    groups : SortedGroups, optional
+        Which pairs count, where these are not all pairs of two classes; `moments` are then those of these pairs.
 
     Examples
     --------
@@ -217,18 +297,30 @@ class SquaredHingeLoss:
     matrix = None
     rows = None
 
-    def __init__(self, X: Any, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
+    def __init__(
+        self,
+        X: Any,
+        is_positive: np.ndarray,
+        sample_weight: np.ndarray | None,
+        moments: ClassMoments,
+        groups: SortedGroups | None = None,
+    ):
         classes = moments.pair_statistics()
         centre = classes.means.mean(axis=0)
         # Rows far from the origin are centred before they are multiplied; of sparse ones those with few zeros.
         far = are_far(moments) and (not sparse.issparse(X) or 2 * X.nnz > X.shape[0] * X.shape[1])
         means = (classes.means - centre) + moments.offsets if far else classes.means
         self.products, self.centre = RowProducts(X, centre if far else None), means.mean(axis=0)
-        self.pair_rows = PairRows.of(is_positive, sample_weight)
         self.scale = classes.p * classes.q
         self.k = 2.0 * self.scale
         self.n_features = int(X.shape[1])
-        self.root_mean_squares = np.sqrt(moments.variances + means**2)
+        if groups is None:
+            self.pair_rows = PairRows.of(is_positive, sample_weight)
+            self.root_mean_squares = np.sqrt(moments.variances + means**2)
+        else:
+            self.pair_rows, mass = PairRows.of_pairs(groups, X.shape[0]), np.zeros(X.shape[0])
+            mass[groups.rows] = groups.weight * groups.touched[groups.group]  # of the pairs of a row
+            self.root_mean_squares = np.tile(np.sqrt(self.products.squares(mass / mass.sum())), (2, 1))
         self._curvature = self.k * (classes.within_diagonal + classes.delta**2)
 
     def thinned(self, most: int) -> SquaredHingeLoss:
@@ -260,7 +352,8 @@ class SquaredHingeLoss:
         from vrspam import kernels
 
         slope = np.zeros(pairs.n_rows)
-        value = kernels.pair_hinge_sums(pairs.upper, pairs.a, pairs.lower, pairs.b, pairs.up, pairs.down, slope)
+        given = (pairs.upper, pairs.a, pairs.lower, pairs.b, pairs.up, pairs.down, *pairs.edges)
+        value = kernels.pair_hinge_sums(*given, slope)
         slope *= 2.0 * self.scale
         return Point(self.scale * value, pairs, slope)
 
@@ -289,9 +382,9 @@ class SquaredHingeLoss:
         positives, negatives = pairs.active()
         n = self.products.shape[0]
         # With more rows in a pair that counts, products with a copy of those save nothing.
-        if not self.products.is_sparse or positives + negatives > 0.85 * n:
+        if not self.products.is_sparse or positives.size + negatives.size > 0.85 * n:
             return lambda v: self.hessian_back(pairs, self.quick_scores(v))
-        rows = np.sort(np.concatenate([pairs.up[:positives], pairs.down[pairs.down.size - negatives :]]))
+        rows = np.unique(np.concatenate([pairs.up[positives], pairs.down[negatives]]))
         part = self.products.X[rows]
         transposed, u = part.T, np.zeros(n)
 
@@ -315,40 +408,41 @@ class SquaredHingeLoss:
 
             ∇²f = k (Σ_j b_j A_j x_j x_jᵀ + symmetric part of Σ_i a_i x_i (B_i x_i - 2 P_i)ᵀ).
 
-        P_i changes with i only by the negatives in between, so one walk down the sorted scores gives all of them.
+        P_i changes with i only by the negatives in between, so one walk down the sorted scores gives all of them, as
+        the difference of the sums from its first and from the one after its last negative on.
         """
         centre = self.centre if columns is None else self.centre[columns]
         d = centre.size
-        out, tail, heavy = np.zeros((d, d)), np.zeros(d), 0.0
+        out, tail, over = np.zeros((d, d)), np.zeros(d), np.zeros(d)  # `over`: the sum behind the part of a block's end
         step = max(1, BLOCK_ENTRIES // max(d, 1))
-        below = np.append(0.0, np.cumsum(pairs.a))[np.searchsorted(pairs.upper, pairs.lower, side="left")]
-        # the negatives above positive i are those from first[i] on
-        first = np.searchsorted(pairs.lower, pairs.upper, side="right")
-        stop = first.size
+        first, last, below = pairs.reach
+        above = np.append(np.cumsum(pairs.b[::-1])[::-1], 0.0)
+        masses, ends = above[first] - above[last], np.repeat(pairs.edges[1][1:], np.diff(pairs.edges[1]))
+        stop, parts = first.size, pairs.unit is not None
         for high in range(pairs.lower.size, 0, -step):
             low = max(high - step, 0)
             block = self.products.take(pairs.down[low:high], columns)
             block -= centre
             b = pairs.b[low:high]
             start = int(np.searchsorted(first, low, side="left")) if low else 0
-            if start < stop:
+            if start < stop or parts:
                 sums = np.vstack([np.cumsum((b[:, np.newaxis] * block)[::-1], axis=0)[::-1], np.zeros(d)])
                 sums += tail
-                masses = heavy + np.append(np.cumsum(b[::-1])[::-1], 0.0)
                 for some in range(start, stop, step):
                     chosen = slice(some, min(some + step, stop))
                     rows = self.products.take(pairs.up[chosen], columns)
                     rows -= centre
-                    place = first[chosen] - low
-                    inner = masses[place][:, np.newaxis] * rows
-                    inner -= 2.0 * sums[place]
+                    inner = masses[chosen][:, np.newaxis] * rows
+                    inner -= 2.0 * sums[first[chosen] - low]
+                    if parts:
+                        inside, place = last[chosen] <= high, np.minimum(last[chosen], high) - low
+                        inner += 2.0 * np.where(inside[:, np.newaxis], sums[place], over)
                     inner *= pairs.a[chosen][:, np.newaxis]
                     out += rows.T @ inner
-                tail = sums[0]
-                stop = start
+                tail, stop = sums[0], start
+                over = sums[ends[low] - low] if ends[low] <= high else over
             else:
                 tail = tail + b @ block
-            heavy += float(b.sum())
             block *= np.sqrt(b * below[low:high])[:, np.newaxis]
             out += block.T @ block
             if stop == 0:  # the negatives below are in no pair that counts
@@ -357,7 +451,7 @@ class SquaredHingeLoss:
         out *= self.k / 2.0
         return out
 
-    def rounding_of(self, moved: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    def rounding_of(self, moved: np.ndarray, point: Point) -> np.ndarray:
         """A bound on the rounding of each entry of the gradient that `gradient_of` computes from slopes in float64.
 
         `moved` is |w| where the scores were computed from w, and Σ |d| where they are a sum of those of steps d.
@@ -365,13 +459,16 @@ class SquaredHingeLoss:
         A sum of m products is wrong by at most m·eps times the sum of their absolute values, and by 10 √m·eps but for
         a chance of 1e-21 (Higham & Mary 2019); means and variances of the columns bound that sum (Cauchy-Schwarz). The
         slopes are sums of terms that are not negative, in two operations a row, and are then summed. Wrong scores
-        change the gradient by at most the curvature.
+        change the gradient by at most the curvature. A row above some rows and below others has a slope of two parts
+        that may cancel; over all pairs their sizes are bounded by the value (Cauchy-Schwarz).
         """
         n, d = self.products.shape
         rows = self.pair_rows
-        sizes = [
-            float(np.sqrt(np.sum(slope[i] ** 2 / c))) for i, c in ((rows.negative, rows.b), (rows.positive, rows.a))
-        ]
+        if rows.edges is None:
+            sides = (rows.negative, rows.b), (rows.positive, rows.a)
+            sizes = [float(np.sqrt(np.sum(point.slope[i] ** 2 / c))) for i, c in sides]
+        else:
+            n, sizes = rows.a.size + rows.b.size, [2.0 * float(np.sqrt(self.scale * point.value))] * 2
         of_sums = 4.0 * _growth(n) * UNIT * (np.array(sizes) @ self.root_mean_squares)
         wrong_scores = 2.0 * _growth(d) * UNIT * float(moved @ self.root_mean_squares.sum(axis=0))
         return of_sums + np.sqrt(self.k * self._curvature) * wrong_scores

@@ -19,7 +19,7 @@ from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, i
 Panels = Mapping[str, Mapping[str, Sequence[Row]]]  # set -> algorithm -> rows
 
 # Each has its own marker and dash, so that they differ when printed in grey.
-LOOKS: dict[str, dict[str, Any]] = {
+_LOOKS: dict[str, dict[str, Any]] = {
     "VRSPAM-L2": {"color": BLUE, "marker": "o", "linestyle": "-"},
     "accelerated-L2": {"color": ORANGE, "marker": "s", "linestyle": "-"},
     "SPAM-L2": {"color": GREEN, "marker": "^", "linestyle": "--"},
@@ -76,7 +76,7 @@ def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
         if row["task"] == task and row["kind"] == task:
             panels.setdefault(row["set"], {}).setdefault(row["algorithm"], []).append(row)
     order = [*sets, *sorted(panels)]
-    looks = [*LOOKS, *sorted({row["algorithm"] for row in rows})]
+    looks = [*_LOOKS, *sorted({row["algorithm"] for row in rows})]
     return {
         name: {algorithm: panels[name][algorithm] for algorithm in sorted(panels[name], key=looks.index)}
         for name in sorted(panels, key=order.index)
@@ -111,10 +111,7 @@ def plot_panels(panels: Panels, against: str) -> Figure:
 
 def plot_variance(panels: Panels) -> Figure:
     """Draw the variance of the update against passes, with the bound on VRSPAM's variance."""
-    bounds: dict[str, tuple[str, Any]] = {
-        "bound": ("bound, 128 M⁴", ":"),
-        "bound_rows": ("bound, rows", (0, (4, 2))),
-    }
+    bounds: dict[str, tuple[str, Any]] = {"bound": ("bound, 128 M⁴", ":"), "bound_rows": ("bound, rows", (0, (4, 2)))}
     figure, axes = new_figure(1, len(panels), (3.4 * len(panels) + 0.6, 3.5))
     for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
         for algorithm, rows in algorithms.items():
@@ -204,7 +201,7 @@ def power_of_ten(value: float) -> str:
 
 
 def _look(algorithm: str) -> dict[str, Any]:
-    look = LOOKS.get(algorithm, {"color": SKY, "marker": "x", "linestyle": "-"})
+    look = _LOOKS.get(algorithm, {"color": SKY, "marker": "x", "linestyle": "-"})
     return {**look, "color": ink()} if look["color"] == BLACK else look
 
 

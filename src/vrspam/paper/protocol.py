@@ -135,7 +135,7 @@ class TheoremFigure:
     seeds: int
 
 
-FIGURES: dict[str, Any] = {"convergence": ConvergenceFigure, "variance": VarianceFigure, "theorem": TheoremFigure}
+_FIGURES: dict[str, Any] = {"convergence": ConvergenceFigure, "variance": VarianceFigure, "theorem": TheoremFigure}
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Protocol:
         """The inverse of `as_dict`."""
         given = _frozen(dict(values))
         given["algorithms"] = tuple(Algorithm(**a) for a in given["algorithms"])
-        return cls(**given | {name: figure(**given[name]) for name, figure in FIGURES.items()})
+        return cls(**given | {name: figure(**given[name]) for name, figure in _FIGURES.items()})
 
     def digest(self) -> str:
         """Return a short hash of the settings that all runs share; results with different digests must not be mixed."""
@@ -206,7 +206,7 @@ class Protocol:
     def run_digest(self, algorithm: str, task: str) -> str:
         """Return a short hash of the settings of one run; a stored result counts only if its hash is the same."""
         own = [a for a in self.algorithms if a.name == algorithm]
-        figure = getattr(self, task) if task in FIGURES else None
+        figure = getattr(self, task) if task in _FIGURES else None
         return _hash([self.digest(), *map(dataclasses.astuple, own), figure and dataclasses.astuple(figure)])
 
 

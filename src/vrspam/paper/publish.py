@@ -21,7 +21,7 @@ from vrspam.paper.run import ROWS, read_all
 from vrspam.report import page as html
 from vrspam.report.page import Cell, Html, Page, markdown_table
 
-AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
+_AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
 MARKS = {"above": "▲", "below": "▼"}
 
 
@@ -89,11 +89,11 @@ def summarise(rows: Sequence[Row]) -> list[CellResult]:
 
 
 def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
-    """Return the runs in which an algorithm's test AUC is further than `AGREEMENT` from that of the optimum."""
+    """Return the runs in which an algorithm's test AUC is further than `_AGREEMENT` from that of the optimum."""
     return [
         row
         for row in rows
-        if row["kind"] == "result" and row["algorithm"].startswith(prefix) and _difference(row) > AGREEMENT
+        if row["kind"] == "result" and row["algorithm"].startswith(prefix) and _difference(row) > _AGREEMENT
     ]
 
 
@@ -132,10 +132,10 @@ def _judge(paper: Summary | None, optimum: Summary | None, ceiling: Summary | No
     """Return the mark and its reason if the objective cannot give the paper's cell, up to two standard errors."""
     if paper is None or optimum is None or ceiling is None or min(optimum.runs, ceiling.runs) < 2:
         return "", ""  # one run has no standard error
-    if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), AGREEMENT):
+    if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), _AGREEMENT):
         best = format_auc(ceiling.mean)
         return "above", f"no penalty of the grid reaches it: {best} is the best even if chosen on the test part"
-    if paper.mean < optimum.mean - max(2 * math.hypot(paper.error, optimum.error), AGREEMENT):
+    if paper.mean < optimum.mean - max(2 * math.hypot(paper.error, optimum.error), _AGREEMENT):
         return "below", f"the minimiser of the same objective reaches {format_auc(optimum.mean)}"
     return "", ""
 
@@ -242,7 +242,7 @@ def legend(cells: Cells) -> str:
     if marks & set(MARKS):
         words += (
             " A cell is marked only where the two means differ by more than twice the standard error of their "
-            f"difference and by more than {AGREEMENT:g}."
+            f"difference and by more than {_AGREEMENT:g}."
         )
     return words
 
@@ -292,7 +292,7 @@ def describe_agreement(rows: Sequence[Row]) -> str:
         near = f"within {worst:.1e} of" if worst else "equal to"
         return f"Yes: in all {runs} runs its test AUC is {near} that of the exact minimiser."
     return (
-        f"In {runs - far} of {runs} runs its test AUC is within {AGREEMENT} of that of the exact minimiser with the "
+        f"In {runs - far} of {runs} runs its test AUC is within {_AGREEMENT} of that of the exact minimiser with the "
         "same penalties."
     )
 

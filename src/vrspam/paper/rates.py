@@ -37,11 +37,16 @@ _SYMBOLS = {
     "coef": "array of d\n    The point w.",
 }
 Formula = TypeVar("Formula", bound=Callable[..., Any])
+_formulas: list[str] = []
 
 
 def formula(function: Formula) -> Formula:
     """Write the sections of a docstring: the parameters from the glossary, what comes back, the example."""
     told, mark, example = cleandoc(function.__doc__ or "").partition(">>> ")
+    _formulas.append(function.__name__)
+    if "import" not in example:
+        called = ", ".join(name for name in sorted(_formulas) if f"{name}(" in example)
+        mark = f">>> from vrspam.theory import {called}\n{mark}"
     found = signature(function)
     symbols = "\n".join(f"{name} : {_SYMBOLS[name]}" for name in found.parameters)
     parts = {"Parameters": symbols, "Returns": found.return_annotation, "Examples": mark + example}
@@ -57,7 +62,6 @@ def formula(function: Formula) -> Formula:
 def lipschitz_printed(M: float) -> float:
     """The paper's bound 8M² on the Lipschitz constant of a stochastic gradient, for rows of norm at most M.
 
-    >>> from vrspam.theory import lipschitz_printed
     >>> lipschitz_printed(2.0)
     32.0
     """
@@ -70,7 +74,6 @@ def lipschitz_bound(M: float, p: float) -> float:
 
     It is attained when all rows of a class are at one point, M or -M.
 
-    >>> from vrspam.theory import lipschitz_bound
     >>> lipschitz_bound(2.0, 0.25)
     12.0
     """
@@ -81,7 +84,6 @@ def lipschitz_bound(M: float, p: float) -> float:
 def noise_printed(M: float) -> float:
     """The paper's 2(8M²)² = 128M⁴, for the parameter `noise` of the other functions.
 
-    >>> from vrspam.theory import noise_printed
     >>> noise_printed(1.0)
     128.0
     """
@@ -94,7 +96,6 @@ def noise_bound(M: float, p: float) -> float:
 
     Positive rows, a share p of the draws, have L_i ≤ 4M²(1-p), negative rows L_i ≤ 4M²p.
 
-    >>> from vrspam.theory import noise_bound
     >>> noise_bound(1.0, 0.5)
     8.0
     """
@@ -108,7 +109,6 @@ def noise_bound(M: float, p: float) -> float:
 def step_bound(l2: float, noise: float) -> float:
     """The largest proven step, l2/noise: with a smaller one every epoch is a contraction.
 
-    >>> from vrspam.theory import noise_printed, step_bound
     >>> step_bound(0.5, noise_printed(1.0))
     0.00390625
     """
@@ -120,7 +120,6 @@ def step_bound(l2: float, noise: float) -> float:
 def step_constants(l2: float, step: float, noise: float) -> tuple[float, float]:
     """(C, D) of the recursion e_{t+1} ≤ C e_t + D ẽ of one inner step.
 
-    >>> from vrspam.theory import step_constants
     >>> step_constants(1.0, 1.0, 2.0)
     (0.75, 0.5)
     """
@@ -134,7 +133,6 @@ def contraction(l2: float, step: float, inner_steps: float, noise: float) -> flo
 
     It is C^m + D(1-C^m)/(1-C), the recursion iterated m = `inner_steps` times from e_0 = ẽ.
 
-    >>> from vrspam.theory import contraction, step_bound
     >>> round(contraction(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
     0.962111
     """
@@ -145,7 +143,6 @@ def contraction(l2: float, step: float, inner_steps: float, noise: float) -> flo
 def contraction_printed(l2: float, step: float, inner_steps: float, noise: float) -> float:
     """α as the paper prints it, with one factor C too many: C^m + DC(1-C^m)/(1-C). It is smaller than the correct α.
 
-    >>> from vrspam.theory import contraction_printed, step_bound
     >>> round(contraction_printed(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
     0.961785
     """
@@ -157,7 +154,6 @@ def contraction_printed(l2: float, step: float, inner_steps: float, noise: float
 def contraction_limit(l2: float, theta: float, noise: float) -> float:
     """The limit of α for long epochs with step θ·l2/noise: θ/(2 - θ + x) < 1, with x = θ·l2²/noise.
 
-    >>> from vrspam.theory import contraction_limit
     >>> round(contraction_limit(0.5, 0.9, 128.0), 4)
     0.8169
     """
@@ -168,7 +164,6 @@ def contraction_limit(l2: float, theta: float, noise: float) -> float:
 def inner_steps(l2: float, theta: float, noise: float) -> int:
     """m = ⌈2 log θ / log E⌉ with E = 1/(1 + θ·l2²/noise), so that C^m < E^m ≤ θ².
 
-    >>> from vrspam.theory import inner_steps
     >>> inner_steps(0.5, 0.9, 128.0)
     120
     """
@@ -181,7 +176,6 @@ def inner_steps(l2: float, theta: float, noise: float) -> int:
 def epochs(l2: float, step: float, inner_steps: float, noise: float, epsilon: float) -> int:
     """The least s with α^s ≤ ε, so that E‖w̃_s - w*‖² ≤ ε·‖w_0 - w*‖².
 
-    >>> from vrspam.theory import epochs, step_bound
     >>> epochs(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0, 1e-6)
     358
     """
@@ -196,7 +190,6 @@ def epochs(l2: float, step: float, inner_steps: float, noise: float, epsilon: fl
 def gradient_evaluations(n: int, inner_steps: int, epochs: int = 1) -> int:
     """Gradients of single rows, (n + 2m) per epoch: one for each row at the anchor, two for each inner step.
 
-    >>> from vrspam.theory import gradient_evaluations
     >>> gradient_evaluations(1000, 120, 358)
     443920
     """
@@ -210,7 +203,6 @@ def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[fl
     E‖v - ∇f(w*)‖² ≤ noise·(error + anchor_error), and E‖v - ∇f(w)‖² ≤ noise·(2 error + anchor_error). The first also
     bounds the variance, since the variance is least around the mean.
 
-    >>> from vrspam.theory import variance_bounds
     >>> variance_bounds(8.0, 1.0, 0.5)
     (12.0, 20.0)
     """
@@ -221,7 +213,6 @@ def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[fl
 def solution_bound(l2: float, p: float) -> float:
     """p(1-p)/(2 l2): a bound on ‖w*‖², the squared distance from 0 to the optimum, for any rows.
 
-    >>> from vrspam.theory import solution_bound
     >>> solution_bound(0.5, 0.5)
     0.25
     """
@@ -235,7 +226,6 @@ def solution_bound(l2: float, p: float) -> float:
 def spam_constant(l2: float, noise: float) -> float:
     """C̃ = l2/(1 + l2²/noise)²: for steps η ≤ l2/noise one SPAM step contracts by 1 - C̃η.
 
-    >>> from vrspam.theory import spam_constant
     >>> round(spam_constant(0.1, 128.0), 6)
     0.099984
     """
@@ -247,7 +237,6 @@ def spam_constant(l2: float, noise: float) -> float:
 def spam_step(l2: float, noise: float, t: Any) -> Any:
     """SPAM's proven step η_t = 1/(C̃(t+1)) at iteration t = 1, 2, ...; t may be an array.
 
-    >>> from vrspam.theory import spam_step
     >>> round(spam_step(0.1, 128.0, 9), 4)
     1.0002
     """
@@ -258,7 +247,6 @@ def spam_step(l2: float, noise: float, t: Any) -> Any:
 def spam_start(l2: float, noise: float) -> int:
     """t₀ = max(2, ⌈1 + (noise + l2²)²/(noise·l2²)⌉): from step t₀ on, SPAM's steps are below l2/noise.
 
-    >>> from vrspam.theory import spam_start
     >>> spam_start(1.0, 128.0)
     132
     """
@@ -270,7 +258,6 @@ def spam_start(l2: float, noise: float) -> int:
 def spam_log_start_error_printed(l2: float, noise: float, gradient_variance: float) -> float:
     """log F, F = 2σ*²/C̃² + exp(noise/C̃²): the paper's bound on E‖w_{t₀} - w*‖², too large for a float.
 
-    >>> from vrspam.theory import spam_log_start_error_printed
     >>> round(spam_log_start_error_printed(0.1, 128.0, 1.0))
     12804
     """
@@ -286,7 +273,6 @@ def spam_log_start_error(l2: float, noise: float, gradient_variance: float, init
     The printed F is a sum where it must be a product, and it leaves out the initial error, so it cannot hold on every
     scale.
 
-    >>> from vrspam.theory import spam_log_start_error
     >>> round(spam_log_start_error(0.1, 128.0, 1.0, 1.0))
     12809
     """
@@ -298,7 +284,6 @@ def spam_log_start_error(l2: float, noise: float, gradient_variance: float, init
 def spam_log_iterations(start: int, log_start_error: float, epsilon: float) -> float:
     """log(t₀F/ε): the logarithm of the order of SPAM's iterations until E‖w_T - w*‖² ≤ ε.
 
-    >>> from vrspam.theory import spam_log_iterations
     >>> round(spam_log_iterations(132, 12804.0, 1e-6))
     12823
     """
@@ -309,7 +294,6 @@ def spam_log_iterations(start: int, log_start_error: float, epsilon: float) -> f
 def spam_rate(t: float, start: int, start_error: float, l2: float, noise: float, gradient_variance: float) -> float:
     """The bound (t₀·e_{t₀} + 2σ*²/C̃²·log(t/t₀)) / t on E‖w_t - w*‖², for t > t₀.
 
-    >>> from vrspam.theory import spam_rate
     >>> round(spam_rate(10_000, 132, 1.0, 1.0, 128.0, 0.1), 6)
     0.013289
     """
@@ -321,7 +305,6 @@ def spam_rate(t: float, start: int, start_error: float, l2: float, noise: float,
 def gradient_variance_bound(M: float, l2: float, p: float) -> float:
     """4p(1-p)M²(1 + 2MR)², R² = p(1-p)/(2 l2): a bound on σ*², the variance of SPAM's gradient at the optimum.
 
-    >>> from vrspam.theory import gradient_variance_bound
     >>> gradient_variance_bound(1.0, 0.5, 0.5)
     4.0
     """

@@ -40,6 +40,7 @@ from vrspam.plotting.style import (
     axes_or_new,
     axes_points,
     colours,
+    draws_on_axes,
     font_points,
     ink,
     letter_size,
@@ -302,6 +303,7 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     return mesh
 
 
+@draws_on_axes
 def plot_coefficients(
     names: Any,
     values: Sequence[float] | None = None,
@@ -325,16 +327,9 @@ def plot_coefficients(
         What the values mean; written below the axis. An estimator has its own.
     most : int, default=20
         Draw at most this many bars of an estimator.
-    ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
-    >>> from vrspam.plotting import plot_coefficients
     >>> ax = plot_coefficients(["age", "dose"], [0.4, -0.1], label="added to the score by one standard deviation")
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age', 'dose']
@@ -388,6 +383,7 @@ def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None)
     return ax
 
 
+@draws_on_axes
 def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw what each column adds to the score of one row, the largest part on top; the last bar is their sum.
 
@@ -401,16 +397,9 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
         parts it may be left out, or be a dict, a Series or a frame of one row.
     most : int, default=12
         Draw at most this many parts; the others are added up in one bar.
-    ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
-    >>> from vrspam.plotting import plot_contributions
     >>> ax = plot_contributions({"age": 0.7, "sex": -0.2, "dose": 0.1}, {"age": 61, "sex": "f"}, most=2)
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age = 61', 'sex = f', '1 other', 'score']

@@ -21,6 +21,7 @@ from vrspam.plotting.style import (
     axes_or_new,
     axes_points,
     colours,
+    draws_on_axes,
     fit_labels,
     font_points,
     legend_texts,
@@ -30,13 +31,9 @@ from vrspam.tables.frames import columns_of, is_frame
 Scores = Any  # an array, an estimator, a dict of names to these, or a frame
 
 
+@draws_on_axes
 def plot_roc(
-    y_true: Any,
-    y_score: Scores = None,
-    *,
-    X: Any = None,
-    max_fpr: float | None = None,
-    ax: Axes | None = None,
+    y_true: Any, y_score: Scores = None, *, X: Any = None, max_fpr: float | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw ROC curves, each with its AUC and 95 % interval in the legend.
 
@@ -50,16 +47,9 @@ def plot_roc(
     X : rows to score, optional
     max_fpr : float in (0, 1], optional
         The part of the curve that matters, up to this false-positive rate: the rest is shaded.
-    ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
-    >>> from vrspam.plotting import plot_roc
     >>> y, scores = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> ax = plot_roc(y, {"first": scores, "second": scores[::-1]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -87,6 +77,7 @@ def plot_roc(
     return ax
 
 
+@draws_on_axes
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
@@ -94,16 +85,9 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     ----------
     y_true, y_score, X
         As in `plot_roc`.
-    ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
-    >>> from vrspam.plotting import plot_precision_recall
     >>> ax = plot_precision_recall([0, 0, 1, 1], {"first": [1, 3, 2, 4], "second": [1, 2, 3, 4]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first', 'second']
@@ -122,6 +106,7 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     return ax
 
 
+@draws_on_axes
 def plot_scores(
     y_true: Any,
     y_score: Any = None,
@@ -141,15 +126,9 @@ def plot_scores(
         Drawn as a line.
     names : pair of str
         What the two classes are called.
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
-    >>> from vrspam.plotting import plot_scores
     >>> ax = plot_scores([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9], threshold=0.4)
     >>> ax.get_ylabel()
     'share of the class'
@@ -178,6 +157,7 @@ def plot_scores(
     return ax
 
 
+@draws_on_axes
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
@@ -185,16 +165,9 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     ----------
     y_true, y_score, X
         As in `plot_roc`, of one model.
-    ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
-    >>> from vrspam.plotting import plot_lift
     >>> ax = plot_lift([0, 0, 0, 1], [1, 2, 3, 4])  # the top quarter of the rows is all positive
     >>> ax.lines[0].get_ydata().tolist()
     [4.0, 2.0, 1.33..., 1.0]
@@ -212,6 +185,7 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     return ax
 
 
+@draws_on_axes
 def plot_reliability(
     predicted: Any, observed: Any = None, rows: Sequence[int] | None = None, *, X: Any = None, ax: Axes | None = None
 ) -> Axes:
@@ -226,15 +200,9 @@ def plot_reliability(
     rows : sequence of int
         Size of each group.
     X : rows to predict, optional
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
-    >>> from vrspam.plotting import plot_reliability
     >>> ax = plot_reliability([0.1, 0.5, 0.9], [0.12, 0.44, 0.93], [100, 100, 100])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('predicted probability', 'observed frequency')
@@ -258,41 +226,29 @@ def plot_reliability(
     return ax
 
 
+@draws_on_axes
 def plot_decision_curve(
-    y_true: Any,
-    probability: Any = None,
-    *,
-    X: Any = None,
-    confidence: float = 0.95,
-    groups: Any = None,
-    sample_weight: Any = None,
-    ax: Axes | None = None,
+    y_true: Any, probability: Any = None, *, X: Any = None, ax: Axes | None = None, **beside: Any
 ) -> Axes:
     """Draw decision curves: the net benefit of acting on rows from a probability on, with its band.
+
+    A model is of use where it is above acting on all rows and on none.
 
     Parameters
     ----------
     y_true, X
         As in `plot_roc`.
     probability : array of n numbers in [0, 1], fitted estimator, or dict of names to these
-    confidence, groups, sample_weight
-        As in `vrspam.metrics.net_benefit`.
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    Axes
-        A model is of use where it is above acting on all rows and on none.
+    **beside
+        `confidence`, `groups` and `sample_weight` of `vrspam.metrics.net_benefit`.
 
     Examples
     --------
-    >>> from vrspam.plotting import plot_decision_curve
     >>> ax = plot_decision_curve([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['act on all rows', 'act on none', 'model']
     """
     positive, several = _labelled_chances(y_true, probability, X)
-    beside: dict[str, Any] = {"confidence": confidence, "groups": groups, "sample_weight": sample_weight}
     found = {name: net_benefit(positive, values, **beside) for name, values in several.items()}
     at, every = (getattr(next(iter(found.values())), name) for name in ("thresholds", "treat_all"))
     ax = axes_or_new(ax)

@@ -6,9 +6,11 @@ Nothing is changed for other plots: settings are in force only while axes are ma
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from inspect import cleandoc
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 import numpy as np
@@ -21,7 +23,7 @@ from matplotlib.textpath import text_to_path
 from vrspam._utils.atomic import replacing
 from vrspam._utils.texts import wrap_distinct
 
-STYLE: dict[str, Any] = {
+_STYLE: dict[str, Any] = {
     "font.size": 10.0,
     "axes.titlesize": 11,
     "axes.spines.top": False,
@@ -39,7 +41,8 @@ STYLE: dict[str, Any] = {
 }
 # Okabe and Ito's colours
 BLUE, ORANGE, GREEN, PINK, BLACK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9"
-COLOURS = (BLUE, ORANGE, GREEN, PINK, BLACK, SKY)
+_COLOURS = (BLUE, ORANGE, GREEN, PINK, BLACK, SKY)
+Plot = TypeVar("Plot", bound=Callable[..., Axes])
 DASHES = ("-", "--", "-.", ":")
 GREY = "#777777"  # can be read on white and on black
 
@@ -53,7 +56,7 @@ def own_style() -> Any:
     """
     now: Any = mpl.rcParams
     usual: Any = mpl.rcParamsDefault
-    found = {name: value for name, value in STYLE.items() if now[name] == usual[name]}
+    found = {name: value for name, value in _STYLE.items() if now[name] == usual[name]}
     if "grid.color" not in found and "axes.grid" in found:
         found["grid.alpha"] = 0.3  # a sheet whose axes have no grid may draw its lines as strong as all others
     return found
@@ -90,8 +93,8 @@ def colours() -> tuple[str, ...]:
         for settings in (mpl.rcParams, mpl.rcParamsDefault)
     )
     if given == usual or len(set(given)) < 2:
-        return tuple(ink() if colour == BLACK else colour for colour in COLOURS)
-    return tuple(given[i % len(given)] for i in range(max(len(COLOURS), len(given))))
+        return tuple(ink() if colour == BLACK else colour for colour in _COLOURS)
+    return tuple(given[i % len(given)] for i in range(max(len(_COLOURS), len(given))))
 
 
 def new_figure(
@@ -119,6 +122,14 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float] = (5.0, 4.0)) -> Axes
 
     with mpl.rc_context(own_style()):
         return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def draws_on_axes(function: Plot) -> Plot:
+    """Write what all plots share into a docstring: the parameter `ax`, what comes back, the import of the example."""
+    told, examples, rest = cleandoc(function.__doc__ or "").partition("\n\nExamples\n--------\n")
+    shared = "\nax : matplotlib Axes, optional\n    By default a new figure.\n\nReturns\n-------\nAxes"
+    function.__doc__ = f"{told}{shared}{examples}>>> from vrspam.plotting import {function.__name__}\n{rest}"
+    return function
 
 
 def add_legend(ax: Axes, **options: Any) -> None:

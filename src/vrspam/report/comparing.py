@@ -32,9 +32,10 @@ def comparison_page(
     """
     positive = found.positive
     told = words.describe_tests(found.pairs, measure)
+    counted = "" if positive.all() else f", {int(positive.sum()):,} positive"
     page = Page(
         f"{words.listed(found.names)} on {data_name}",
-        f"{told} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
+        f"{told} ({positive.size:,} rows{counted}.)",
     )
     how = "DeLong's paired test" if curves else "Paired test, by the jackknife,"
     shown = f"{measure[0].upper()}{measure[1:]}"

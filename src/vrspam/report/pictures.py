@@ -42,7 +42,7 @@ from vrspam.model.drawing import (
     plan_column,
     text_of,
 )
-from vrspam.model_selection.learning import LearningCurve
+from vrspam.model_selection.cross_validate import LearningCurve
 from vrspam.report.page import NUMBERS, Html, Stops, spelled
 
 WIDTH, HEIGHT = 330.0, 270.0
@@ -399,7 +399,9 @@ def auc_scale(auc: float, low: float, high: float) -> Html:
     return picture(frame, marks, label=f"AUC {auc_text(auc)}{interval}, on a scale to 1.")
 
 
-def forest(title: str, rows: Sequence[tuple[str, float, float, float, bool]], reference: float) -> Html:
+def forest(
+    title: str, rows: Sequence[tuple[str, float, float, float, bool]], reference: float, measure: str = "AUC"
+) -> Html:
     """AUCs with intervals below each other, each with a name; `reference`, that of all rows, is a line through them.
 
     The last entry of a row says whether it is marked.
@@ -408,16 +410,16 @@ def forest(title: str, rows: Sequence[tuple[str, float, float, float, bool]], re
     least = max(0.0, min(0.5, *(row[2] - 0.02 for row in rows)))  # an interval that ends beside its name looks cut
     left, height = 12.0 + max(map(text_width, names)), 52.0 + 21.0 * len(rows)
     frame = Frame((least, 1.0), UNIT, width=360.0, height=height, left=left)
-    marks = [axes(frame, "AUC"), rule(frame, x=reference, css="guess")]
+    marks = [axes(frame, measure), rule(frame, x=reference, css="guess")]
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = frame.y.stop + 11.0 + 21.0 * number
         full, *part, marked = row
-        said = f"{full}: AUC {auc_text(part[0])} ({interval_text(part[1], part[2])})"
+        said = f"{full}: {measure} {auc_text(part[0])} ({interval_text(part[1], part[2])})"
         marks += [
             words(frame.x.start - 6.0, y + 4.0, name, "end", full),
             whisker(y, frame.x(np.array(part)), "marked" if marked else "dot", said, across=True),
         ]
-    label = "AUC of each group with its interval; dashed: all rows."
+    label = f"{measure} of each group with its interval; dashed: all rows."
     return picture(frame, marks, label=label, title=title, remark="dashed: all rows")
 
 

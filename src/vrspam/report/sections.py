@@ -14,8 +14,7 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.probabilities import benefit_over_all
-from vrspam.metrics.thresholds import BINS, Curve, calibration_error, effective_share, reliability
+from vrspam.metrics.thresholds import BINS, Curve, benefit_over_all, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
@@ -23,7 +22,7 @@ from vrspam.report.comparing import curves_of, number_cell, pair_tables
 from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
-    from vrspam.model_selection.learning import LearningCurve
+    from vrspam.model_selection.cross_validate import LearningCurve
     from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.model import Model
     from vrspam.tool.planning import MoreRows
@@ -214,7 +213,8 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
     if (found := words.expected_auc(model)) is not None:
         interval = f"95 % interval {interval_text(found.low, found.high)}"
         summary = f"{summary} {words.describe_ranks(model) if model.ranks else ''}".strip()
-        measure = f"{'a' if 'times' in model.training else 'an'} {words.name_measure(model)}"
+        measure = words.name_measure(model)
+        measure = f"{'an' if measure.startswith('AUC') else 'a'} {measure}"
         summary = f"{summary} Expect {measure} of {auc_text(found.auc)}, {interval} ({found.remark})."
     page = Page(model_name, summary)
     add_model(page, model)
@@ -226,10 +226,10 @@ def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), para
     """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
     page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
     add_rows(page, more.curve, more.lines, fold=False)
-    if asked:
-        page.add("How many does it take?", html.bullets(asked))
-    if more.notes:
-        page.add("Noticed in these rows", html.bullets([worded(note, parameter) for note in more.notes]))
+    noticed = [worded(note, parameter) for note in more.notes]
+    for heading, items in (("How many does it take?", asked), ("Noticed in these rows", noticed)):
+        if items:
+            page.add(heading, html.bullets(items))
     return page
 
 
@@ -256,7 +256,8 @@ def _first_facts(
     name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
     share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
     count = f"{evaluation.positives:,}" if rows == evaluation.n else f"{evaluation.positives:,} of {evaluation.n:,}"
-    facts, part = {"rows": f"{rows:,}", name: f"{count} ({share})", **more}, evaluation.partial_auc
+    balance = {} if "upper" in names else {name: f"{count} ({share})"}
+    facts, part = {"rows": f"{rows:,}", **balance, **more}, evaluation.partial_auc
     if part is not None and evaluation.max_fpr is not None:
         name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
         facts[name] = f"{auc_text(part.auc)} ({interval_text(part.low, part.high)}), {remark}"
@@ -267,12 +268,15 @@ def _pair_facts(model: Model | ScoreColumn, evaluation: Evaluation) -> dict[str,
     """Times, and strata with the pairs that count, for the first screen."""
     facts, found = {}, model.training
     if evaluation.times is not None:
-        low, middle, high = (f"{np.quantile(evaluation.times, q):.4g}" for q in (0.0, 0.5, 1.0))
-        facts[f"{found['times']} observed"] = f"{low} to {high}, half of them up to {middle}"
+        values = -evaluation.times if "order" in found else evaluation.times
+        low, middle, high = (f"{np.quantile(values, q):.4g}" for q in (0.0, 0.5, 1.0))
+        name = found["order"] if "order" in found else f"{found['times']} observed"
+        facts[name] = f"{low} to {high}, half of them up to {middle}"
     if evaluation.within is not None:
-        counts = [np.bincount(evaluation.within, rows) for rows in (evaluation.positive, ~evaluation.positive)]
-        usable = f", {int((np.minimum(*counts) > 0).sum()):,} of them with both kinds of rows"
-        facts[f"values of {found['within']}"] = f"{int((np.add(*counts) > 0).sum()):,}{usable}"
+        target = evaluation.positive if evaluation.times is None else evaluation.times
+        usable = np.unique(np.unique(np.stack([evaluation.within, target]), axis=1)[0], return_counts=True)[1] > 1
+        many = "" if evaluation.times is not None else f", {int(usable.sum()):,} of them with both kinds of rows"
+        facts[f"values of {found['within']}"] = f"{usable.size:,}{many}"
     return facts
 
 
@@ -286,6 +290,8 @@ def add_ranks(page: Page, model: Model | ScoreColumn, evaluation: Evaluation, na
         page.add(f"What inside {within} means", html.paragraph(text), meaning)
     if (times := evaluation.times) is None:
         return
+    if "order" in model.training:
+        return _add_order(page, model, evaluation, meaning)
     third = np.searchsorted(np.quantile(evaluation.scores, (1 / 3, 2 / 3)), evaluation.scores, side="left")
     curves, rows = {}, list[list[Cell | str]]()
     for number, name in enumerate(("lowest third", "middle third", "highest third")):
@@ -307,6 +313,22 @@ def add_ranks(page: Page, model: Model | ScoreColumn, evaluation: Evaluation, na
     remark = "Each row is scored by a model that has not seen it; censored rows count as long as they were observed."
     numbers = html.grid([drawn, html.table(columns, rows, caption)], "large")
     page.add("How long rows stay free of the event", meaning, numbers, html.paragraph(remark, soft=True))
+
+
+def _add_order(page: Page, model: Model, evaluation: Evaluation, meaning: Html) -> None:
+    """Add what the target is for tenths of the rows by score."""
+    assert evaluation.times is not None
+    place = np.argsort(np.argsort(evaluation.scores, kind="stable")) * min(10, evaluation.n) // evaluation.n
+    rows: list[Row] = []
+    for number in range(min(10, evaluation.n)):
+        own = -evaluation.times[place == number]
+        cells = [Cell(f"{value:.4g}", float(value)) for value in np.quantile(own, (0.25, 0.5, 0.75))]
+        rows.append([f"{number + 1}", Cell(f"{own.size:,}", own.size), *cells])
+    target = model.training["order"]
+    columns = ["tenth", "rows", "25 %", "50 %", "75 %"]
+    caption = f"Tenths of the rows by their score, the lowest first: what part of them has {target} up to"
+    remark = html.paragraph("Each row is scored by a model that has not seen it.", soft=True)
+    page.add(f"{target[:1].upper()}{target[1:]} and the score", meaning, html.table(columns, rows, caption), remark)
 
 
 def add_scores(
@@ -523,13 +545,20 @@ def _interactions(model: Model) -> list[Html]:
 def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> list[Html]:
     """A picture and a table for each column."""
     tested = (
-        "Each level is compared with all other rows: its AUC with theirs, and its positives with those that were "
-        "predicted (two-sided tests, normal approximation). Holm's method keeps the chance of any false mark on this "
-        "page at 5 %. Levels with too few rows of a class, inside or outside, are not tested."
+        "Each level is compared with all other rows: its {measure} with theirs{predicted} (two-sided tests, normal "
+        "approximation). Holm's method keeps the chance of any false mark on this page at 5 %. Levels with too few "
+        "rows of a class, inside or outside, are not tested."
     )
-    names = ["level", "rows", "positive", "AUC, 95 % interval", "predicted", "observed", "beyond chance"]
+    pairs = evaluation.times is not None
+    measure, order = "concordance index" if pairs else "AUC", pairs and bool(evaluation.positive.all())
+    asked = "" if evaluation.probabilities is None else ", and its positives with those that were predicted"
+    tested = tested.format(measure=measure, predicted=asked)
+    names = ["level", "rows", "positive", f"{measure}, 95 % interval", "predicted", "observed", "beyond chance"]
+    left_out = {4: evaluation.probabilities is None, 2: order, 5: order}
+    names = [name for place, name in enumerate(names) if not left_out.get(place)]
+    lower = "indices" if pairs else "AUCs"
     blocks = [
-        html.paragraph("▲▼: differs from the rest by more than chance. Lower AUCs inside groups are normal."),
+        html.paragraph(f"▲▼: differs from the rest by more than chance. Lower {lower} inside groups are normal."),
         html.folded("How this is tested", html.paragraph(tested)),
     ]
     for column in dict.fromkeys(group.column for group in groups):
@@ -539,8 +568,10 @@ def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> lis
             for group in levels
             if group.auc is not None
         ]
-        picture = [pictures.forest(f"AUC by {column}", drawn, evaluation.auc.auc)] if drawn else []
-        table = html.table(names, [_group_row(group) for group in levels], column)
+        title = f"{measure[0].upper()}{measure[1:]} by {column}"
+        picture = [pictures.forest(title, drawn, evaluation.auc.auc, measure)] if drawn else []
+        rows = [[c for place, c in enumerate(_group_row(group)) if not left_out.get(place)] for group in levels]
+        table = html.table(names, rows, column)
         blocks.append(html.grid([*picture, table], "beside" if picture else "large"))
     return blocks
 
@@ -572,6 +603,7 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
 def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParameter) -> list[Html]:
     """A card for each single row (what it is, its score, bars of what its columns add), all with the same scale."""
     ranks, time = report.model.ranks, report.model.training.get("times", "")
+    order = report.model.training.get("order")
     meaning = f"The bars show what each column adds to the score. {'' if ranks else words.ZERO}".strip()
     if report.folds is not None:
         meaning = (
@@ -605,7 +637,8 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
             facts["score of the final model"] = f"{row.own_score:+.{digits}f}"
         entries, values = [(name, part) for name, _, part in parts], [value for _, value, _ in parts]
         blocks = [html.facts(facts, numbers=True), pictures.bars(entries, ADDED, values=values, ends=ends)]
-        cards.setdefault(row.kind, []).append((f"Row {row.number:,}{called}: {names[own]}{when}", blocks))
+        what = f"{names[own]}{when}" if order is None or row.time is None else f"{order} {-row.time:g}"
+        cards.setdefault(row.kind, []).append((f"Row {row.number:,}{called}: {what}", blocks))
     boxes = [html.cards(f"{kind[0].upper()}{kind[1:]}", found) for kind, found in cards.items()]
     return [html.paragraph(meaning), html.paragraph(without, soft=True), *boxes]
 

@@ -17,7 +17,7 @@ from vrspam._utils.texts import auc_text, interval_text, isolated, shorten
 if TYPE_CHECKING:
     from vrspam.metrics import Calibration, ComparedPair, DeLongTest, Estimate
     from vrspam.metrics.thresholds import Threshold
-    from vrspam.model_selection.learning import LearningCurve
+    from vrspam.model_selection.cross_validate import LearningCurve
     from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
@@ -54,10 +54,15 @@ def class_names(model: Model | ScoreColumn) -> dict[str, str]:
         shown.append(isolated(shorten(str(int(label) if whole else label), 40)))
     target = model.schema.target
     name = f"{isolated(shorten(str(target), 40))} = " if target is not None and not str(target).isdigit() else "label "
+    within = model.training.get("within")
+    inside = "" if within is None else f" of the same {isolated(shorten(within, 40))}"
+    if "order" in model.training:
+        order = name.removesuffix(" = ")
+        found = {"positive": f"a larger {order}", "negative": f"a smaller {order}"}
+        return found | {"pair": f"rows{inside} that differ in {order}", "upper": f"the one with the larger {order}"}
     positive, *others = shown
     negative = f"{name}{others[0]}" if len(others) == 1 else f"another {name.removesuffix(' = ').strip()}"
-    found, within = {"positive": f"{name}{positive}", "negative": negative}, model.training.get("within")
-    inside = "" if within is None else f" of the same {isolated(shorten(within, 40))}"
+    found = {"positive": f"{name}{positive}", "negative": negative}
     if "times" in model.training:
         found["pair"] = f"rows{inside} of which one is known to have had {found['positive']} first"
     elif inside:
@@ -69,19 +74,22 @@ def name_measure(model: Model | ScoreColumn) -> str:
     """What the ranking of a model is measured by."""
     within = model.training.get("within")
     inside = "" if within is None else f" inside {within}"
-    return f"{'concordance index' if 'times' in model.training else 'AUC'}{inside}"
+    return f"{'AUC' if model.training.keys().isdisjoint(('times', 'order')) else 'concordance index'}{inside}"
 
 
 def describe_higher(model: Model | ScoreColumn) -> str:
     """What a higher score means, of a model whose scores only rank rows."""
     within, positive = model.training.get("within"), f"{model.schema.target} = {model.positive}"
     inside = "" if within is None else f", among rows of the same {within}"
+    if "order" in model.training:
+        return f"a larger {model.schema.target}{inside}"
     return f"{'an earlier' if 'times' in model.training else 'more likely'} {positive}{inside}"
 
 
 def describe_ranks(model: Model | ScoreColumn) -> str:
     """What the score of a model that only ranks does not say."""
     what = "a time" if "times" in model.training else "a probability"
+    what = f"a {model.schema.target}" if "order" in model.training else what
     within = model.training.get("within")
     alone = "" if within is None else f"Scores of rows that differ in {within} are not compared. "
     return f"{alone}The score ranks rows; it is not {what}, and it has no threshold."
@@ -117,14 +125,26 @@ def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
     'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
     >>> describe_auc(0.834, {"positive": "sick = yes", "negative": "sick = no"})
     'Of 100 pairs of a row with sick = yes and a row with sick = no, 83 are ranked right.'
+    >>> describe_auc(0.834, {"pair": "rows that differ in price", "upper": "the one with the larger price"})
+    'Of 100 pairs of rows that differ in price, the one with the larger price is ranked higher in 83.'
     """
     count = f"{100 * auc:.0f}"
     if count == "100":
         count = "all" if auc == 1.0 else "more than 99"
     if names is None:
         return f"of 100 pairs of a positive and a negative row, {count} are ranked right (50 by guessing)"
-    pair = names.get("pair", f"a row with {names['positive']} and a row with {names['negative']}")
+    pair = names.get("pair") or f"a row with {names['positive']} and a row with {names['negative']}"
+    if "upper" in names:
+        return f"Of 100 pairs of {pair}, {names['upper']} is ranked higher in {count}."
     return f"Of 100 pairs of {pair}, {count} are ranked right."
+
+
+def describe_balance(model: Model, rows: int, positives: int) -> str:
+    """How many rows there are, and how many of them are positive; an order has rows alone."""
+    if "order" in model.training:
+        return f"{rows:,}"
+    name = f"{model.schema.target} = " if model.schema.target else ""
+    return f"{rows:,}, of which {positives:,} positive ({positives / rows:.2%}: {name}{model.positive})"
 
 
 def describe_partial(max_fpr: float) -> str:
@@ -137,9 +157,11 @@ def describe_partial(max_fpr: float) -> str:
 
 def describe_source(evaluation: Evaluation) -> str:
     """What the interval of the AUC of an evaluation rests on."""
+    pairs = evaluation.times is not None or evaluation.within is not None
+    source = "jackknife" if pairs and evaluation.auc.source == "DeLong" else evaluation.auc.source
     if evaluation.groups is None:
-        return evaluation.auc.source
-    return f"{evaluation.auc.source}, {np.unique(evaluation.groups).size:,} groups of rows"
+        return source
+    return f"{source}, {np.unique(evaluation.groups).size:,} groups of rows"
 
 
 class ExpectedAUC(NamedTuple):
@@ -193,13 +215,13 @@ def without_directions(model: Model) -> str | None:
     if "unconstrained_auc" not in model.training:
         return None
     told = ", ".join(f"{name} {words}" for name, words in requests(model).items())
-    return f"{auc_text(model.training['unconstrained_auc'])} ({told})"
+    return f"{auc_text(model.training['unconstrained_auc'])} ({told} by request)"
 
 
 def requests(model: Model) -> dict[str, str]:
-    """What columns were told: "rises by request" or "falls by request"."""
+    """What each column that was told a direction does by request: "rises" or "falls"."""
     told = model.training.get("monotone", {}).items()
-    return {name: f"{'rises' if sign > 0 else 'falls'} by request" for name, sign in told if sign}
+    return {name: "rises" if sign > 0 else "falls" for name, sign in told if sign}
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
@@ -340,7 +362,7 @@ def describe_decision(model: Model, called: int) -> str:
     """How many rows of a file are called positive, and by what."""
     by = "probability above 1/2" if model.calibration is not None else "score above 0"
     if (chosen := model.threshold) is not None:
-        by = f"score at least {chosen.threshold:g}, which in training {chosen.words}"
+        by = f"the threshold of the model, score at least {chosen.threshold:g}, which {chosen.words}"
     return f"{called:,} rows of the file are called {model.positive} ({by})."
 
 
@@ -602,9 +624,10 @@ def training_facts(model: Model) -> dict[str, str]:
     if "data" in facts:
         words["trained on"] = ", ".join(facts["data"])
     if facts.keys() >= {"rows", "positives"}:
-        words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
+        positives = "" if "order" in facts else f", {facts['positives']:,} positive"
+        words["rows"] = f"{facts['rows']:,}{positives}"
     words["model"] = describe_model(model)
-    words |= {name: facts[name] for name in ("groups", "weights", "event", "times", "within") if name in facts}
+    words |= {name: facts[name] for name in ("groups", "weights", "event", "times", "order", "within") if name in facts}
     if (found := expected_auc(model)) is not None:
         interval = "interval " * bool(np.isnan(found.low)) + interval_text(found.low, found.high, 4)
         words[f"{name_measure(model)} to expect"] = f"{auc_text(found.auc, 4)} ({interval}); {found.remark}"

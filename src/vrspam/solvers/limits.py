@@ -31,28 +31,17 @@ def by_column(name: str, given: Any, names: Sequence[Any] | None, n: int, defaul
     """What is given for each of n columns, in their order or by their names."""
     if isinstance(given, Mapping):
         if names is None:
-            raise WordedError(
-                "{given} names columns, and the rows have no names: give a list of {n} values, or a frame.",
-                given=Parameter(name),
-                n=n,
-            )
+            words = "{given} names columns, and the rows have no names: give a list of {n} values, or a frame."
+            raise WordedError(words, given=Parameter(name), n=n)
         if unknown := [column for column in given if column not in set(names)]:
-            raise WordedError(
-                "{given} names {column!r}, which is not among the columns: {names}.",
-                given=Parameter(name),
-                column=unknown[0],
-                names=", ".join(map(str, names[:20])) + (", ..." if len(names) > 20 else ""),
-            )
+            words = "{given} names {column!r}, which is not among the columns: {names}."
+            known = ", ".join(map(str, names[:20])) + (", ..." if len(names) > 20 else "")
+            raise WordedError(words, given=Parameter(name), column=unknown[0], names=known)
         return [given.get(column, default) for column in names]
     values = list(given)
     if len(values) != n:
-        raise WordedError(
-            "{given} has {count} values for {n} columns: give one for each, 0 where a column is free, or a dict of "
-            "names.",
-            given=Parameter(name),
-            count=len(values),
-            n=n,
-        )
+        words = "{given} has {count} values for {n} columns: give one for each, 0 where it is free, or a dict of names."
+        raise WordedError(words, given=Parameter(name), count=len(values), n=n)
     return values
 
 
@@ -62,18 +51,13 @@ def directions_of(estimator: Any, names: Sequence[Any] | None, n: int) -> np.nda
     if estimator.monotonic_cst is not None:
         values = by_column("monotonic_cst", estimator.monotonic_cst, names, n, 0)
         if not all(np.isscalar(value) and value in (-1, 0, 1) for value in values):
-            raise WordedError(
-                "{given} must hold -1 (the score falls), 0 (free) or 1 (it rises) for each column.",
-                given=Parameter("monotonic_cst"),
-            )
+            words = "{given} must hold -1 (the score falls), 0 (free) or 1 (it rises) for each column."
+            raise WordedError(words, given=Parameter("monotonic_cst"))
         found = np.array(values, dtype=np.float64)
     if estimator.positive:
         if (found < 0.0).any():
-            raise WordedError(
-                "{positive} and a -1 in {cst} contradict each other: leave one out.",
-                positive=Parameter("positive", True),
-                cst=Parameter("monotonic_cst"),
-            )
+            words = "{positive} and a -1 in {cst} contradict each other: leave one out."
+            raise WordedError(words, positive=Parameter("positive", True), cst=Parameter("monotonic_cst"))
         found[:] = 1.0
     return found if found.any() else None
 
@@ -85,12 +69,8 @@ def directions_as_read(signs: np.ndarray, reading: Any) -> np.ndarray:
         made = reading.readings[column].made(column) if column in reading.readings else [str(column)]
         if sign and (len(made) > 1 or column in reading.identifiers):
             why = "looks like an identifier and is not used" if len(made) == 1 else f"becomes {', '.join(made)}"
-            raise WordedError(
-                "{given} is given for {column!r}, which {why}: leave it out there, or convert it to numbers.",
-                given=Parameter("monotonic_cst"),
-                column=column,
-                why=why,
-            )
+            words = "{given} is given for {column!r}, which {why}: leave it out there, or convert it to numbers."
+            raise WordedError(words, given=Parameter("monotonic_cst"), column=column, why=why)
         found |= dict.fromkeys(made, sign)
     return np.array([found[str(name)] for name in reading.names])
 
@@ -115,16 +95,13 @@ def limits_of(estimator: Any, n: int) -> Limits | None:
         for j, pair in enumerate(by_column("bounds", given, names_of(estimator), n, (None, None))):
             try:
                 low, high = (
-                    end if value is None else float(value) for value, end in zip(pair, (-np.inf, np.inf), strict=True)
+                    end if one is None else float(one) for one, end in zip(pair, (-np.inf, np.inf), strict=True)
                 )
             except (TypeError, ValueError):
                 low, high = 1.0, -1.0
             if not low <= 0.0 <= high:
-                raise WordedError(
-                    "{given} must hold pairs (lower, upper) with 0 between them, and None for no end; got {pair!r}.",
-                    given=Parameter("bounds"),
-                    pair=pair,
-                )
+                words = "{given} must hold pairs (lower, upper) with 0 between them, and None for no end; got {pair!r}."
+                raise WordedError(words, given=Parameter("bounds"), pair=pair)
             lower[j], upper[j] = max(lower[j], low), min(upper[j], high)
         if estimator.penalty != "elasticnet" and not Limits(lower, upper).are_signs:
             raise WordedError(

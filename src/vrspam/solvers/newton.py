@@ -59,7 +59,7 @@ class Preconditioner:
         if self._thinned and steps <= self.slow and abs(pairs.share() - self._share) <= about * self._share:
             return False
         n, d = self.loss.products.shape
-        rows = min(self.most, sum(pairs.active()))
+        rows = min(self.most, sum(map(len, pairs.active())))
         dense_speed = 10.0  # a product of matrices does so many times the work of one with a vector in the same time
         return rows * d / (dense_speed * n) < 2.0 * (steps_left - 2.0)
 
@@ -70,7 +70,7 @@ class Preconditioner:
             self.most *= 2
         part = pairs.active_part(self.most)
         matrix = self.loss.hessian_matrix(part)
-        self._share, self._thinned = pairs.share(), part.up.size + part.down.size < sum(pairs.active())
+        self._share, self._thinned = pairs.share(), part.up.size + part.down.size < sum(map(len, pairs.active()))
         if self._thinned:
             # A column that is zero in all chosen rows would otherwise look as if nothing bent along it.
             diagonal = np.einsum("ii->i", matrix)
@@ -111,7 +111,8 @@ class SortedScores(EpochSolver):
             self.preconditioner, self._w = Preconditioner(objective.loss), None
         self.w0, self.tol = w0, tol
         few, rows = self.preconditioner.few, objective.loss.pair_rows
-        if w0 is None and self.preconditioner.by_matrix and rows.positive.size + rows.negative.size >= 3 * few:
+        large = rows.edges is None and rows.positive.size + rows.negative.size >= 3 * few
+        if w0 is None and self.preconditioner.by_matrix and large:
             # The solution for some of the rows is near, and costs a fraction.
             some = replace(objective, loss=objective.loss.thinned(few))
             self.w0 = type(self)().solve(some, tol=1e-4, max_iter=max_iter).w
@@ -129,7 +130,7 @@ class SortedScores(EpochSolver):
         return solution
 
     def _certified(self, objective: Objective, solution: Solution) -> Solution:
-        error = objective.loss.rounding_of(self.moved, self.point.slope)
+        error = objective.loss.rounding_of(self.moved, self.point)
         return with_rounding(objective, solution, error, self.tol)
 
     def init(self, objective: Objective) -> State:

@@ -16,18 +16,9 @@ from scipy import linalg
 
 from vrspam.objective import UNIT, Objective, Shaped
 from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss, SquaredHingeLoss
+from vrspam.solvers import newton
 from vrspam.solvers.base import Solution, State
 from vrspam.solvers.gram import GramDescent, refuse_uncompiled
-from vrspam.solvers.newton import (
-    LEAST_ROWS,
-    NOT_SORTED,
-    ROWS_PER_FEATURE,
-    PairNewton,
-    SortedScores,
-    cholesky_of,
-    newton_direction,
-    with_rounding,
-)
 from vrspam.solvers.shaped import NO_CURVES, shaped_minimum
 from vrspam.solvers.smooth import TruncatedNewton
 
@@ -46,12 +37,12 @@ class QuadraticModel:
         return np.diagonal(self.matrix)
 
 
-class PairProximalNewton(SortedScores):
+class PairProximalNewton(newton.SortedScores):
     """Proximal Newton steps that find the zeros, and Newton steps on the other coefficients."""
 
     def refuses(self, objective: Objective) -> str | None:
         if not isinstance(objective.loss, SquaredHingeLoss):
-            return NOT_SORTED
+            return newton.NOT_SORTED
         if objective.penalty.quadratic_piece(np.zeros(objective.loss.n_features)) is None:
             return "it needs a penalty that is quadratic as long as no coordinate changes its sign"
         return refuse_uncompiled(objective)
@@ -62,9 +53,9 @@ class PairProximalNewton(SortedScores):
         solution = super().solve(objective, tol=tol, max_iter=max_iter, w0=w0)
         if self._wide:  # too many columns in use for a matrix
             solution = TruncatedNewton().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
-            slope = objective.loss.at(objective.loss.scores(solution.w)).slope
-            error = objective.loss.rounding_of(np.abs(solution.w), slope)
-            solution = with_rounding(objective, solution, error, tol)
+            point = objective.loss.at(objective.loss.scores(solution.w))
+            error = objective.loss.rounding_of(np.abs(solution.w), point)
+            solution = newton.with_rounding(objective, solution, error, tol)
         return solution
 
     def init(self, objective: Objective) -> State:
@@ -99,7 +90,7 @@ class PairProximalNewton(SortedScores):
         if columns.size == 0:
             return
         self._columns = columns
-        part = self.point.pairs.active_part(max(ROWS_PER_FEATURE * columns.size, LEAST_ROWS))
+        part = self.point.pairs.active_part(max(newton.ROWS_PER_FEATURE * columns.size, newton.LEAST_ROWS))
         self._matrix = loss.hessian_matrix(part, columns)
         diagonal = np.einsum("ii->i", self._matrix)
         bound = loss.curvature()[columns]
@@ -164,7 +155,7 @@ class PairProximalNewton(SortedScores):
         except linalg.LinAlgError:
             return False
         gradient = state.grad[used] + curvature * w + slope
-        step, image, steps = newton_direction(
+        step, image, steps = newton.newton_direction(
             objective.loss,
             self.point.pairs,
             gradient,
@@ -204,7 +195,7 @@ class MatrixNewton:
 
     def refuses(self, objective: Objective) -> str | None:
         if not isinstance(objective.loss, SquaredHingeLoss):
-            return NOT_SORTED
+            return newton.NOT_SORTED
         return None if isinstance(objective.penalty, Shaped) else NO_CURVES
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
@@ -226,7 +217,7 @@ class MatrixNewton:
             if shaped:
                 direction = shaped_minimum(hessian, hessian @ w - grad, penalty, w) - w
             else:
-                factor = cholesky_of(hessian, max(penalty.ridge, 1e-14 * float(np.trace(hessian))))
+                factor = newton.cholesky_of(hessian, max(penalty.ridge, 1e-14 * float(np.trace(hessian))))
                 direction = -linalg.cho_solve(factor, gradient, check_finite=False)
             image, slope = loss.scores(direction), float(gradient @ direction)
             value, fraction = point.value + objective.penalty.value(w), 1.0
@@ -245,7 +236,7 @@ class MatrixNewton:
         found = Solution(w, value, float(gap), steps, bool(left <= target), history)
         if isinstance(loss, SmoothedPartialLoss):  # certified by the loss that it smooths
             return found
-        return with_rounding(objective, found, loss.rounding_of(np.abs(w), point.slope), tol)
+        return newton.with_rounding(objective, found, loss.rounding_of(np.abs(w), point), tol)
 
 
 class EdgeWeights:
@@ -268,7 +259,7 @@ class EdgeWeights:
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss: PartialHingeLoss = objective.loss
-        inner: Any = PairProximalNewton() if objective.penalty.ridge is None else PairNewton()
+        inner: Any = PairProximalNewton() if objective.penalty.ridge is None else newton.PairNewton()
         n, d = loss.whole.products.shape
         matrix_work = 4e9  # rows · columns², up to which a step by the whole Hessian takes a fraction of a second
         ridge = objective.penalty.ridge is not None and n * d * d <= matrix_work
@@ -321,7 +312,7 @@ def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tupl
     scores = whole.scores(w)
     top, below = (loss.at_shares(scores, t) for t in (loss.top_shares(scores), shares))
     gap, left = objective.certificate(w, whole.gradient_of(below.slope))
-    error = whole.rounding_of(np.abs(w), below.slope) / loss.max_fpr
+    error = whole.rounding_of(np.abs(w), below) / loss.max_fpr
     slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.gap_curvature(loss.curvature()))
     # Both values are sums of terms that are not negative, so each is right to a few n·eps of itself.
     rounding = 8.0 * (scores.size + 4) * UNIT * top.value

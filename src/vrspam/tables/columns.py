@@ -30,8 +30,8 @@ from vrspam.tables.texts import (
     show_texts,
 )
 
-ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
-MOST_COUNTED = 100_000  # different texts of a column that are counted
+_ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
+_MOST_COUNTED = 100_000  # different texts of a column that are counted
 _WAY_IN = ("", "; use {include} to keep it")  # by whether a column has a name
 ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
 
@@ -55,8 +55,7 @@ class Asked:
     def note(self, code: str, name: Any, text: str, severity: str = "note", **fields: Any) -> None:
         """Say something about a column; `drop`, `categorical` and `include` in the text are what one may ask for."""
         subject = "column {column!r} " if name else "the column without a name "
-        ways = {way: Parameter(way, [name]) for way in ("drop", "categorical", "include") if f"{{{way}}}" in text}
-        self.notes.append(Finding(code, severity, subject + text, column=name, **ways, **fields))
+        self.notes.append(Finding(code, severity, subject + text, column=name, **fields))
 
     def without_values(self, name: Any) -> bool:
         """Whether a column without values is left out; or an error."""
@@ -134,8 +133,6 @@ class NumberColumn:
                 count=self.strays.total(),
                 rows=rows,
                 examples=show_texts([text for text, _ in self.strays.most_common(4)]),
-                categorical=Parameter("categorical", [name]),
-                drop=Parameter("drop", [name]),
             )
         if any(LONG_ZIP.fullmatch(text) for text in self.strays):
             words = "holds codes that look like numbers: take it as categories with {categorical}"
@@ -210,7 +207,7 @@ class TextColumn:
 
     def add(self, column: Any) -> None:
         """Count the values of a series; no more of a text that has very many."""
-        if len(self.counts) > MOST_COUNTED:
+        if len(self.counts) > _MOST_COUNTED:
             return
         texts = frames.texts_of(column) if self.is_text else None
         self.backend = column.implementation
@@ -220,7 +217,7 @@ class TextColumn:
 
     def merge(self, other: TextColumn) -> None:
         """Add what was learned of other rows."""
-        if len(self.counts) <= MOST_COUNTED:
+        if len(self.counts) <= _MOST_COUNTED:
             self.counts.update(other.counts)
             self.filled += other.filled
             self.backend = self.backend or other.backend
@@ -231,7 +228,7 @@ class TextColumn:
         if asked.interpret and self.is_text:
             if name not in asked.categorical and (found := self._as_kind(asked)) is not None:
                 return found if found.kind is not None else None
-            names_rows = different > max(NEARLY_ALL * self.filled, ENOUGH_ROWS)
+            names_rows = different > max(NEARLY_ALL * self.filled, _ENOUGH_ROWS)
             if name not in asked.include and names_rows:
                 reason = "differs in nearly every row: it looks like an identifier and was left out"
                 asked.note("identifiers", name, reason + _WAY_IN[bool(name)])
@@ -242,8 +239,8 @@ class TextColumn:
             most_known = 10_000  # of a frame; of a column with more no category is unknown
             known = different <= most_known or not asked.interpret
             return Learned(categories=tuple(sorted(self.counts)) if known else (), grouped=not known)
-        if different > MOST_COUNTED:
-            asked.note("left-out", name, "has more than {most:,} categories; left out", most=MOST_COUNTED)
+        if different > _MOST_COUNTED:
+            asked.note("left-out", name, "has more than {most:,} categories; left out", most=_MOST_COUNTED)
             return None
         if self.is_text and name not in asked.categorical and (what := looks_like([*self.counts])):
             asked.note(
@@ -262,12 +259,11 @@ class TextColumn:
             "many-categories",
             name,
             "has more than {most:,} categories: the {kept:,} most frequent are kept, and the other {rare:,} count as "
-            "one, as do new ones; use {drop} if it is a name, or raise {fix} to keep more",
+            "one, as do new ones; use {drop} if it is a name, or raise {max_categories} to keep more",
             "warning",
             most=asked.max_categories,
             kept=len(kept),
             rare=different - len(kept),
-            fix=Parameter("max_categories"),
         )
         return Learned(categories=tuple(sorted(kept)), grouped=True)
 
@@ -332,7 +328,7 @@ def is_identifier(values: np.ndarray, name: str = "") -> bool:
     False
     """
     values = np.asarray(values)
-    if values.dtype.kind not in "iuf" or values.size < ENOUGH_ROWS:
+    if values.dtype.kind not in "iuf" or values.size < _ENOUGH_ROWS:
         return False
     first = values[:1000].astype(np.float64)  # a quick look: most columns end here
     if not np.isfinite(first).all() or (first != np.floor(first)).any() or np.unique(first).size < first.size:

@@ -19,7 +19,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
-from vrspam._utils.validation import refuse_same_names
+from vrspam._utils.validation import plain_arrow, refuse_same_names
 
 BLOCK_ENTRIES = 1 << 21
 WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in the same order
@@ -88,7 +88,7 @@ def _wrap(X: Any) -> Any:
     if isinstance(X, np.ndarray | HeldColumns) or sparse.issparse(X):
         return None
     try:
-        frame = nw.from_native(X, pass_through=True)
+        frame = nw.from_native(plain_arrow(X), pass_through=True)
     except DuplicateError as error:
         refuse_same_names(X)
         raise ValueError("Two columns of the frame have the same name: rename one.") from error

@@ -282,27 +282,11 @@ _DAY_MONTH = re.compile(
 _MONTH_DAY = re.compile(
     _DAY_NAME + r"(?P<month>[^\W\d_]{3,9})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})" + _TIME
 )
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "jan january januar jän jänner",
-            "feb february februar",
-            "mar march mär märz",
-            "apr april",
-            "may mai",
-            "jun june juni",
-            "jul july juli",
-            "aug august",
-            "sep sept september",
-            "oct october okt oktober",
-            "nov november",
-            "dec december dez dezember",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
+_MONTH_NAMES = (
+    "jan january januar jän jänner, feb february februar, mar march mär märz, apr april, may mai, jun june juni, "
+    "jul july juli, aug august, sep sept september, oct october okt oktober, nov november, dec december dez dezember"
+)
+_MONTHS = {name: month for month, names in enumerate(_MONTH_NAMES.split(", "), 1) for name in names.split()}
 YEAR, MONTH, WEEKDAY, HOUR = "year", "month", "weekday", "hour"
 PARTS = (YEAR, MONTH, WEEKDAY, HOUR)
 DAYS_OF_A_YEAR = 365.2425

@@ -18,17 +18,17 @@ from scipy import sparse
 
 from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
 from vrspam._utils.texts import auc_text
+from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
-from vrspam.tables.frames import rows_of
+from vrspam.tables.frames import numbers, rows_of
 from vrspam.tool.plan import CHECKED, COPIES, INDEPENDENT, TrainPlan, takes
 from vrspam.tool.repeats import QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
 from vrspam.tool.table import OpenedTable, RowSample, open_labelled
 
-SHOWN = 5  # names in one finding
-LOOKED_AT, SAMPLED = 50_000, 20_000  # rows for what one column tells, and of a stream or a cluster
+SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 MOST_COLUMNS = 1000  # columns that are looked at one by one
 
 #: What is said of several columns; of a single one, what the table's reader said.
@@ -78,7 +78,8 @@ class Examined:
         for name in schema.columns if few else _most_distant(X, positive, schema, MOST_COLUMNS):
             source, words = parts.get(name, (name, ""))
             if source not in dates:
-                codes[source], found = codes_of(X.column(name) if hasattr(X, "column") else _column(X, schema, name))
+                named = hasattr(X, "column")
+                codes[source], found = codes_of(X.column(name) if named else numbers(X, schema.columns.index(name)))
                 texts |= {} if found is None else {name: found}
                 dates += [source] if words == "dates" else []
         numbered = {str(name): _as_numbers(column) for name, column in kept.items() if name in schema.identifiers}
@@ -157,22 +158,11 @@ def check(
 def reading_of(plan: TrainPlan) -> dict[str, Any]:
     """What a plan says about how a table is opened."""
     names = (
-        *(
-            "target",
-            "positive",
-            "drop",
-            "include",
-            "categorical",
-            "max_categories",
-            "dates",
-            "weights",
-            "time",
-            "event",
-        ),
-        *("within", "skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
+        "target positive drop include categorical max_categories dates weights time event within skip_errors progress "
+        "streaming format delimiter encoding zero_based"
     )
     named = plan.groups if plan.groups not in (INDEPENDENT, COPIES) else None
-    return {"groups": named, **{name: getattr(plan, name) for name in names}}
+    return {"groups": named, **{name: getattr(plan, name) for name in names.split()}}
 
 
 def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[OpenedTable, Diagnosis]:
@@ -194,10 +184,11 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     if sample is None and opened.loaded is None and plan.streaming:
         return Diagnosis([])  # it is looked at when its blocks are read
     X, positive = opened.load_rows() if sample is None else (sample.X, sample.y)
+    all_events, positive = bool(positive.all()), opened.sides(positive)
     seen = Examined.of(X, positive, opened.schema, opened.kept)
     whole = sample is None and len(seen.codes) == len(opened.schema.columns)
     constant = [name for name, codes in seen.codes.items() if (codes == codes[0]).all()] if sample is None else []
-    found = [*look_at_labels(opened, positive), *look_at_columns(seen, plan.random_state)]
+    found = [*look_at_labels(opened, positive, all_events), *look_at_columns(seen, plan.random_state)]
     if constant:
         found.append(constant_columns(constant))
     repeats = None
@@ -218,7 +209,8 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
 
 def constant_columns(names: Sequence[str]) -> Finding:
     """The finding that columns, or features made of them, are the same in all rows."""
-    return Finding("constant", "note", "constant and so without effect: {columns}", columns=in_short(names))
+    shown = in_short([str(name) for name in names])
+    return Finding("constant", "note", "constant and so without effect: {columns}", columns=shown)
 
 
 def _sampled(looked_at: int, rows: int) -> Finding:
@@ -253,16 +245,6 @@ def _as_one(findings: list[Finding]) -> list[Finding]:
     return [Finding(first.code, first.severity, template, **used)]
 
 
-def in_short(names: Sequence[Any]) -> str:
-    """Names in quotes, the first few of many.
-
-    >>> in_short(list("abcdefg"))
-    "'a', 'b', 'c', 'd', 'e' and 2 more"
-    """
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(repr(str(name)) for name in names[:SHOWN])}{more}"
-
-
 def not_checked(what: str) -> Finding:
     """The finding that something could not be looked at."""
     return Finding("not-checked", "note", "not looked at: {what}", what=what)
@@ -271,7 +253,7 @@ def not_checked(what: str) -> Finding:
 # ---- labels
 
 
-def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Finding]:
+def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: bool = False) -> Iterator[Finding]:
     """Rows without a label, labels that are spelt in two ways, rare ones, and the one that is looked for by default."""
     positive, counts = opened.positive, dict(opened.counts)
     if not counts:  # of a file whose labels were not counted one by one
@@ -284,6 +266,8 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Fin
         grade = "severe" if share >= 50.0 else "warning" if share >= 5.0 else "note"
         words = "left out for want of a label: {count:,} of {rows:,} rows ({share:.1f} %); is the rest like new rows?"
         yield Finding("unlabelled", grade, words, count=opened.unlabelled, rows=rows, share=share)
+    if opened.times is not None and all_events:  # an order, or times of which none is censored
+        counts, positives = {positive: labelled}, labelled
     others = {str(label): count for label, count in counts.items() if label != positive}
     for text, count in others.items():
         near = [other for other in map(str, counts) if other != text and _alike(text, other)]
@@ -295,7 +279,7 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray) -> Iterator[Fin
         words = "all labels but {positive!r} are one class: {others}; rows that are to be left out need an empty label"
         yield Finding("labels", "note", words, positive=str(positive), others=listed)
     for name, count in (("not positive", labelled - positives), ("positive", positives)):
-        if count < 50:
+        if count < 50 and not (opened.times is not None and name == "not positive"):
             words = "only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
             yield Finding("few-rows", "warning", words, count=count, name=name)
     if not opened.chosen and len(counts) == 2 and positives > 0.6 * labelled:
@@ -317,8 +301,8 @@ def _alike(a: str, b: str) -> bool:
 def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
     """What is to be said of columns one by one, by kind."""
     rng = np.random.default_rng(seed)
-    rows = np.arange(seen.positive.size)
-    rows = rows if rows.size <= LOOKED_AT else np.sort(rng.choice(rows, LOOKED_AT, replace=False))
+    rows, most = np.arange(seen.positive.size), 50_000
+    rows = rows if rows.size <= most else np.sort(rng.choice(rows, most, replace=False))
     y = seen.positive[rows]
     fold = rng.integers(0, 5, rows.size)
     if min(y.sum(), (~y).sum()) >= 20:
@@ -331,7 +315,7 @@ def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
     for name in sorted(seen.numeric):
         if odd.search(name.lower()) and name not in seen.dates and seen.codes[name].max(initial=-1) >= 9:
             words = "column {column!r} holds codes that look like numbers: take it as categories with {categorical}"
-            yield Finding("codes", "warning", words, column=name, categorical=Parameter("categorical", [name]))
+            yield Finding("codes", "warning", words, column=name)
 
 
 def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bool) -> float:
@@ -430,19 +414,18 @@ def _spellings(seen: Examined) -> Iterator[Finding]:
         if pairs:
             found.append(f"{name!r} ({' and '.join(map(repr, sorted(pairs[0])[:2]))})")
     if found:
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         words = "categories differ by case or blanks alone and count as different: {columns}; spell them in one way"
-        yield Finding("spellings", "warning", words, columns=", ".join(found[:SHOWN]) + more)
+        yield Finding("spellings", "warning", words, columns=in_short(found, quoted=False))
 
 
 def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[str]:
     """Of very many columns so many numbers whose class means are furthest apart, and the categories."""
-    numbers = replace(schema, categorical={})
-    encoded = numbers.encode(X, sparse=sparse.issparse(X))
+    without = replace(schema, categorical={})
+    encoded = without.encode(X, sparse=sparse.issparse(X))
     moments = ClassMoments(encoded.shape[1], classes=[False, True], scatter=False).update(encoded, positive)
     distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
     places = np.sort(np.argsort(-distance, kind="stable")[:most])
-    return [*(numbers.columns[place] for place in places), *schema.categorical]
+    return [*(without.columns[place] for place in places), *schema.categorical]
 
 
 def _as_numbers(column: Any) -> Any:
@@ -453,12 +436,6 @@ def _as_numbers(column: Any) -> Any:
         return column.cast(pa.float64())
     except pa.ArrowInvalid:
         return column
-
-
-def _column(X: Any, schema: Any, name: str) -> np.ndarray:
-    """A column of an array, by its name."""
-    place = schema.columns.index(name)
-    return X[:, [place]].toarray().ravel() if sparse.issparse(X) else X[:, place]
 
 
 # ---- rows together

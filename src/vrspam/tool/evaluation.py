@@ -12,7 +12,7 @@ from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table, no_column
-from vrspam.metrics import AUCInterval, Calibration, calibration_measures, partial_auc_ci
+from vrspam.metrics import AUCInterval, Calibration, calibration_measures, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
@@ -53,7 +53,8 @@ class Evaluation:
     notes : tuple of str
         What was noticed about the rows.
     times, within : array of n or None
-        Of a model of times (a positive row has its event then), and of pairs inside strata. `auc` is then the
+        Of a model of times (a positive row has its event then), and of pairs inside strata; of a model of an order,
+        minus its numbers (all rows are positive). `auc` is then the
         concordance index, or the AUC inside strata, and what needs a threshold or a probability is not there.
     promised : ChosenThreshold or None
         The threshold of the model with what its held-out rows promised; ``thresholds["model"]`` is what was found.
@@ -216,7 +217,7 @@ def columns_beside(
     found, missed = dict[str, str](), list[str]()
     for option, name in given.items():
         known = model.training.get(option)
-        if option in ("times", "within") and known is not None and known not in names:
+        if option in ("times", "order", "within") and known is not None and known not in names:
             raise DataError(no_column(path, str(known), names))
         if name is None and known in names:
             found[option] = str(known)
@@ -248,7 +249,7 @@ def score_rows(
     `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none. `keep` are columns
     to hand on as they are.
     """
-    given = {"weights": weights, "groups": groups, "times": None, "within": None}
+    given = {"weights": weights, "groups": groups, "times": None, "order": None, "within": None}
     beside, missed = dict[str, str](), list[str]()
 
     def choose(names: Mapping[str, Any]) -> list[str]:
@@ -265,13 +266,15 @@ def score_rows(
         if column not in (None, INDEPENDENT, COPIES):
             source.check_named(option)
     known, seen, shown = model.fingerprint, set[str](), list[Any]()
-    by_copies = (model.training.get("groups") if groups is None else groups) == COPIES
+    grouped = model.training.get("groups") if groups is None else groups
+    by_copies, alone = grouped == COPIES, grouped is None and not model.ranks
 
     def look(rows: Any) -> None:
         seen.update(() if known is None else known.find(rows))
-        shown.extend([rows] if by_copies else [])
+        few = alone and sum(part.shape[0] for part in shown) < 20_000
+        shown.extend([rows] if by_copies or few else [])
 
-    chunks.watch = look if known is not None or by_copies else None
+    chunks.watch = look if known is not None or by_copies or alone else None
     blocks = list(model.score_chunks(chunks))
     if not blocks:
         raise chunks.nothing_left()
@@ -281,10 +284,20 @@ def score_rows(
     if beside or keep:
         kept = stack([as_table(block.kept) for block in blocks])
         values = {**beside_values(kept, beside, source.paths[0], least_groups=2), "kept": kept}
+        if "order" in values:
+            values["times"] = -values.pop("order")
     if by_copies:
         values["groups"] = _copies(shown, positive, scores, chunks.schema)
     if not model.ranks:
         check_classes(positive, source.paths[0])
+    if alone:
+        copies, weight = _copies(shown, positive, scores, chunks.schema), values.get("weights")
+        own, wider = (
+            roc_auc_ci(positive, scores, groups=one, sample_weight=weight).standard_error for one in (None, copies)
+        )
+        if wider > (1.2 + 2.0 / np.sqrt(np.unique(copies).size)) * own > 0.0:  # more than independent rows would differ
+            words = "rows are copies of others, or nearly: intervals should be {times:.1f} times as wide. Add {option}"
+            missed.append(Message(words, times=wider / own, option=Parameter("groups", COPIES)))
     notes = [
         *missed,
         *([] if known is None else known.sentences(seen)),
@@ -369,7 +382,8 @@ def evaluate(
     notes : tuple of str
         With `scores`: notes about the rows, for pages and commands.
     times, within : array of n, optional
-        With `scores` of a model of times, or inside strata: the times of the rows, and their strata. A table has them.
+        With `scores` of a model of times, or inside strata: the times of the rows (minus the numbers of an order), and
+        their strata. A table has them.
     **reading
         Without `scores`: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
         `zero_based` of `vrspam.data.read_chunks`.
@@ -518,7 +532,8 @@ def _evaluate_ranks(
     model: Model, positive: np.ndarray, scores: np.ndarray, confidence: float, notes: tuple[str, ...], beside: Any
 ) -> Evaluation:
     """The evaluation of a model whose scores only rank rows."""
-    if lacking := [name for name in ("times", "within") if name in model.training and beside[name] is None]:
+    needed = ["times"] * (not model.training.keys().isdisjoint(("times", "order"))) + ["within"]
+    if lacking := [name for name in needed if (name == "times" or name in model.training) and beside[name] is None]:
         raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
     auc = ranking_ci(positive, scores, **beside, confidence=confidence)
     nothing: dict[str, Any] = {"probabilities": None, "average_precision": np.nan, "bins": (), "brier": None}
@@ -616,7 +631,7 @@ def _score_all(
         if asked is not None and asked != str(own):
             words = "the model was trained for {own}: leave {option} out, or compare columns alone"
             raise DataError(words, own=Parameter(option, own), option=Parameter(option, asked))
-    for option in ("event", "times", "within"):
+    for option in ("event", "times", "order", "within"):
         if len({model.training.get(option) for model in models}) > 1:
             words = "the models compare different pairs of rows ({option} differs): compare models of the same pairs"
             raise DataError(words, option=option)

@@ -31,7 +31,7 @@ from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
 from vrspam.tables.schema import Label, far_outside
 
 MOST_ROWS = 1_000
-ENOUGH = 20  # rows that must be known to say anything
+_ENOUGH = 20  # rows that must be known to say anything
 _DIGITS = 16
 
 
@@ -66,13 +66,13 @@ class Fingerprint:
 
     def find(self, rows: Any) -> set[str]:
         """The training rows among these."""
-        enough = len(self.rows) >= ENOUGH
+        enough = len(self.rows) >= _ENOUGH
         return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if enough else set()
 
     def sentences(self, found: set[str]) -> list[str]:
         """What is to be said, if many training rows were found."""
         many = 0.5  # share of the rows of a fingerprint that makes a file the training file
-        if len(self.rows) < ENOUGH or len(found) < many * len(self.rows):
+        if len(self.rows) < _ENOUGH or len(found) < many * len(self.rows):
             return []
         share = 100.0 * len(found) / len(self.rows)
         return [
@@ -226,12 +226,9 @@ class Model:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> model = train(path, "target", features="linear")
+    >>> model = train(load_breast_cancer(as_frame=True).frame, "target", features="linear")
     >>> model.schema.target, model.positive, model.training["rows"], f"{model.training['cv_auc']:.2f}"
     ('target', 1, 569, '0.99')
     """
@@ -267,13 +264,13 @@ class Model:
             raise ValueError("the intercept is not finite")
         if (self.deviations <= 0).any():
             raise ValueError("deviations must be positive")
-        if self.schema.labels is None or self.positive not in self.schema.labels:
+        if "order" not in self.training and self.positive not in (self.schema.labels or ()):
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
 
     @property
     def ranks(self) -> bool:
-        """Whether scores only rank rows, by times or inside strata, and say nothing about one row alone."""
-        return not self.training.keys().isdisjoint(("times", "within"))
+        """Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone."""
+        return not self.training.keys().isdisjoint(("times", "order", "within"))
 
     @property
     def standardised(self) -> np.ndarray:
@@ -402,7 +399,8 @@ class Model:
             for j, name in enumerate(self.schema.numeric if X is not None else ()):
                 if unseen is not None and unseen.far[name]:
                     far = far | far_outside(numbers(X, j), *self.schema.ranges[name])
-            return ScoredBlock(scores, None if y is None else y == self.positive, *more)._replace(far=far)
+            positive = None if y is None else np.full(y.shape, True) if "order" in self.training else y == self.positive
+            return ScoredBlock(scores, positive, *more)._replace(far=far)
 
         threads = 1 if self.features is None else blas_thread_count()
         if threads == 1:

@@ -23,13 +23,12 @@ from vrspam.data import DataError, Schema
 from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table
+from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, floats
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.file import (
     VERSION,
     ModelFileError,
-    floats,
     parts_from_dict,
     parts_to_dict,
     read_file,
@@ -56,11 +55,10 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import load_model, save_model, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> model = train(path, "target", features="linear")
-    >>> save_model(model, f"{path}.json")
-    >>> bool((load_model(f"{path}.json").coef == model.coef).all())
+    >>> model = train(load_breast_cancer(as_frame=True).frame, "target", features="linear")
+    >>> path = f"{tempfile.mkdtemp()}/cells.json"
+    >>> save_model(model, path)
+    >>> bool((load_model(path).coef == model.coef).all())
     True
     """
     notes = {}
@@ -106,11 +104,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import load_model, save_model, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> save_model(train(path, "target", features="linear"), f"{path}.json")
-    >>> load_model(f"{path}.json").training["data"]
-    ['cells.csv']
+    >>> path = f"{tempfile.mkdtemp()}/cells.json"
+    >>> save_model(train(load_breast_cancer(as_frame=True).frame, "target", features="linear"), path)
+    >>> load_model(path).training["rows"]
+    569
     """
     content, version = read_file(path)
     try:
@@ -158,11 +155,9 @@ def export_model(
     >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import export_model, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> model = train(path, "target", features="linear")
-    >>> [written.name for written in export_model(model, python=f"{path}.py", sql=f"{path}.sql")]
-    ['cells.csv.py', 'cells.csv.sql']
+    >>> model, path = train(load_breast_cancer(as_frame=True).frame, "target", features="linear"), tempfile.mkdtemp()
+    >>> [written.name for written in export_model(model, python=f"{path}/cells.py", sql=f"{path}/cells.sql")]
+    ['cells.py', 'cells.sql']
     """
     from vrspam.export import to_python, to_sql
 
@@ -275,7 +270,7 @@ _FACTS = {
         *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
     "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
-    "text": ("penalty", "map", "loss", "groups", "weights", "event", "times", "within"),
+    "text": ("penalty", "map", "loss", "groups", "weights", "event", "times", "order", "within"),
     "texts": ("data",),
     "selection": ("selection",),
     "directions": ("monotone",),

@@ -212,7 +212,8 @@ class TrainPlan:
     event: str | None = option(
         None,
         DATA,
-        "The column that says which rows had their event (1, or what {positive} names); {target} then holds times.",
+        "The column that says which rows had their event (1, or what {positive} names); {target} then holds times. "
+        "none: {target} holds grades, amounts or dates, and larger ones rank higher.",
         in_python="Rows without it are censored: their event comes later, or never.",
         metavar="<column>",
     )
@@ -449,8 +450,8 @@ class TrainPlan:
                 raise conflict("a score that ranks has no threshold", **{rules[0]: None, name: None})
         if self.event is None:
             return
-        if self.loss != "squared":
-            raise conflict("with times the loss is squared", event=None, loss=self.loss)
+        if self.event == INDEPENDENT and self.positive is not None:
+            raise conflict("an order has no label to look for", event=INDEPENDENT, positive=None)
         if self.features in ("forest", "boosted"):
             raise conflict("these trees learn from two classes", event=None, features=self.features)
         if self.target is None:
@@ -548,8 +549,8 @@ OPTIONS = {one.name: _completed(one) for one in fields(ReportPlan)}
 
 
 CHECKED = (
-    *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "ignore", "groups", "time"),
-    *("random_state", "streaming", "format", "delimiter", "encoding", "zero_based", "skip_errors"),
+    *("target", "positive", "event", "drop", "include", "categorical", "max_categories", "dates", "ignore", "groups"),
+    *("time", "random_state", "streaming", "format", "delimiter", "encoding", "zero_based", "skip_errors"),
 )
 
 

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.validation import Rows
-from vrspam.features.mapped import MappedArray, hold_features, named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
-from vrspam.model_selection.folds import group_folds
-from vrspam.model_selection.learning import LearningCurve, learning_curve
-from vrspam.tables.frames import rows_of
+from vrspam.model_selection.cross_validate import LearningCurve
 from vrspam.tool.doctor import in_order, open_table
 from vrspam.tool.plan import ROWS, TrainPlan, check_option, error_about, must, share, takes
-from vrspam.tool.repeats import draw_groups
-from vrspam.tool.table import OpenedTable
+from vrspam.tool.report import curve_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,45 +124,3 @@ def check_wishes(plan: TrainPlan, **given: float | None) -> None:
     if other := next((name for name in ("event", "within", "time") if getattr(plan, name) is not None), None):
         words = "a learning curve is one of two classes without an order: leave {option} out"
         raise WordedError(words, option=Parameter(other))
-
-
-def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
-    """The learning curve of an open table; of very many rows that of some of them, drawn at random."""
-    X, positive = opened.load_rows()
-    n, groups, weights = positive.size, opened.groups, opened.relative_weights
-    some = draw_groups(np.arange(n) if groups is None else groups, 100_000, seed)
-    features = next(iter(named_maps("standardized" if lines else "additive", seed).values()))
-    features.set_params(max_categories=min(opened.max_categories, 100))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that rare categories are taken together
-        features.learn(X, weights)
-    if features.n_features_out_ > 1_000:
-        words = (
-            "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by {drop}"
-        )
-        raise WordedError(words, count=features.n_features_out_, drop=Parameter("drop"))
-    weights, groups = (None if values is None else values[some] for values in (weights, groups))
-    given = Rows(hold_features(MappedArray(rows_of(X, some), features)), positive[some], weights)
-    part = parts_of(positive[some], groups, seed)
-    return replace(learning_curve(given, part, groups=groups, seed=seed), total=n)
-
-
-def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray:
-    """The part of each row: 20 parts with about as many rows of each class, or 10; whole groups are in one part."""
-    smaller = int(min(positive.sum(), (~positive).sum()))
-    if smaller < 30:
-        raise ValueError(f"a learning curve needs at least 30 rows of each class, and one has {smaller}")
-    count, part = 20 if smaller >= 100 else 10, np.empty(positive.size, dtype=np.intp)
-    if groups is None:
-        rng = np.random.default_rng(seed)
-        for side in (positive, ~positive):
-            part[rng.permutation(np.flatnonzero(side))] = np.arange(side.sum()) % count
-        return part
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that there are fewer parts
-        folds = group_folds(positive, groups, count, seed)
-    if len(folds) < 10:
-        raise ValueError(f"a learning curve needs 10 parts of whole groups with both classes, not {len(folds)}")
-    for number, (_, held_out) in enumerate(folds):
-        part[held_out] = number
-    return part

@@ -23,7 +23,7 @@ OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
 KINDS = (".csv", ".csv.gz", ".parquet")
 # What spreadsheets take for the beginning of a formula, or skip before one; some read full-width forms as the others.
-FORMULA = "^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
+_FORMULA = "^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
 
 
 class Prediction(NamedTuple):
@@ -92,16 +92,14 @@ def predict(
     >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import predict, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> predict(train(path, "target", features="linear"), path, f"{path}.scores.csv")
+    >>> cells, path = load_breast_cancer(as_frame=True).frame, f"{tempfile.mkdtemp()}/scores.csv"
+    >>> predict(train(cells, "target", features="linear"), cells, path)
     569
-    >>> with open(f"{path}.scores.csv", encoding="utf-8") as scores:
+    >>> with open(path, encoding="utf-8") as scores:
     ...     print(scores.readline().strip())
     "score","probability","decision","extrapolated"
     """
-    asked: dict[str, Any] = {"ids": ids, "top": top, "escape_formulas": escape_formulas, "drop_errors": drop_errors}
-    found = predict_rows(model, path, out, **asked, progress=progress, **reading)
+    found = predict_rows(model, path, out, ids, top, escape_formulas, drop_errors, progress=progress, **reading)
     if found.unscored:
         rows = f"{found.unscored:,} row{'' if found.unscored == 1 else 's'}"
         warn(f"{rows} cannot be scored: the score is empty there, and the column {REASON!r} says why")
@@ -113,13 +111,11 @@ def predict(
 def predict_rows(
     model: Model,
     path: Any,
-    out: str | os.PathLike[str],
-    *,
-    ids: Sequence[str] | None = None,
-    top: int | None = None,
-    escape_formulas: bool = False,
-    drop_errors: bool = False,
-    progress: bool = False,
+    out: Any,
+    ids: Any,
+    top: int | None,
+    escape_formulas: bool,
+    drop_errors: bool,
     **reading: Any,
 ) -> Prediction:
     """Do what `predict` does, and return the notes instead of warning."""
@@ -138,7 +134,7 @@ def predict_rows(
         return [str(name) for name in dict.fromkeys(named) if name in names]
 
     errors: dict[str, Any] = {"skip_errors": drop_errors, "keep_errors": not drop_errors}
-    chunks = model.open(path, labels=False, keep=choose, **errors, progress=progress, **reading)
+    chunks = model.open(path, labels=False, keep=choose, **errors, **reading)
     source = chunks.source
     if ids:
         source.check_named("ids")
@@ -234,7 +230,7 @@ def _highest(batches: Sequence[Any], top: int) -> list[Any]:
 def _names(keep: Sequence[str], escape: bool = False) -> list[str]:
     """What copied columns are called in the result, whose own columns keep their names."""
     names = [f"{name} (of the file)" if name in OWN else name for name in keep]
-    return [f"'{name}" if escape and re.match(FORMULA, name) else name for name in names]
+    return [f"'{name}" if escape and re.match(_FORMULA, name) else name for name in names]
 
 
 def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow]) -> Any:
@@ -266,7 +262,7 @@ def _escaped(column: Any) -> Any:
         return column
     texts = column.cast(pa.string())
     is_number = pc.match_substring_regex(texts, number)  # columns of CSV are copied as text
-    is_formula = pc.and_not(pc.match_substring_regex(texts, FORMULA), is_number)
+    is_formula = pc.and_not(pc.match_substring_regex(texts, _FORMULA), is_number)
     return pc.if_else(is_formula, pc.binary_join_element_wise("'", texts, ""), texts)
 
 

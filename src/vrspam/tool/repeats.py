@@ -22,15 +22,14 @@ from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.metrics import delong_test
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.folds import group_folds
+from vrspam.model_selection.pairs import whole_units
 from vrspam.report.words import describe_candidate
 from vrspam.tables.columns import ID_NAME
 from vrspam.tables.frames import numeric_flags, rows_of
 from vrspam.tool.plan import COPIES
-from vrspam.tool.table import joined
 
 QUICK_ROWS = 5_000
-QUICK_COLUMNS, QUICK_CATEGORIES = 200, 50
-LEAST_GROUPS, MOST_EACH = 20, 100  # groups, and rows of a group in the mean: an age or a state names no group
+QUICK_COLUMNS = 200
 SHARED = 0.25  # mean of D from which a column names groups
 
 
@@ -122,12 +121,13 @@ def name_groups(
     >>> name_groups(table)[:1], name_groups({name: rng.permutation(codes) for name, codes in table.items()})
     (('patient',), None)
     """
+    least_groups, most_each = 20, 100  # groups, and rows of a group in the mean: an age or a state names no group
     found: list[tuple[str, float, np.ndarray]] = []
     rng = np.random.default_rng(seed)
     values = {name: int(codes.max(initial=-1)) + 1 for name, codes in {**columns, **names}.items()}
     for name, codes in {**columns, **names}.items():
         present = codes >= 0
-        if values[name] < LEAST_GROUPS or not present.sum() / MOST_EACH <= values[name] <= 0.95 * present.sum():
+        if values[name] < least_groups or not present.sum() / most_each <= values[name] <= 0.95 * present.sum():
             continue
         shares = _shares(codes, {other: column for other, column in columns.items() if other != name}, rng)
         shared = {other: columns[other] for other, share in shares.items() if share > 0.9}
@@ -180,7 +180,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, 
     groups = exact = np.unique(whole, return_inverse=True)[1]
     if 5 <= len(hashes) <= 100 and whole.size <= 100_000:
         for part in hashes:
-            groups = joined(groups, np.unique(whole - part, return_inverse=True)[1])
+            groups = whole_units(groups, np.unique(whole - part, return_inverse=True)[1])
         sizes = np.bincount(groups)
         if sizes.max() > max(20, 0.02 * groups.size):
             groups = exact
@@ -231,7 +231,7 @@ class QuickScores(NamedTuple):
 def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> QuickScores:
     """Straight lines or curves, whichever the folds find better; rows that no fold holds out score 0."""
     texts = sum(not numeric for numeric in numeric_flags(X))
-    most = max(5, min(QUICK_CATEGORIES, 2_000 // max(texts, 1)))
+    most = max(5, min(50, 2_000 // max(texts, 1)))
     maps = {"linear": LinearFeatures(max_categories=most), "additive": AdditiveFeatures(max_categories=most)}
     search = TableClassifier(features=maps, cv=folds, selection="best", calibration=None, n_jobs=1, random_state=seed)
     with warnings.catch_warnings(), blas_threads(1 if positive.size <= 5_000 else None):

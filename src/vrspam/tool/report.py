@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.texts import rounded
+from vrspam._utils.validation import Rows
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table
+from vrspam.features.mapped import MappedArray, hold_features, named_maps
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.model_selection.calibration import calibrate
+from vrspam.model_selection.cross_validate import LearningCurve, learning_curve
+from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.learning import LearningCurve
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tables.frames import rows_of
@@ -24,7 +30,7 @@ from vrspam.tool.evaluation import Evaluation, evaluate
 from vrspam.tool.explanation import Part, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
-from vrspam.tool.planning import curve_of
+from vrspam.tool.repeats import draw_groups
 from vrspam.tool.scores import ScoreColumn, check_classes, with_all_scores
 from vrspam.tool.subgroups import Subgroup, subgroups
 from vrspam.tool.table import OpenedTable, column_series, ordered_numbers
@@ -190,6 +196,10 @@ def report_of(
         if rows:
             names = [read[name] for name in identifiers]
             shown = single_rows(model, opened, part, evaluation, rows, names)
+    curve = None
+    if not (model.ranks or opened.time is not None or trained.held_out.places is None):
+        with suppress(ValueError):  # too few rows or groups, or too many features
+            curve = curve_of(opened, lines=False, seed=0)
     used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
     return Report(
         model=model,
@@ -202,7 +212,7 @@ def report_of(
         cost_ratio=cost_ratio,
         apart=apart,
         beside=put_beside(trained, part, evaluation, beside) if beside else None,
-        curve=curve_of_report(trained),
+        curve=curve,
     )
 
 
@@ -220,7 +230,8 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
     optimism = 0.0
     if trained.kept is None and None not in (facts.get("cv_auc"), facts.get("corrected_auc")):
         optimism = float(facts["cv_auc"] - facts["corrected_auc"])
-    check_classes(rows["positive"], path)
+    if not model.ranks:
+        check_classes(rows["positive"], path)
     found = compare_scores(rows.pop("positive"), both, **rows, optimism=0.0 if np.isnan(optimism) else optimism)
     for name, interval in zip(names, found.intervals[1:], strict=True):
         if interval.high < 0.5:
@@ -229,15 +240,42 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
     return replace(found, notes=notes)
 
 
-def curve_of_report(trained: Trained) -> LearningCurve | None:
-    """The learning curve of the table, where it has one."""
-    model, opened = trained.model, trained.opened
-    if model.ranks or opened.time is not None or trained.held_out.places is None:
-        return None
-    try:
-        return curve_of(opened, lines=False, seed=0)
-    except ValueError:  # too few rows or groups, or too many features
-        return None
+def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
+    """The learning curve of an open table; of very many rows that of some of them, drawn at random."""
+    X, positive = opened.load_rows()
+    n, groups, weights = positive.size, opened.groups, opened.relative_weights
+    some = draw_groups(np.arange(n) if groups is None else groups, 100_000, seed)
+    features = next(iter(named_maps("standardized" if lines else "additive", seed).values()))
+    features.set_params(max_categories=min(opened.max_categories, 100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that rare categories are taken together
+        features.learn(X, weights)
+    if features.n_features_out_ > 1_000:
+        words = (
+            "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by {drop}"
+        )
+        raise WordedError(words, count=features.n_features_out_, drop=Parameter("drop"))
+    weights, groups = (None if values is None else values[some] for values in (weights, groups))
+    given = Rows(hold_features(MappedArray(rows_of(X, some), features)), positive[some], weights)
+    part = parts_of(positive[some], groups, seed)
+    return replace(learning_curve(given, part, groups=groups, seed=seed), total=n)
+
+
+def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray:
+    """The part of each row: 20 parts with about as many rows of each class, or 10; whole groups are in one part."""
+    smaller = int(min(positive.sum(), (~positive).sum()))
+    if smaller < 30:
+        raise ValueError(f"a learning curve needs at least 30 rows of each class, and one has {smaller}")
+    count, part = 20 if smaller >= 100 else 10, np.empty(positive.size, dtype=np.intp)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that there are fewer parts
+        folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(part, positive))
+        folds = folds if groups is None else group_folds(positive, groups, count, seed)
+    if len(folds) < 10:
+        raise ValueError(f"a learning curve needs 10 parts of whole groups with both classes, not {len(folds)}")
+    for number, (_, held_out) in enumerate(folds):
+        part[held_out] = number
+    return part
 
 
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:
@@ -320,8 +358,10 @@ def choose_rows(
 ) -> list[tuple[str, int]]:
     """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
     order = np.argsort(scores, kind="stable")
-    above = share_above(positive, scores)
-    wrong = np.argsort(-np.where(positive, 1.0 - above, above) if right is None else right, kind="stable")
+    if right is None:
+        above = share_above(positive, scores)
+        right = -np.where(positive, 1.0 - above, above)
+    wrong = np.argsort(right, kind="stable")
     each = min(4, scores.size)
     spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
     parts = (order[::-1][:each], order[:each], wrong[:each], spread)

@@ -23,6 +23,7 @@ from vrspam._utils.texts import number_labels
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
 from vrspam.metrics import AUCInterval, concordance_index_ci, exponential_variance, roc_auc_ci
 from vrspam.metrics.comparison import holm
+from vrspam.tool.table import two_sides
 
 LEVEL = 0.05  # of the tests of groups, all together
 
@@ -127,7 +128,7 @@ def subgroups(
 
     `groups` are rows that belong together, as in `vrspam.metrics.roc_auc_ci`; `pairs` are `times` and `within`.
     """
-    beside = {"weights": weights, "groups": groups, **pairs}
+    beside, sides = {"weights": weights, "groups": groups, **pairs}, two_sides(positive, pairs.get("times"))
     whole = ranking_ci(positive, scores, weights=weights, **pairs).auc
     found, auc_ps, calibration_ps = [], [], []
     for column, values in columns.items():
@@ -138,8 +139,8 @@ def subgroups(
                 continue
             labels, own = positive[inside], None if weights is None else weights[inside]
             auc, auc_p, worse, predicted, calibration_p = None, np.nan, False, None, np.nan
-            enough = min(_smaller(labels), _smaller(positive[~inside])) >= 10
-            if _smaller(labels if own is None else labels[own > 0.0]) >= 2:
+            enough = min(_smaller(sides[inside]), _smaller(sides[~inside])) >= 10
+            if _smaller(sides[inside] if own is None else sides[inside][own > 0.0]) >= 2:
                 auc = _level_auc(inside, positive, scores, beside)
                 if enough and auc is not None:
                     auc_p, worse = _ranking_p(inside, positive, scores, beside, whole)
@@ -194,7 +195,7 @@ def _ranking_p(
     for part, sign in ((inside, 1.0), (~inside, -1.0)):
         if (found := _level_auc(part, positive, scores, beside)) is None:
             return np.nan, False
-        up = int(positive[part].sum())
+        up = int(two_sides(positive, beside.get("times"))[part].sum())
         difference += sign * found.auc
         variance += max(found.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
     if variance == 0.0:

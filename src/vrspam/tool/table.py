@@ -19,9 +19,11 @@ from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.readers import Source
 from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_column, read_ahead
 from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, table_schema
+from vrspam.model_selection.pairs import whole_units
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
+from vrspam.tool.plan import INDEPENDENT
 
 # the rows of a file for training: as they are, without those that have no label
 _ROWS: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
@@ -42,7 +44,7 @@ class OpenedTable:
     weights: np.ndarray | None = None  # of rows in memory, as groups and time
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
-    times: np.ndarray | None = None  # of events, or of censoring: then a positive row has its event
+    times: np.ndarray | None = None  # of events, or of censoring: then a positive row has its event; minus an order
     within: np.ndarray | None = None  # numbers of queries: only rows of one are compared
     weights_column: str | None = None
     groups_column: str | None = None
@@ -65,12 +67,16 @@ class OpenedTable:
         """The weights of rows in memory with the mean 1: only their ratios count, not their unit."""
         return None if self.weights is None else self.weights / self.weights.mean()
 
+    def sides(self, positive: np.ndarray) -> np.ndarray:
+        """Two classes for folds and checks, see `two_sides`."""
+        return two_sides(positive, self.times)
+
     @property
     def whole(self) -> np.ndarray | None:
         """What folds keep together: groups, strata, or both where they are joined; None without any."""
         if self.within is None or self.groups is None:
             return self.within if self.groups is None else self.groups
-        return joined(self.groups, self.within)
+        return whole_units(self.within, self.groups)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns, named with `by`, that the file does not have, that hold the labels, or that are not kept."""
@@ -83,9 +89,7 @@ class OpenedTable:
             if name not in self.names:
                 raise DataError(no_column(source.paths[0], name, self.names))
             if name == self.schema.target:
-                raise DataError(
-                    "column {column!r} holds the labels: name another with {by}", column=name, by=Parameter("by")
-                )
+                raise DataError("column {column!r} holds the labels: name another with {by}", column=name)
 
     def take(self, places: np.ndarray) -> OpenedTable:
         """The table with some of its rows, all in memory."""
@@ -130,6 +134,14 @@ class OpenedTable:
         return self.encode(rows), positive
 
 
+def two_sides(positive: np.ndarray, times: np.ndarray | None) -> np.ndarray:
+    """The labels, or events and censored rows as two classes; where no row is censored, the earlier half."""
+    if times is None or not positive.all():
+        return positive
+    middle = np.median(times)
+    return times < middle if (times < middle).any() else times <= middle
+
+
 def stack(parts: list[Any]) -> Any:
     """Blocks of rows, arrow tables or arrays, below each other."""
     if len(parts) == 1:
@@ -146,16 +158,6 @@ def stack(parts: list[Any]) -> Any:
     with ThreadPoolExecutor() as pool:
         columns = list(pool.map(lambda column: column.combine_chunks(), whole.columns))
     return pa.Table.from_arrays(columns, schema=whole.schema)
-
-
-def joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Groups of rows that are in one group of `a` or of `b`, also over several steps."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = int(a.max()) + 1
-    edges = coo_array((np.ones(a.size, dtype=np.int8), (a, size + b)), shape=(size + int(b.max()) + 1,) * 2)
-    return np.unique(connected_components(edges, directed=False)[1][a], return_inverse=True)[1]
 
 
 class RowSample:
@@ -201,20 +203,22 @@ def open_labelled(
     """Find the columns and labels of a file, for the options of `TrainPlan` of the same names.
 
     With several labels all others stand against `positive`; by default it is the larger of two. With `event` that
-    column holds the labels, and `target` the times. `keep` are columns to keep in memory as they are in the file,
-    beside those that only name the rows; None keeps nothing. With `streaming` the rows of a table are not kept.
-    `reading` are `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
+    column holds the labels, and `target` the times; if it is "none", `target` holds an order, and times are minus its
+    numbers: the larger is the earlier, and all rows have their event. `keep` are columns to keep in memory as they are
+    in the file, beside those that only name the rows; None keeps nothing. With `streaming` the rows of a table are not
+    kept. `reading` are `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
     """
     if dates not in ("features", "drop"):
         raise DataError("{given} is not known; give features or drop", given=Parameter("dates", dates))
     source = Source.open(path, **reading)
     on_error = "skip" if skip_errors else "raise"
     check_target(source, target)
-    target, times = (target, None) if event is None else (event, target)
-    options = {"weights": weights, "groups": groups, "time": time, "times": times, "within": within}
+    order = target if event == INDEPENDENT else None
+    target, times = (target, None) if event is None or order else (event, target)
+    options = {"weights": weights, "groups": groups, "time": time, "times": times, "order": order, "within": within}
     beside = {option: name for option, name in options.items() if name}
     if not source.reader.tabular:
-        named = {"drop": drop, "include": include, "categorical": categorical, **beside}
+        named = {"event": event, "drop": drop, "include": include, "categorical": categorical, **beside}
         return _open_unnamed(source, target, positive, named, on_error, progress, max_categories)
     check_beside(beside, str(target), drop)
     path = source.paths[0]
@@ -227,14 +231,11 @@ def open_labelled(
         if text != one:
             words = "the label {label!r} ({count:,} rows) differs from {other!r} by case alone, and is the same class"
             learner.notes.append(Finding("labels", "note", words, label=text, count=table.counts[text], other=one))
-    labels = {"target_type": table.schema.target_type, "labels": tuple(sorted(counts))}
+    known, label = (None, "") if order else choose_event(counts, event, positive)
+    labels = {"target_type": table.schema.target_type, "labels": known}
     schema = learner.finish(Schema, target=table.target, **labels, source=())
     if not schema.columns:
         raise DataError(NO_FEATURE, path=path)
-    if event is not None and len(counts) < 2:
-        words = "column {event!r} says {label} in every row: rows with an event and censored rows are needed"
-        raise DataError(words, event=event, label=next(iter(counts)))
-    label = choose_positive(schema.labels or (), positive)
     chunks = Chunks(source, schema, keep=[weights] if weights else (), on_error=on_error, progress=progress, **_ROWS)
     columns: dict[str, Any] = {}
     if streaming:
@@ -247,6 +248,8 @@ def open_labelled(
         columns = beside_values(others, beside, path)
         columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
         is_positive = np.isin(np.concatenate(table.labels), [text for text, one in spelt.items() if one == label])
+        if order is not None:
+            columns["times"], is_positive = -columns.pop("order"), np.ones(is_positive.size, dtype=bool)
         columns["loaded"] = frame, is_positive
     columns |= {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
     columns |= {"counts": counts, "unlabelled": table.unlabelled, "chosen": positive is not None}
@@ -278,11 +281,7 @@ def _open_unnamed(
 def check_target(source: Source, target: str | None) -> None:
     """Ask for the label column, unless the rows of the file carry their labels."""
     if target is None and not source.reader.sparse:
-        raise DataError(
-            "which column of {path} holds the labels? Name it with {target}",
-            path=source.paths[0],
-            target=Parameter("target"),
-        )
+        raise DataError("which column of {path} holds the labels? Name it with {target}", path=source.paths[0])
 
 
 @dataclass
@@ -372,7 +371,7 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
             drop=Parameter("drop"),
         )
     for option, name in beside.items():
-        if name == target:
+        if name == target and option != "order":
             given = Parameter("target" if option == "times" else option)
             raise DataError("column {column!r} holds the labels: name another with {option}", column=name, option=given)
         if name in drop:
@@ -417,13 +416,14 @@ def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     else:
         found = None if texts is None else find_kind(value_counts(texts))
         kind = typed_kind(column) if found is None else found.kind
-    if kind is None or (option != "time" and kind.words == "dates"):
+    shown = Parameter("target" if option in ("times", "order") else option)
+    if kind is None or (option not in ("time", "order") and kind.words == "dates"):
         raise DataError(
             "{path}: column {column!r} holds text that is not {what}: name another with {option}",
             path=path,
             column=column.name,
-            what="numbers or dates" if option == "time" else "numbers",
-            option=Parameter("target" if option == "times" else option),
+            what="numbers or dates" if option in ("time", "order") else "numbers",
+            option=shown,
         )
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
     if option not in ("scores", "beside") and np.isnan(values).any():
@@ -437,6 +437,9 @@ def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
             f"{path}: column {column.name!r} holds {option}, and {wrong.size:,} of them are negative or infinite (the "
             f"first in row {int(wrong[0]) + 1}): correct them"
         )
+    if option == "order" and (not np.isfinite(values).all() or np.ptp(values) == 0.0):
+        wrong_order = "is the same in every row" if np.isfinite(values).all() else "holds infinite numbers"
+        raise DataError(f"{path}: column {column.name!r} {wrong_order}, and has no order: name another as the target")
     return values
 
 
@@ -446,6 +449,27 @@ def column_series(values: Any, name: str) -> Any:
 
     whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     return nw.from_native(whole, series_only=True).alias(name)
+
+
+def choose_event(
+    counts: Mapping[Label, int], event: str | None, positive: str | None
+) -> tuple[tuple[Label, ...], Label]:
+    """The labels, and the positive one; a column of events may say 1 in every row, but not 0.
+
+    >>> choose_event({0: 5, 1: 3}, None, None), choose_event({1: 8}, "died", None)
+    (((0, 1), 1), ((0, 1), 1))
+    """
+    labels = tuple(sorted(counts))
+    if event is None or len(labels) > 1:
+        return labels, choose_positive(labels, positive)
+    (only,) = labels
+    if str(only).casefold() == (positive or ("true" if isinstance(only, bool) else "1")).casefold() or only == 1:
+        return (labels if isinstance(only, str) else (type(only)(0), only)), only
+    if isinstance(only, str) and positive is None:
+        words = "column {event!r} says {label} in every row: if that is the event, say so with {positive}"
+        raise DataError(words, event=event, label=only, positive=Parameter("positive", only))
+    words = "column {event!r} says {label} in every row: with all rows censored no two of them can be compared"
+    raise DataError(words, event=event, label=only)
 
 
 def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
@@ -470,13 +494,11 @@ def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
         raise DataError(f"the label column holds only {shown or 'missing values'}: rows of two classes are needed")
     if wanted is None:
         if len(labels) > 2:
-            raise DataError(
-                "the label column holds {count} different values: {shown}. Add {positive}, or another of them; all "
-                "other labels then count as negative",
-                count=len(labels),
-                shown=shown,
-                positive=Parameter("positive", str(labels[-1])),
-            )
+            words = "the label column holds {count} different values: {shown}. Add {positive}, or another of them; all "
+            words += "other labels then count as negative"
+            words += "" if isinstance(labels[-1], str) else ". If larger values are to rank higher, add {order} instead"
+            given = {"positive": Parameter("positive", str(labels[-1])), "order": Parameter("event", INDEPENDENT)}
+            raise DataError(words, count=len(labels), shown=shown, **given)
         return labels[-1]
     texts, wanted = [str(label) for label in labels], wanted.strip() or wanted
     if wanted in texts:

@@ -30,14 +30,14 @@ from vrspam.inspection import Shape, shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
 from vrspam.metrics.intervals import Clusters, placements
-from vrspam.metrics.thresholds import stored_threshold
+from vrspam.metrics.promises import stored_threshold
 from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
-from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
+from vrspam.tool.plan import COPIES, INDEPENDENT, ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier, table_ranker
 from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample
@@ -146,7 +146,8 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
     facts |= {} if plan.weights is None else {"weights": plan.weights}
-    facts |= {} if plan.event is None else {"event": plan.event, "times": plan.target}
+    if plan.event is not None:
+        facts |= {"order": plan.target} if plan.event == INDEPENDENT else {"event": plan.event, "times": plan.target}
     facts |= {} if plan.within is None else {"within": plan.within}
     if opened.groups is not None:
         facts["groups"] = opened.groups_column or COPIES
@@ -180,7 +181,9 @@ class Fit(NamedTuple):
     free: AUCClassifierCV | None = None
 
 
-def _search(kind: type[AUCClassifierCV], plan: TrainPlan, names: Sequence[str], l1s: Any, folds: Any, **more: Any):
+def _search(
+    kind: type[AUCClassifierCV], plan: TrainPlan, names: Sequence[str], l1s: Any, folds: Any, **more: Any
+) -> Any:
     """The cross-validation that a plan asks for, unfitted, of columns or features of these names."""
     same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
     same["monotonic_cst"] = plan.monotone and [plan.monotone.get(name, 0) for name in names]
@@ -223,26 +226,16 @@ def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> Non
     for name, given in (("monotone", plan.monotone), ("ordered", plan.ordered)):
         for column in given or ():
             if column not in known:
-                raise WordedError(
-                    "{given} names {column!r}, which is not among the columns: {columns}",
-                    given=Parameter(name),
-                    column=column,
-                    columns=", ".join(known[:20]) + (", ..." if len(known) > 20 else ""),
-                )
+                words = "{given} names {column!r}, which is not among the columns: {columns}"
+                names = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+                raise WordedError(words, given=Parameter(name), column=column, columns=names)
             if name == "ordered" and column not in categories:
-                raise WordedError(
-                    "{given} is for categories, and {column!r} holds numbers, which have an order: leave it out",
-                    given=Parameter(name),
-                    column=column,
-                )
+                words = "{given} is for categories, and {column!r} holds numbers, which have an order: leave it out"
+                raise WordedError(words, given=Parameter(name), column=column)
             if encoded and given[column] and column in categories:
-                raise WordedError(
-                    "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
-                    "{most:,} columns, keep directions of numbers alone. Leave it out",
-                    given=Parameter(name),
-                    column=column,
-                    most=MAX_FEATURES,
-                )
+                words = "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
+                words += "{most:,} columns, keep directions of numbers alone. Leave it out"
+                raise WordedError(words, given=Parameter(name), column=column, most=MAX_FEATURES)
 
 
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
@@ -258,7 +251,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         straight_lines = LinearFeatures(max_categories=opened.max_categories, random_state=plan.random_state)
         straight_lines.learn(rows)
         lines = straight_lines.features_of(rows)
-        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, positive)
+        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, opened.sides(positive))
         l1s = l1_grid(l1s, moments, penalty=plan.penalty)
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
@@ -281,7 +274,8 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     rows, positive = opened.load_rows()
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
     X = opened.encode(rows)
-    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive, opened.weights)
+    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False)
+    moments.update(X, opened.sides(positive), opened.weights)
     scaling, constant = _scaling(opened, moments, sparse.issparse(X))
     X = scaling(X)
     wide = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X)) == "products"
@@ -384,6 +378,7 @@ def check_size(counts: Any) -> int:
 
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
     """Stratified folds, or of whole groups, or that look forward; fewer than asked for where a class has few rows."""
+    positive = opened.sides(positive)
     smaller = check_size([positive.sum(), (~positive).sum()])
     if (whole := opened.whole) is not None:
         return check_cv(group_folds(positive, whole, min(n_splits, smaller // 2), seed))
@@ -401,7 +396,7 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
 
 def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Places of rows to train on, and to keep: about this share of each class, whole groups, or the latest rows."""
-    _, positive = opened.load_rows()
+    positive = opened.sides(opened.load_rows()[1])
     if opened.time is not None:
         rarer = positive if positive.sum() <= (~positive).sum() else ~positive
         ordered = np.sort(opened.time[rarer])

@@ -72,22 +72,15 @@ def notes_on_directions(
         found = steepest(sign * shape.contribution[places], half[places])
         if found is not None:
             size, start, stop = found
-            ends = [
-                f"{shape.grid[places[at]]:g}" if shape.numeric else str(shape.grid[places[at]]) for at in (start, stop)
-            ]
-            notes.append(
-                Message(
-                    "{column!r} must {told}; without it the score would {free} by {size:.2g} between {low} and {high}, "
-                    "more than chance explains: check the direction, or leave it out of {option}",
-                    column=name,
-                    told="rise" if sign > 0 else "fall",
-                    free="fall" if sign > 0 else "rise",
-                    size=size,
-                    low=ends[0],
-                    high=ends[1],
-                    option=Parameter("monotone"),
-                )
+            low, high = (shape.grid[places[at]] for at in (start, stop))
+            told, other = ("rise", "fall") if sign > 0 else ("fall", "rise")
+            words = (
+                "{column!r} must {told}; without it the score would {other} by {size:.2g} between {low} and {high}, "
             )
+            words += "more than chance explains: check the direction, or leave it out of {option}"
+            ends = {"low": f"{low:g}", "high": f"{high:g}"} if shape.numeric else {"low": low, "high": high}
+            fields = {"column": name, "told": told, "other": other, "size": size, "option": Parameter("monotone")}
+            notes.append(Message(words, **fields, **ends))
     return notes
 
 

@@ -23,16 +23,7 @@ from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.readers.array_readers import LibsvmReader, NpyReader
 from vrspam.data.readers.arrow_reader import ExcelReader, FeatherReader, FrameReader, ParquetReader
-from vrspam.data.readers.base import (
-    DAMAGED,
-    Block,
-    Choice,
-    DataError,
-    Problems,
-    Reader,
-    check_encoding,
-    open_text,
-)
+from vrspam.data.readers.base import DAMAGED, Block, Choice, DataError, Problems, Reader, check_encoding, open_text
 from vrspam.data.readers.csv_reader import CSVReader
 from vrspam.tables.frames import is_frame
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.messages import how_to_install
+from vrspam._utils.validation import plain_arrow
 from vrspam._utils.warnings import warn
-from vrspam.data.readers.base import Block, Choice, DataError, Problems, Reader, problem_of, similar
+from vrspam.data.readers.base import Block, Choice, DataError, Problems, Reader, as_table, problem_of, similar
 from vrspam.tables.frames import check_frame, columns_of
 
 
@@ -163,12 +164,11 @@ class FeatherReader(ArrowReader):
         mapped = pa.ipc.open_file(pa.memory_map(path))  # touches the heads of the batches only
 
         def batches(group: int, rows: int, columns: list[str]) -> Iterator[Any]:
-            batch = file.get_batch(group).select(columns)
-            for start in range(0, batch.num_rows, rows):
-                yield batch.slice(start, rows)
+            whole = plain_arrow(as_table(file.get_batch(group), columns))
+            yield from whole.to_batches(max_chunksize=rows)
 
         sizes = [mapped.get_batch(group).num_rows for group in range(file.num_record_batches)]
-        return _File(file.schema, sizes, batches)
+        return _File(plain_arrow(file.schema.empty_table()).schema, sizes, batches)
 
 
 def _cast(batch: Any, target: Any) -> Any:
@@ -177,6 +177,8 @@ def _cast(batch: Any, target: Any) -> Any:
 
     columns = []
     for column, wanted in zip(batch.columns, target.types, strict=True):
+        if str(column.type).startswith("dictionary<values=string_view"):  # which arrow cannot cast
+            column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
         rounds = pa.types.is_integer(column.type) and pa.types.is_floating(wanted)
         columns.append(column if column.type == wanted else column.cast(wanted, safe=not rounds))
     return pa.RecordBatch.from_arrays(columns, schema=target)

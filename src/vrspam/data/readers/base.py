@@ -348,12 +348,8 @@ class RecodedStream(io.RawIOBase):
             try:
                 self._ready = memoryview(self._decoder.decode(data, final=not data).encode("utf-8", "replace"))
             except UnicodeError as error:
-                raise DataError(
-                    "{path} is not {name} text; name what it is with {encoding}",
-                    path=self._path,
-                    name=self._encoding,
-                    encoding=Parameter("encoding"),
-                ) from error
+                words = "{path} is not {name} text; name what it is with {encoding}"
+                raise DataError(words, path=self._path, name=self._encoding) from error
             if not data:
                 break
         taken = self._ready[: len(buffer)]

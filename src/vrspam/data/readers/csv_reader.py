@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import warn
 from vrspam.data.readers.base import (
     DAMAGED,
@@ -141,7 +140,7 @@ class CSVReader(Reader):
         for _ in range(lines):
             file.stream.readline()
         rows = islice(csv_rows(text, Dialect([], delimiter)), 200)
-        sample = [row for _, _, row in rows if len(row) == len(names)]
+        sample = [row for _, row in rows if len(row) == len(names)]
         later = [cell for row in sample for cell in row[1:]]
         spaced = bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
         decimal = "." if delimiter == "," else _find_decimal_sign(sample)
@@ -166,7 +165,7 @@ def _find_types(path: str, text: bytes, line: int, dialect: Dialect) -> dict[str
         return "skip"
 
     table = parse(text, dialect, {}, note)
-    wrong += [(line + number, NOT_TEXT) for number in not_text]
+    wrong += [(line + number, _NOT_TEXT) for number in not_text]
     if table.num_rows == 0 and wrong:
         number, reason = min(wrong)
         raise DataError(f"{path}, line {number}: {reason}; no row there is right, correct them")
@@ -220,12 +219,8 @@ def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[
         raise DataError(f"{path}: line {lines} is not a line of column names ({reason}); correct it") from error
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise DataError(
-            "{path} names the column {column!r} twice; rename one, or say with {fix} what stands between the fields",
-            path=path,
-            column=twice[0],
-            fix=Parameter("delimiter"),
-        )
+        words = "rename one, or say with {delimiter} what stands between the fields"
+        raise DataError("{path} names the column {column!r} twice; " + words, path=path, column=twice[0])
     return names, delimiter, lines
 
 
@@ -251,7 +246,7 @@ def _find_decimal_sign(sample: list[list[str]]) -> str:
 
 
 NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
-NOT_TEXT = "not UTF-8 text (save the file as UTF-8)"
+_NOT_TEXT = "not UTF-8 text (save the file as UTF-8)"
 
 
 class Dialect(NamedTuple):
@@ -339,7 +334,7 @@ def _salvage(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenie
     if not_text:
         for place, (start, stop) in enumerate(zip(where, [*where[1:], count(cleaned, b"\n") + 1], strict=True)):
             if any(start <= number < stop for number in not_text):
-                wrong[place] = NOT_TEXT
+                wrong[place] = _NOT_TEXT
     strays: dict[str, Counter[str]] = {}
     words = {"double": "a number", "int64": "a whole number", "bool": "true or false"}
     columns = {}
@@ -431,7 +426,7 @@ def lines_of_rows(text: bytes, dialect: Dialect) -> list[int]:
         if b"\r" not in text:
             return [number for number, content in lines if content]
         return [number for number, content in lines for part in content.split(b"\r") if part]  # each ends a row
-    return [start for start, _, _ in csv_rows(text, dialect)]
+    return [start for start, _ in csv_rows(text, dialect)]
 
 
 def line_at(starts: list[int], row: int) -> int:
@@ -439,8 +434,8 @@ def line_at(starts: list[int], row: int) -> int:
     return starts[min(row, len(starts) - 1)] if starts else 0
 
 
-def csv_rows(text: bytes, dialect: Dialect) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield (first line, line after the last, fields) of each row that is not blank; lines count from 0."""
+def csv_rows(text: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Yield (first line, fields) of each row that is not blank; lines count from 0."""
     reader = csv.reader(
         (line + "\n" for line in text.decode("utf-8", "replace").split("\n")), delimiter=dialect.delimiter
     )
@@ -448,7 +443,7 @@ def csv_rows(text: bytes, dialect: Dialect) -> Iterator[tuple[int, int, list[str
     try:
         for cells in reader:
             if cells:
-                yield start, reader.line_num, cells
+                yield start, cells
             start = reader.line_num
     except csv.Error:  # a field beyond the csv module's limit: what comes after it cannot be named
         return

@@ -178,11 +178,7 @@ class _KernelAtLandmarks(NamedTuple):
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
 LABEL, SCORE, PROBABILITY = OUTPUTS = ("label", "score", "probability")
 MATRIX = "X"
-BATCH = "rows"
-DATE_NOTE = (
-    "Dates and times of day, as on the wall clock: microseconds since 1970-01-01 (numpy.datetime64[us] as int64); "
-    f"{np.iinfo(np.int64).min} (NaT) is a missing value."
-)
+_BATCH = "rows"
 
 
 def to_onnx(estimator: Any, *, dtype: str = "float32") -> onnx.ModelProto:
@@ -259,10 +255,10 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     said = f"Probability of {scorer.classes[1]!r}."
     said = "NaN: the model has no calibration." if scorer.calibration is None else said
     second = scorer.ranks or "more likely the second class"
-    outputs = [helper.make_tensor_value_info(SCORE, TYPES[dtype], [BATCH], f"Higher is {second}.")]
+    outputs = [helper.make_tensor_value_info(SCORE, TYPES[dtype], [_BATCH], f"Higher is {second}.")]
     if not scorer.ranks:
-        label = helper.make_tensor_value_info(LABEL, label_type(scorer), [BATCH], "The likelier class.")
-        outputs = [label, *outputs, helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [BATCH], said)]
+        label = helper.make_tensor_value_info(LABEL, label_type(scorer), [_BATCH], "The likelier class.")
+        outputs = [label, *outputs, helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [_BATCH], said)]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "vrspam", taken, outputs, graph.used_constants()),
         opset_imports=[helper.make_opsetid("", operators.OPSET), helper.make_opsetid(operators.ML, operators.ML_OPSET)],
@@ -298,7 +294,7 @@ def _take_inputs(
     if scorer.matrix:
         width = len(scorer.inputs)
         note = f"{width} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
-        taken = helper.make_tensor_value_info(MATRIX, kinds[0], [BATCH, width], note)
+        taken = helper.make_tensor_value_info(MATRIX, kinds[0], [_BATCH, width], note)
         places = {j: j for j in range(width)}
         return [taken], operators.Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
     found, blocks = [], list[str]()
@@ -312,12 +308,18 @@ def _take_inputs(
         else:
             places.update({column: len(blocks) + i for i, column in enumerate(columns)})
             if one.kind == DATE:
-                kind, note = TensorProto.INT64, DATE_NOTE
+                kind, note = (
+                    TensorProto.INT64,
+                    (
+                        "Dates and times of day, as on the wall clock: microseconds since 1970-01-01 "
+                        f"(numpy.datetime64[us] as int64); {np.iinfo(np.int64).min} (NaT) is a missing value."
+                    ),
+                )
                 blocks += operators.date_parts(graph, name, [str(scorer.columns[column].part) for column in columns])
             else:
                 note = " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
                 blocks.append(graph.cast(name, TensorProto.DOUBLE))
-        found.append(helper.make_tensor_value_info(name, kind, [BATCH, 1], note))
+        found.append(helper.make_tensor_value_info(name, kind, [_BATCH, 1], note))
     return found, operators.Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
 
 

@@ -66,28 +66,23 @@ def register_skl2onnx() -> None:
 
 def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any]:
     """The types of labels and of numbers that come out."""
-    from skl2onnx.common.data_types import (
-        BooleanTensorType,
-        DoubleTensorType,
-        FloatTensorType,
-        Int64TensorType,
-        StringTensorType,
-    )
+    from skl2onnx.common import data_types
 
-    of_labels: dict[int, Any] = {
-        TensorProto.STRING: StringTensorType,
-        TensorProto.INT64: Int64TensorType,
-        TensorProto.DOUBLE: DoubleTensorType,
-        TensorProto.BOOL: BooleanTensorType,
-    }
-    return of_labels[label_type(scorer_of(estimator))], DoubleTensorType if _is_double(inputs) else FloatTensorType
+    names: dict[int, str] = {TensorProto.STRING: "String", TensorProto.INT64: "Int64"}
+    names |= {TensorProto.DOUBLE: "Double", TensorProto.BOOL: "Boolean"}
+    of_labels = getattr(data_types, f"{names[label_type(scorer_of(estimator))]}TensorType")
+    return of_labels, _number_type(inputs)
+
+
+def _number_type(inputs: Any) -> Any:
+    """The type of numbers that come out: double if any of the inputs is."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    return DoubleTensorType if _is_double(inputs) else FloatTensorType
 
 
 def _is_double(inputs: Any) -> bool:
-    """Whether any of the inputs is double, so that what comes out is."""
-    from skl2onnx.common.data_types import DoubleTensorType
-
-    return any(isinstance(one.type, DoubleTensorType) for one in inputs)
+    return any(type(one.type).__name__ == "DoubleTensorType" for one in inputs)
 
 
 def _declare_outputs(scope: Any, estimator: Any, inputs: Any, custom_parsers: Any = None) -> Any:
@@ -108,10 +103,7 @@ def _calculate_shapes(operator: Any) -> None:
 
 def _calculate_width(operator: Any) -> None:
     """The shape of what a map gives."""
-    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
-
-    kind = DoubleTensorType if _is_double(operator.inputs) else FloatTensorType
-    operator.outputs[0].type = kind([None, operator.raw_operator.n_features_out_])
+    operator.outputs[0].type = _number_type(operator.inputs)([None, operator.raw_operator.n_features_out_])
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:

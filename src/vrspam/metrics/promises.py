@@ -1,0 +1,221 @@
+"""Thresholds by a rule: those that keep it on the rows at hand, and those that promise it of new rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import beta, binom
+
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam.metrics.roc import both_classes, checked_scores, positive_rows
+from vrspam.metrics.thresholds import ChosenThreshold, Curve
+
+
+def choose_threshold(
+    positive: np.ndarray, scores: np.ndarray, rule: str, asked: float, weights: np.ndarray | None = None
+) -> ChosenThreshold:
+    """The threshold that a rule takes on scored rows, as a short number between two scores.
+
+    "recall": the highest that finds this share of the positives. "precision": the lowest above which this share of the
+    rows is positive. "alerts": the lowest that calls at most this share of the rows. "cost_ratio": the least cost, a
+    miss being as bad as so many false alarms. "threshold": the score itself.
+
+    >>> scores, positive = np.arange(10.0), np.arange(10) % 3 > 0
+    >>> [choose_threshold(positive, scores, rule, 0.5).threshold for rule in ("recall", "alerts", "threshold")]
+    [4.7, 4.7, 0.5]
+    """
+    curve = Curve.of(positive, scores, weights)
+    called, total = curve.hits + curve.alarms, curve.positives + curve.negatives
+    if rule == "threshold":
+        return ChosenThreshold(**vars(curve.at_score(asked)), rule=rule, asked=asked)
+    if rule == "recall":
+        place = int(np.argmax(curve.hits >= asked * curve.positives * (1.0 - 1e-12)))
+    elif rule == "cost_ratio":
+        place = int(np.argmin(curve.alarms + asked * (curve.positives - curve.hits)))
+    else:
+        holds = called <= asked * total * (1.0 + 1e-12)
+        if rule == "precision":
+            holds = curve.hits >= asked * called * (1.0 - 1e-12)
+        place = int(np.flatnonzero(holds & (called > 0.0))[-1]) if (holds & (called > 0.0)).any() else 0
+        if place == 0:
+            raise WordedError(
+                "no threshold keeps {given} on held-out rows: give {way}",
+                given=Parameter(rule, asked),
+                way="a smaller number" if rule == "precision" else "a larger one",
+            )
+    return ChosenThreshold(**vars(curve.short(place)), rule=rule, asked=asked)
+
+
+def stored_threshold(
+    positive: np.ndarray,
+    scores: np.ndarray,
+    rule: str,
+    asked: float,
+    weights: np.ndarray | None = None,
+    grouped: bool = False,
+) -> tuple[ChosenThreshold, Message | None]:
+    """The threshold that a model stores for a rule, and what to say where it is no promise about new rows.
+
+    A recall, a precision or a share of alerts is promised (:func:`promised_threshold`) if the held-out rows are enough
+    and independent. Else it is the threshold of `choose_threshold`, that keeps it on the held-out rows.
+    """
+    if rule not in ("recall", "precision", "alerts"):
+        return choose_threshold(positive, scores, rule, asked, weights), None
+    given, why = Parameter(rule, asked), "no number of rows promises {given}"
+    if asked < 1.0:
+        why = "rows of groups, or with weights, promise no {given}"
+    fields: dict[str, Any] = {"given": given}
+    if weights is None and not grouped and asked < 1.0:
+        try:
+            promised = promised_threshold(positive, scores, **{rule: asked})
+        except WordedError as error:
+            why, fields = error.message.template, error.message.fields
+        else:
+            curve = Curve.of(positive, scores)
+            found = curve.short(curve.place(promised.threshold))
+            if found.share > 0.0:
+                return ChosenThreshold(**vars(found), rule=rule, asked=asked, confidence=promised.confidence), None
+            why = "these rows are too few to promise {given}: no row would be called"
+    words = f"{why.rstrip('.')}. The threshold that is stored keeps it on the held-out rows alone."
+    return choose_threshold(positive, scores, rule, asked, weights), Message(words, **fields)
+
+
+@dataclass(frozen=True)
+class PromisedThreshold:
+    """A threshold with a promise about new rows: those with ``score >= threshold`` are called positive.
+
+    Attributes
+    ----------
+    threshold : float
+    measure : {"recall", "specificity", "precision", "alerts"}
+        What is promised: at least `promised`, for "alerts" at most.
+    promised : float
+    found : float
+        The same measure on the rows at hand.
+    confidence : float
+        How sure the promise is.
+    rows : int
+        The rows that it rests on: positives, negatives, rows called positive, or all.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import promised_threshold
+    >>> promised_threshold([0, 1] * 50, range(100), recall=0.9).rows
+    50
+    """
+
+    threshold: float
+    measure: str
+    promised: float
+    found: float
+    confidence: float
+    rows: int
+
+
+def promised_threshold(
+    y: ArrayLike,
+    score: ArrayLike,
+    *,
+    recall: float | None = None,
+    specificity: float | None = None,
+    precision: float | None = None,
+    alerts: float | None = None,
+    confidence: float = 0.95,
+) -> PromisedThreshold:
+    """The threshold that keeps a promise about new rows, with a given confidence; no distribution is assumed.
+
+    Of m positives, in order of their scores, the k-th smallest score is taken, with k the largest number for which
+    P(Bin(m, 1 - recall) < k) ≤ 1 - confidence: the share of all positives above it is at least `recall`. The
+    specificity is the mirror image of it over the negatives, and `alerts` over all rows. A precision looks at many
+    thresholds: those above which there are 2^(j/2) rows, j = 0, 1, 2, ..., as far as so many rows can show it, each
+    with Clopper and Pearson's bound at the level (1 - confidence) / their number; the lowest that keeps the promise is
+    taken.
+
+    Parameters
+    ----------
+    y, score
+        As in :func:`roc_auc`, of rows that the model has not seen.
+    recall, specificity, precision : float in (0, 1), optional
+        The least share of positives that are found, of negatives that are left alone, of positives among the rows that
+        are called positive. Exactly one of these and `alerts` is given.
+    alerts : float in (0, 1), optional
+        The largest share of rows that are called positive.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    PromisedThreshold
+
+    Notes
+    -----
+    New rows have to come from where these rows came from, independently of each other. With rows of one patient, or
+    scores of rows that the model was trained on, the promise is void.
+
+    References
+    ----------
+    Wilks (1941), Annals of Mathematical Statistics 12, 91-96 (order statistics as tolerance limits). Clopper & Pearson
+    (1934), Biometrika 26, 404-413.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import promised_threshold
+    >>> y = np.arange(400) % 2
+    >>> score = np.random.default_rng(0).normal(size=400) + 2 * y
+    >>> found = promised_threshold(y, score, recall=0.9)
+    >>> print(f"{found.found:.3f} of 200 are found, of all positives at least 0.9")
+    0.940 of 200 are found, of all positives at least 0.9
+    """
+    asked = {"recall": recall, "specificity": specificity, "precision": precision, "alerts": alerts}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if len(given) != 1:
+        raise ValueError(f"Give exactly one of recall, specificity, precision and alerts, got {len(given)}.")
+    ((measure, share),) = given.items()
+    for name, value in (*given.items(), ("confidence", confidence)):
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
+    positive = both_classes(positive_rows(y), at_least=1)
+    scores = checked_scores(score, positive.size, "score").astype(np.float64)
+    risk = 1.0 - confidence
+    if measure == "precision":
+        return _promised_precision(positive, scores, share, confidence)
+    kept = 1.0 - share if measure == "alerts" else share  # of the rows that are judged, on the right side
+    judged = np.sort({"recall": scores[positive], "specificity": scores[~positive]}.get(measure, scores))
+    m = judged.size
+    outside = int(binom.ppf(risk, m, 1.0 - kept))  # the largest k with P(Bin < k) at most the risk
+    if outside == 0:
+        least = int(np.ceil(np.log(risk) / np.log(kept)))
+        rows = {"recall": "positives", "specificity": "negatives"}.get(measure, "rows")
+        words = "{m} {rows} are too few to promise {given} with {sure:g} % confidence: it takes {least}. Promise less, "
+        fields: dict[str, Any] = {"m": m, "rows": rows, "sure": 100 * confidence, "least": least}
+        raise WordedError(f"{words}or collect more rows.", **fields, given=Parameter(measure, share))
+    if measure == "recall":
+        threshold = float(judged[outside - 1])
+        found = float(np.mean(judged >= threshold))
+    else:
+        threshold = float(np.nextafter(judged[m - outside], np.inf))
+        found = float(np.mean(judged < threshold))
+    return PromisedThreshold(threshold, measure, share, 1.0 - found if measure == "alerts" else found, confidence, m)
+
+
+def _promised_precision(positive: NDArray, scores: NDArray, share: float, confidence: float) -> PromisedThreshold:
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.concatenate([[0], np.cumsum(positive[order])])
+    counts = np.floor(2.0 ** (0.5 * np.arange(2 * np.log2(ranked.size)))).astype(int)
+    above = np.unique(np.searchsorted(-ranked, -ranked[counts], side="left"))  # ties stay below the threshold
+    for _ in range(above.size):  # too few rows show nothing, even if all are positive: they need no share of the risk
+        above = above[share**above <= (1.0 - confidence) / above.size] if above.size else above
+    risk = (1.0 - confidence) / max(above.size, 1)
+    bounds = beta.ppf(risk, np.maximum(hits[above], 1), above - hits[above] + 1) * (hits[above] > 0)
+    if not np.any(bounds >= share):
+        words = (
+            "No threshold shows {given} with {sure:g} % confidence; the highest that these rows show is {most:.2g}. "
+        )
+        fields: dict[str, Any] = {"sure": 100 * confidence, "most": float(bounds.max(initial=0.0))}
+        raise WordedError(f"{words}Promise less, or collect more rows.", **fields, given=Parameter("precision", share))
+    count = int(above[bounds >= share].max())
+    threshold = float(np.nextafter(ranked[count], np.inf))
+    return PromisedThreshold(threshold, "precision", share, float(hits[count] / count), confidence, count)
