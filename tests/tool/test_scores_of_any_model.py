@@ -17,7 +17,7 @@ from vrspam._utils.texts import all_short_between, short_between
 from vrspam.cli import main
 from vrspam.data import DataError
 from vrspam.data.readers import Source
-from vrspam.metrics import compare_aucs, delong_test, roc_auc_ci, sensitivity_at_specificity
+from vrspam.metrics import calibration_measures, compare_aucs, delong_test, roc_auc_ci, sensitivity_at_specificity
 from vrspam.metrics.roc import descending
 from vrspam.metrics.thresholds import Curve
 from vrspam.report.page import thin
@@ -108,6 +108,19 @@ def test_thinned_curves_move_by_no_more_than_asked():
         for a, b in pairwise(kept):
             assert b == a - 1 or np.abs(share[b : a + 1] - share[a]).max() <= 0.01 + 1e-12
     assert kept.size < 1_000
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_calibration_of_many_rows_is_that_of_each_row(weighted):
+    """With each row a group of its own rows are not taken together."""
+    rng = np.random.default_rng(5)
+    odds = rng.normal(size=60_000)
+    positive, chance = rng.random(60_000) < 1.0 / (1.0 + np.exp(-0.8 * odds)), 1.0 / (1.0 + np.exp(-odds))
+    weights = rng.random(60_000) if weighted else None
+    found = calibration_measures(positive, chance, sample_weight=weights)
+    exact = calibration_measures(positive, chance, sample_weight=weights, groups=np.arange(60_000))
+    np.testing.assert_allclose(np.array(found), np.array(exact), atol=2e-5)
+    assert found.slope.low < 0.8 < found.slope.high
 
 
 # -- evaluate ----------------------------------------------------------------------------------------------------------

@@ -484,7 +484,7 @@ def calibration_measures(
     if groups is None and positive.size > many:  # rows of nearly the same probability and of one class count as one
         level = 2 * np.rint(1000.0 * odds).astype(np.intp) + positive
         level -= level.min() - level.min() % 2
-        mass = np.bincount(level, weight)
+        mass: Any = np.bincount(level, weight)
         there = np.flatnonzero(mass)
         odds, chance = (np.bincount(level, weight * part)[there] / mass[there] for part in (odds, chance))
         shrink, weight = np.sqrt(np.bincount(level, weight**2)[there]) / mass[there], mass[there]
