@@ -482,7 +482,7 @@ def calibration_measures(
     weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
     odds, shrink, many = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones(1), 50_000
     if groups is None and positive.size > many:  # rows of nearly the same probability and of one class count as one
-        level = 2 * np.rint(1000.0 * odds).astype(np.intp) + positive
+        level = 2 * np.rint(250.0 * odds).astype(np.intp) + positive
         level -= level.min() - level.min() % 2
         mass: Any = np.bincount(level, weight)
         there = np.flatnonzero(mass)

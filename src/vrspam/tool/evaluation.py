@@ -133,8 +133,9 @@ class Evaluation:
 class Evaluations(dict[str, Evaluation]):
     """Evaluations of several columns of scores on the same rows, by the names of the columns.
 
-    Attributes
+    Parameters
     ----------
+    found : dict of str to Evaluation
     comparison : Comparison
         The columns in pairs: `comparison.pairs`, with p-values adjusted for their number.
     columns : dict of str to ScoreColumn
