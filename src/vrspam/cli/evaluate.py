@@ -14,10 +14,8 @@ from vrspam.cli import app
 from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
-    from vrspam.tool import Model
     from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation, Evaluations
-    from vrspam.tool.scores import ScoreColumn
 
 
 @app.with_options("target", "positive", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
@@ -71,7 +69,8 @@ def evaluate(
     from vrspam.tool.evaluation import evaluate_columns, score_rows
     from vrspam.tool.scores import plain_values, read_scores
 
-    by, several, one = reading.pop("by"), None, Any
+    by, several = reading.pop("by"), None
+    one: Any
     reading |= {"weights": weights, "groups": groups, "progress": app.err.is_terminal}
     with app.warnings_as_lines():
         if data is None:
@@ -279,9 +278,7 @@ def _describe_tests(found: Comparison, measure: str, how: str) -> None:
     app.tell(describe_tests(found.pairs, measure))
 
 
-def _describe(
-    model: Model | ScoreColumn, found: Evaluation, cost_ratio: float | None, recall: float, short: bool = False
-) -> None:
+def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: float, short: bool = False) -> None:
     from vrspam._utils.texts import share_text
     from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from vrspam.tool.model import Model
     from vrspam.tool.planning import MoreRows
     from vrspam.tool.report import Report
-    from vrspam.tool.scores import ScoreColumn
     from vrspam.tool.subgroups import Subgroup
 
 MOST_FEATURES = 20
@@ -140,7 +139,7 @@ def report_page(
 
 
 def evaluation_page(
-    model: Model | ScoreColumn,
+    model: Any,
     evaluation: Evaluation,
     *,
     model_name: str,
@@ -194,8 +193,10 @@ def add_columns(
     for name, one in list(several.items())[1:]:
         numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
         if one.bins:
-            parts = (np.array([getattr(b, k) for b in one.bins]) for k in ("predicted", "observed", "rows"))
-            drawn.append(pictures.calibration(*parts, names, None, title=f"Calibration of {name}"))
+            points, seen, rows = (
+                np.array([getattr(b, k) for b in one.bins]) for k in ("predicted", "observed", "rows")
+            )
+            drawn.append(pictures.calibration(points, seen, rows, names, None, title=f"Calibration of {name}"))
     page.add(
         "The columns side by side",
         html.paragraph(words.describe_tests(compared.pairs)),
@@ -264,7 +265,7 @@ def _first_facts(
     return facts
 
 
-def _pair_facts(model: Model | ScoreColumn, evaluation: Evaluation) -> dict[str, str]:
+def _pair_facts(model: Any, evaluation: Evaluation) -> dict[str, str]:
     """Times, and strata with the pairs that count, for the first screen."""
     facts, found = {}, model.training
     if evaluation.times is not None:
@@ -280,7 +281,7 @@ def _pair_facts(model: Model | ScoreColumn, evaluation: Evaluation) -> dict[str,
     return facts
 
 
-def add_ranks(page: Page, model: Model | ScoreColumn, evaluation: Evaluation, names: Mapping[str, str]) -> None:
+def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str, str]) -> None:
     """Add which pairs count, and for times how long rows of low and of high scores stay free of their event."""
     meaning = html.paragraph(f"{words.describe_direction(model)} {words.describe_ranks(model)}")
     within = model.training.get("within")
@@ -333,7 +334,7 @@ def _add_order(page: Page, model: Model, evaluation: Evaluation, meaning: Html) 
 
 def add_scores(
     page: Page,
-    model: Model | ScoreColumn,
+    model: Any,
     evaluation: Evaluation,
     names: Mapping[str, str],
     cost_ratio: float | None,

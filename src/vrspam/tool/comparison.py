@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +52,7 @@ class Comparison:
     (1.0, 0.625, 1.0)
     """
 
-    test: DeLongTest | None
+    test: Any  # DeLongTest; None of one score alone
     positive: np.ndarray
     scores: tuple[np.ndarray, ...]
     names: tuple[str, ...] = ("first", "second")
@@ -123,12 +122,14 @@ def compare_scores(
             aucs = found.auc_a - more, found.auc_b
             return paired_test(*aucs, found.difference - more, found.standard_error, confidence, freedom)
 
-        pairs, shared = compare_pairs(names, test), {"weights": weights, "groups": groups, "times": times}
-        rank = partial(ranking_ci, within=within, confidence=confidence, **shared)
-        intervals = tuple(rank(positive, values) for values in scores.values())
+        pairs = compare_pairs(names, test)
+        shared: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}
+        intervals = tuple(ranking_ci(positive, own, **shared, confidence=confidence) for own in scores.values())
     if optimism:
         own = intervals[0]
-        ends = {name: float(np.clip(getattr(own, name) - optimism, 0.0, 1.0)) for name in ("auc", "low", "high")}
+        ends: dict[str, Any] = {
+            name: float(np.clip(getattr(own, name) - optimism, 0.0, 1.0)) for name in ("auc", "low", "high")
+        }
         intervals = (replace(own, **ends), *intervals[1:])
     first = pairs[0].test if pairs else None
     found = first, positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
