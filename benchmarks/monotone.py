@@ -223,7 +223,9 @@ def exported_scores(model: Any, frame: Any) -> Iterator[tuple[str, np.ndarray]]:
     made: dict[str, Any] = {}
     exec(code, made)
     yield "plain Python", np.array([made["score"](row) for row in frame.astype(object).to_dict("records")])
-    yield "SQL in DuckDB", duckdb.sql(query).fetchnumpy()[duckdb.sql(query).columns[0]]
+    with duckdb.connect() as lake:
+        lake.register("frame", frame)
+        yield "SQL in DuckDB", np.array([score for (score,) in lake.execute(query).fetchall()])
     with sqlite3.connect(":memory:") as database:
         frame.to_sql("frame", database, index=False)
         yield "SQL in SQLite", np.array([score for (score,) in database.execute(query)])

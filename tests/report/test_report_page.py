@@ -483,7 +483,8 @@ def test_page_is_complete_at_every_width(folder, browser, opened, width):
     assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
     headings = [heading.text for heading in browser.find_elements("tag name", "h2")]
     assert headings == [
-        "Choose a threshold", "Scores", "Groups", "What the model looks at", "Single rows", "How it was made",
+        "Choose a threshold", "Scores", "Is it worth acting on?", "Groups", "What the model looks at",
+        "How many more rows?", "Single rows", "How it was made",
     ]  # fmt: skip
     letters = browser.execute_script(
         "return Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height)"

@@ -17,7 +17,7 @@ from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.metrics import concordance_index, concordance_index_ci, concordance_test
 from vrspam.model.scorer import scorer_of_estimator
 from vrspam.model_selection.pairs import whole_units
-from vrspam.tool import compare, evaluate, load_model, make_report, predict, report_page, save_model, train
+from vrspam.tool import check, compare, evaluate, load_model, make_report, predict, report_page, save_model, train
 
 AGAINST = ("Choose a threshold", "probability", "Calibration", "Lift", "lift", "Youden", "DeLong", "AUC inside")
 
@@ -338,6 +338,12 @@ def test_the_page_of_an_order(tmp_path):
     scores = report.evaluation.scores
     assert group.auc is not None
     assert group.auc.auc == concordance_index(frame["price"][own], scores[own])
+
+
+def test_a_strong_column_is_no_leak_of_an_order():
+    frame = prices(0).assign(price=lambda rows: rows["size"] + 0.1 * np.random.default_rng(0).normal(size=len(rows)))
+    assert "leak" in {one.code for one in check(frame.assign(price=frame["price"] > 100), "price")}
+    assert "leak" not in {one.code for one in check(frame, "price", event="none")}
 
 
 def test_grades_inside_queries():

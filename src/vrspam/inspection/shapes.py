@@ -220,8 +220,13 @@ class Shapes:
 
         columns, known = list(self.columns), np.ones(positive.size) if weights is None else np.asarray(weights)
         shares = known / np.where(positive, 2.0 * known[positive].sum(), 2.0 * known[~positive].sum())
-        for index in np.flatnonzero(directions):
+        for index in np.flatnonzero(directions).tolist():
             shape, sign, order = columns[index], int(directions[index]), levels[index]
+            if not shape.numeric:  # in the order of the levels
+                ranks = np.argsort([order.index(one) if one in order else len(order) for one in shape.grid])
+                same = {name: getattr(shape, name)[ranks] for name in ("grid", *_LISTS)}
+                means = None if shape.mean_score is None else shape.mean_score[ranks]
+                shape = shape._replace(**same, mean_score=means)
             grid, moved = shape.grid.tolist(), np.zeros(shape.grid.size)
             places = np.arange(moved.size) if shape.numeric else [grid.index(one) for one in order if one in grid]
             own = shape.contribution[places]

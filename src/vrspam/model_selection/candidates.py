@@ -524,7 +524,7 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
     candidates = []
     if len(some := _one_of_each_kind(maps)) < len(maps):  # on the part that all maps would race on
         candidates = RULES.heat.run(some, folds, search, np.random.default_rng(search.seed), watch)
-    if _lead(candidates) > RULES.far:
+    if _lead(candidates)[0] > RULES.far:
         maps = some
     else:
         rest = {name: new for name, new in maps.items() if name not in some or not candidates}
@@ -535,7 +535,8 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
     weights = weights_of(candidates, "blend")
     order = np.argsort(-weights, kind="stable")[: RULES.finalists]
     kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
-    kept = _one_of_each(candidates) or kept
+    lead, both = _lead(candidates)
+    kept = both if -RULES.behind <= lead <= RULES.ahead else kept  # a part cannot tell them apart
     very_many = n >= RULES.again_from_rows
     if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
         ours: dict[str, Any] = {name: maps[name] for name in kept if isinstance(maps[name], FeatureMap)}
@@ -580,25 +581,14 @@ def _one_of_each_kind(maps: dict[str, Any]) -> dict[str, Any]:
     return {name: features for name, features in maps.items() if name in taken}
 
 
-def _best_of_both(candidates: Sequence[Candidate]) -> dict[bool, tuple[float, str]]:
-    """The score and the name of the best map that gains more than others by more rows (True), and of these (False)."""
+def _lead(candidates: Sequence[Candidate]) -> tuple[float, set[str]]:
+    """How far the best map that gains more than others by more rows is ahead of the best of these, and both names."""
     best: dict[bool, tuple[float, str]] = {}
     for candidate in candidates:
         gains, mean = getattr(candidate.features, "gains_by_rows", False), float(candidate.choice.mean.max())
         best[gains] = max(best.get(gains, (0.0, "")), (mean, candidate.name))
-    return best
-
-
-def _lead(candidates: Sequence[Candidate]) -> float:
-    """How far the best map that gains more than others by more rows is ahead of these; -inf where one is missing."""
-    best = _best_of_both(candidates)
-    return best[True][0] - best[False][0] if len(best) == 2 else -np.inf
-
-
-def _one_of_each(candidates: Sequence[Candidate]) -> set[str]:
-    """The best of both, where a part cannot tell them apart; empty where one is clearly ahead, or one is missing."""
-    close = -RULES.behind <= _lead(candidates) <= RULES.ahead
-    return {name for _, name in _best_of_both(candidates).values()} if close else set()
+    lead = best[True][0] - best[False][0] if len(best) == 2 else -np.inf
+    return lead, {name for _, name in best.values()}
 
 
 class Heat(NamedTuple):

@@ -189,6 +189,8 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     whole = sample is None and len(seen.codes) == len(opened.schema.columns)
     constant = [name for name, codes in seen.codes.items() if (codes == codes[0]).all()] if sample is None else []
     found = [*look_at_labels(opened, positive, all_events), *look_at_columns(seen, plan.random_state)]
+    if all_events:  # halves of an order: that a column tells them apart is no leak
+        found = [one for one in found if one.code != "leak"]
     if constant:
         found.append(constant_columns(constant))
     repeats = None

@@ -458,6 +458,14 @@ class TrainPlan:
             raise error_about("{event} needs a column of times: name it with {target}", event=None, target=None)
 
     @property
+    def pairs(self) -> dict[str, str | None]:
+        """The columns that say which pairs count, as a model keeps them."""
+        found = {} if self.within is None else {"within": self.within}
+        if self.event == INDEPENDENT:
+            return {"order": self.target, **found}
+        return found if self.event is None else {"event": self.event, "times": self.target, **found}
+
+    @property
     def rule(self) -> tuple[str, float] | None:
         """What the threshold to store stands for."""
         return next(((name, value) for name in THRESHOLD_RULES if (value := getattr(self, name)) is not None), None)

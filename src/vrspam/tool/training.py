@@ -37,7 +37,7 @@ from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
-from vrspam.tool.plan import COPIES, INDEPENDENT, ReportPlan, TrainPlan, takes
+from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier, table_ranker
 from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample
@@ -146,9 +146,7 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
     facts |= {} if plan.weights is None else {"weights": plan.weights}
-    if plan.event is not None:
-        facts |= {"order": plan.target} if plan.event == INDEPENDENT else {"event": plan.event, "times": plan.target}
-    facts |= {} if plan.within is None else {"within": plan.within}
+    facts |= plan.pairs
     if opened.groups is not None:
         facts["groups"] = opened.groups_column or COPIES
     if found.repeats is not None and not np.isnan(found.repeats.apart):
@@ -316,7 +314,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
 def lines_of(fit: Fit, opened: OpenedTable) -> dict[str, Shape]:
     """The straight lines of a free fit of encoded rows, a deviation around their means, with bands of the folds."""
     coefs = getattr(fit.free, "_fold_coefs", None)
-    if coefs is None or fit.moments is None:
+    if coefs is None or fit.moments is None or fit.free is None:
         return {}
     half = np.sqrt(len(coefs) - 1.0) * stdtrit(len(coefs) - 1.0, 0.975) * coefs.std(axis=0)
     (mean, deviation), ends = spread(fit.moments), np.array([-1.0, 1.0])
