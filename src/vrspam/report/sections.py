@@ -111,13 +111,7 @@ def report_page(
         ],
         "All counts below are for rows the model had not seen.",
     )
-    if (found := report.beside) is not None:
-        grouped = evaluation.groups is not None
-        told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
-        curves = {name: Curve.of(found.positive, part) for name, part in zip(found.names, found.scores, strict=True)}
-        drawn = [] if model.ranks else [curves_of(curves)]
-        tests = pair_tables(words.name_measure(model), found.pairs, found.intervals)
-        page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
+    add_beside(page, report)
     add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
@@ -136,6 +130,18 @@ def report_page(
     more["versions"] = ", ".join([f"Python {platform.python_version()}", *packages])
     add_origin(page, model, parameter, more=more, notes=False, command=command)
     return page
+
+
+def add_beside(page: Page, report: Report) -> None:
+    """Add other models, of which scores were given, beside this one."""
+    model, evaluation = report.model, report.evaluation
+    if (found := report.beside) is not None:
+        grouped = evaluation.groups is not None
+        told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
+        curves = {name: Curve.of(found.positive, part) for name, part in zip(found.names, found.scores, strict=True)}
+        drawn = [] if model.ranks else [curves_of(curves)]
+        tests = pair_tables(words.name_measure(model), found.pairs, found.intervals)
+        page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
 
 
 def evaluation_page(

@@ -91,6 +91,13 @@ class Trained(NamedTuple):
     kept: np.ndarray | None = None
 
 
+def without_beside(by: Sequence[str] | None, plan: TrainPlan) -> tuple[Sequence[str] | None, TrainPlan]:
+    """Columns to keep and the plan, in which scores of other models are no features."""
+    if not isinstance(plan, ReportPlan) or not plan.beside:
+        return by, plan
+    return (*(by or ()), *plan.beside), replace(plan, drop=(*plan.drop, *plan.beside))
+
+
 def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Sequence[str] | None = None) -> Trained:
     """Do what `train` does, and keep the rows.
 
@@ -98,8 +105,7 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     before the model is trained and kept, as are those that name the rows; None keeps nothing.
     """
     plan.say("reading")
-    if isinstance(plan, ReportPlan) and plan.beside:  # scores of other models are no features
-        by, plan = (*(by or ()), *plan.beside), replace(plan, drop=(*plan.drop, *plan.beside))
+    by, plan = without_beside(by, plan)
     most = 1_000  # encoded features: on wider tables most maps take long
     kept = None
     with warnings.catch_warnings(record=True) as caught:
