@@ -210,7 +210,6 @@ def compare(
     from vrspam.report.words import name_measure
     from vrspam.tool import compare as compare_models
     from vrspam.tool import load_model
-    from vrspam.tool.comparison import flat_pairs
 
     short = [Path(name).name for name in files]
     names = {name: name if short.count(Path(name).name) > files.count(name) else Path(name).name for name in files}
@@ -242,15 +241,7 @@ def compare(
         more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
         comparison_page(found, data_name=Path(data).name, **more).write(html)
     if as_json:
-        values: dict[str, Any] = {"n": found.positive.size, "positives": int(found.positive.sum())}
-        values |= {} if max_fpr is None else {"max_fpr": max_fpr}
-        for prefix, pairs in (("", flat_pairs(found.pairs)), ("partial_", flat_pairs(partial))):
-            if len(pairs) > 1:
-                values[f"{prefix}pairs"] = pairs
-            elif pairs:  # flat, without the names
-                left_out = ("a", "b", "adjusted_p", "confidence" if prefix else "")
-                values |= {f"{prefix}{key}": value for key, value in pairs[0].items() if key not in left_out}
-        return app.print_json(values)
+        return app.print_json(_comparison_numbers(found, partial, max_fpr))
     how = "jackknife" if ranks else "DeLong"
     counted = f"{found.positive.size:,} rows"
     if (groups_of := found.beside["groups"]) is not None:
@@ -262,6 +253,21 @@ def compare(
     for path in (picture, html):
         if path is not None:
             app.say(str(path))
+
+
+def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:
+    """The numbers of a comparison: flat for one pair, a list for several."""
+    from vrspam.tool.comparison import flat_pairs
+
+    values: dict[str, Any] = {"n": found.positive.size, "positives": int(found.positive.sum())}
+    values |= {} if max_fpr is None else {"max_fpr": max_fpr}
+    for prefix, pairs in (("", flat_pairs(found.pairs)), ("partial_", flat_pairs(partial))):
+        if len(pairs) > 1:
+            values[f"{prefix}pairs"] = pairs
+        elif pairs:  # flat, without the names
+            left_out = ("a", "b", "adjusted_p", "confidence" if prefix else "")
+            values |= {f"{prefix}{key}": value for key, value in pairs[0].items() if key not in left_out}
+    return values
 
 
 def _describe_tests(found: Comparison, measure: str, how: str) -> None:
@@ -313,10 +319,9 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
     if column := isinstance(model, ScoreColumn):
         facts.append(("scores", model.describe()))
     app.show_facts(facts, 17)
-    if short:
-        _show_groups(found)
-        return app.say("")
     app.say("")
+    if short:
+        return _show_groups(found)
     app.tell(words.CALLED)
     rows = []
     for rule, at in words.describe_thresholds(found, cost_ratio, recall):
@@ -339,6 +344,6 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
     app.tell(words.LIFT)
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     app.show_table(["rows", "lift"], rows, texts=(), margin=2)
+    _show_groups(found)
     for note in app.worries(None if column else found.auc, found.notes):
         app.warn(f"warning: {note}")
-    _show_groups(found)
