@@ -288,7 +288,6 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
     from vrspam._utils.texts import share_text
     from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words
-    from vrspam.tool.scores import ScoreColumn
 
     auc, share = found.auc, found.positives / found.n
     if found.weights is not None:
@@ -316,7 +315,7 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
     facts += [(name, f"{value}: {right}") for name, value, right in words.calibration_numbers(found.calibration)]
     facts += [("", sentence) for sentence in words.describe_calibration(found.calibration)]
-    if column := isinstance(model, ScoreColumn):
+    if column := hasattr(model, "describe"):  # scores in the place of a model
         facts.append(("scores", model.describe()))
     app.show_facts(facts, 17)
     app.say("")

@@ -153,8 +153,7 @@ def report_of(
     beside: Sequence[str] = (),
 ) -> Report:
     """The report of a model that was trained by `fit_file`."""
-    model, opened = trained.model, trained.opened
-    part, probabilities, weights = _unseen_rows(trained)
+    (model, opened), (part, probabilities, weights) = trained[:2], _unseen_rows(trained)
     together = None if opened.groups is None or part.places is None else opened.groups[part.places]
     whole = {"times": opened.times, "within": opened.within}
     pairs: dict[str, Any] = {name: values[part.places] for name, values in whole.items() if values is not None}

@@ -106,8 +106,7 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     """
     plan.say("reading")
     by, plan = without_beside(by, plan)
-    most = 1_000  # encoded features: on wider tables most maps take long
-    kept = None
+    most, kept = 1_000, None  # encoded features: on wider tables most maps take long
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         opened, found = open_table(path, plan, keep=by or ())
