@@ -34,7 +34,8 @@ from vrspam.report.page import FINE, Stops, confusion
 from vrspam.report.sections import evaluation_page, report_page
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.report import choose_rows, cross_calibrated, holm, make_report, subgroups
+from vrspam.tool.report import choose_rows, cross_calibrated, make_report
+from vrspam.tool.subgroups import holm, subgroups
 from vrspam.tool.training import train
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"

@@ -17,12 +17,13 @@ from tool_data import make_model
 from vrspam import VRSPAMClassifier, plotting
 from vrspam.data import DataError
 from vrspam.metrics import delong_test
-from vrspam.metrics.thresholds import Bin, calibration_error, lift, reliability
+from vrspam.metrics.thresholds import Bin, Curve, calibration_error, reliability
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report.words import verdict
 from vrspam.tool import compare
-from vrspam.tool.evaluation import comparison_picture, evaluate, score_file
+from vrspam.tool.comparison import comparison_picture
+from vrspam.tool.evaluation import evaluate, score_file
 from vrspam.tool.prediction import predict
 
 RNG = np.random.default_rng(0)
@@ -131,7 +132,9 @@ def test_lift_is_the_mean_over_ways_to_break_ties(share):
     for _ in range(2000 if share < 1 else 1):
         order = np.lexsort((rng.random(300), -SCORES))[:count]
         found.append(POSITIVE[order].mean() / POSITIVE.mean())
-    assert lift(POSITIVE, SCORES, count / 300) == pytest.approx(np.mean(found), abs=4 * np.std(found) / 44 + 1e-9)
+    assert Curve.of(POSITIVE, SCORES).lift(count / 300) == pytest.approx(
+        np.mean(found), abs=4 * np.std(found) / 44 + 1e-9
+    )
 
 
 def test_reliability_groups_are_those_of_scikit_learn():

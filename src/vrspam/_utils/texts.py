@@ -115,16 +115,29 @@ def tick_texts(ticks: Sequence[float], shares: bool = False) -> list[str]:
     return [f"{tick:,.{digits}f}" if abs(tick) >= 1e4 else f"{tick:.{digits}f}" for tick in ticks]
 
 
-def short_between(low: float, high: float) -> float:
-    """The number with the fewest decimals that is above `low` and at most `high`."""
+def short_between(low: float, high: float, fewest: int = -6) -> float:
+    """The number with the fewest decimals that is above `low` and at most `high`; at least `fewest` are needed."""
     if not low < high:
         return high
-    for digits in range(-6, 17):
+    for digits in range(fewest, 17):
         step = 10.0**-digits
         found = round(np.floor(high / step) * step, max(digits, 0))
         if low < found <= high:
             return float(found)
     return high
+
+
+def all_short_between(lows: np.ndarray, highs: np.ndarray) -> list[float]:
+    """`short_between` of many pairs.
+
+    >>> all_short_between(np.array([0.1234, 7.0]), np.array([0.1272, 12.5]))
+    [0.125, 10.0]
+    """
+    fewest = np.full(lows.size, 16)
+    for digits in range(15, -7, -1):  # what is between two multiples of a step needs more decimals; rounding aside
+        low, high = lows * 10.0**digits, highs * 10.0**digits
+        fewest[np.floor(high + 1e-15 * np.abs(high)) > np.floor(low - 1e-15 * np.abs(low))] = digits
+    return [short_between(*one) for one in zip(lows.tolist(), highs.tolist(), fewest.tolist(), strict=True)]
 
 
 def shorten(text: str, most: int) -> str:

@@ -485,7 +485,9 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
 
 # Options of the other commands, and values that have another form on the command line.
-_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width", "power")}
+_OTHER = {
+    name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width", "power", "scores")
+}
 _OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone"}
 _OTHER |= {"l1s": "--l1", "difference": "--difference"}
 _VALUES = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,15 +14,18 @@ from vrspam.cli import app
 from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
-    from vrspam.metrics import DeLongTest
-    from vrspam.tool import Model
-    from vrspam.tool.evaluation import Evaluation
+    from vrspam.tool.comparison import Comparison
+    from vrspam.tool.evaluation import Evaluation, Evaluations
 
 
-@app.with_options("cost_ratio", "max_fpr", *app.READING, "skip_errors")
+@app.with_options("target", "positive", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
 def evaluate(
-    model: app.ModelFile,
-    data: app.Data,
+    model: Annotated[str, typer.Argument(help="A model that `vrspam train` has written; with --scores the table.")],
+    data: Annotated[str | None, typer.Argument(help="With a model: the table. CSV, Parquet, Excel and others.")] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(help="Columns of scores that any model has made; commas separate them.", metavar="<names>"),
+    ] = None,
     html: app.HtmlOut = None,
     confidence: app.Confidence = 0.95,
     recall: Annotated[
@@ -37,16 +41,24 @@ def evaluate(
 
     Use rows that the model was not trained on.
 
+    With --scores, name one table: its columns of scores are measured in the place of a model, and compared in pairs.
+
     Example:  vrspam evaluate patients.json new-patients.csv --html report.html
 
     Example:  vrspam evaluate patients.json new-patients.csv --cost-ratio 20 --json
 
     Example:  vrspam evaluate patients.json new-patients.csv --max-fpr 0.1
+
+    Example:  vrspam evaluate scored.csv --target sick --scores catboost,xgboost --by sex --html report.html
     """
     require("data", "pyarrow")
     reading = app.read_options(given)
+    asked = {name: reading.pop(name) for name in ("target", "positive")}
+    _check_arguments(model, data, scores, asked, allow_missing)
     with app.misuse():
-        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
+        if allow_missing is not None:
+            reading["allow_missing"] = read_names(allow_missing)
+        columns = [] if scores is None else list(read_names(scores))
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
@@ -54,37 +66,112 @@ def evaluate(
     app.check_output("--html", html, model, data)
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate as evaluate_model
-    from vrspam.tool.evaluation import score_rows
+    from vrspam.tool.evaluation import evaluate_columns, score_rows
+    from vrspam.tool.scores import plain_values, read_scores
 
+    by, several = reading.pop("by"), None
+    one: Any
+    reading |= {"weights": weights, "groups": groups, "progress": app.err.is_terminal}
     with app.warnings_as_lines():
-        loaded = load_model(model)
-        beside: dict[str, Any] = {"weights": weights, "groups": groups}
-        rows = score_rows(loaded, data, progress=app.err.is_terminal, **beside, **reading)._asdict()
-        found = evaluate_model(loaded, rows.pop("positive"), **rows, **measures)
+        if data is None:
+            several = evaluate_columns(read_scores(model, scores=columns, by=by, **asked, **reading), **measures)
+            one, found = several.columns[columns[0]], several[columns[0]]
+        else:
+            one = load_model(Path(model))
+            rows = score_rows(one, data, keep=by, **reading)._asdict()
+            kept = rows.pop("kept")
+            levels = {name: plain_values(kept, name) for name in by}
+            found = evaluate_model(one, rows.pop("positive"), **rows, by=levels, **measures)
         if html is not None:
-            from vrspam.report.sections import evaluation_page
-
-            evaluation_page(
-                loaded,
-                found,
-                model_name=model.name,
-                data_name=Path(data).name,
-                cost_ratio=measures["cost_ratio"],
-                recall=recall,
-                parameter=app.as_option,
-            ).write(html)
+            _write_page(html, one, found, several, model, data, measures["cost_ratio"], recall)
     if as_json:
-        app.print_json({**found.flat(), "warnings": app.worries(found.auc, found.notes)})
+        app.print_json(_numbers(found, several))
         return
-    _describe(loaded, found, measures["cost_ratio"], recall)
+    if several is not None and len(several) > 1:
+        for name, each in several.items():
+            app.say(f"{name}:")
+            _describe(several.columns[name], each, measures["cost_ratio"], recall, short=True)
+        for note in dict.fromkeys(note for each in several.values() for note in app.worries(None, each.notes)):
+            app.warn(f"warning: {note}")
+        _describe_tests(several.comparison, "AUC", "DeLong, paired")
+    else:
+        _describe(one, found, measures["cost_ratio"], recall)
     if html is not None:
         app.show_facts([("page", str(html))], 17)
 
 
-@app.with_options("max_fpr", *app.READING, "skip_errors")
+def _show_groups(found: Evaluation) -> None:
+    unlike = (group for group in found.subgroups if group.ranked_differently or group.predicted_wrongly)
+    words = "differs from the other rows by more than chance"
+    app.show_facts([("group", f"{group.column} = {group.name} {words}") for group in unlike], 17)
+
+
+def _check_arguments(
+    model: str, data: str | None, scores: str | None, asked: Mapping[str, Any], allow_missing: str | None
+) -> None:
+    """Refuse what belongs to the other form of the command: a model and a table, or one table with --scores."""
+    named = [f"--{name}" for name, value in asked.items() if value is not None]
+    if data is not None and scores is not None:
+        raise app.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
+    if data is None and scores is None:
+        words = "name the table after the model; or columns of scores of one table with --scores and --target"
+        raise app.Misuse(words)
+    if data is not None and named:
+        raise app.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
+    if scores is not None and allow_missing is not None:
+        raise app.Misuse("--allow-missing is about the columns of a model: leave it out")
+
+
+def _write_page(
+    html: Path,
+    model: Any,
+    found: Evaluation,
+    several: Evaluations | None,
+    name: str,
+    data: str | None,
+    cost_ratio: float | None,
+    recall: float,
+) -> None:
+    from vrspam.report.sections import evaluation_page
+    from vrspam.report.words import listed
+
+    made = None
+    if several is not None:
+        made = {"table": Path(name).name, **{f"column {key}": one.describe() for key, one in several.columns.items()}}
+    evaluation_page(
+        model,
+        found,
+        model_name=Path(name).name if several is None else listed(list(several)),
+        data_name=Path(name if data is None else data).name,
+        cost_ratio=cost_ratio,
+        recall=recall,
+        parameter=app.as_option,
+        several=several,
+        made=made,
+    ).write(html)
+
+
+def _numbers(found: Evaluation, several: Evaluations | None) -> dict[str, Any]:
+    """All numbers for scripts: flat for a model or one column; of several columns those of each, and of each pair."""
+    if several is None:
+        return {**found.flat(), "warnings": app.worries(found.auc, found.notes)}
+    each = {
+        name: {**one.flat(), "probabilities": one.brier is not None, "warnings": app.worries(None, one.notes)}
+        for name, one in several.items()
+    }
+    if len(each) == 1:
+        return next(iter(each.values()))
+    from vrspam.tool.comparison import flat_pairs
+
+    return {"columns": each, "pairs": flat_pairs(several.comparison.pairs)}
+
+
+@app.with_options("target", "positive", "max_fpr", *app.READING, "skip_errors")
 def compare(
-    model_a: app.ModelFile,
-    model_b: app.ModelFile,
+    models: Annotated[
+        list[str],
+        typer.Argument(help="Two or more: model files, or column:NAME for columns of scores of the table."),
+    ],
     data: app.Data,
     picture: app.Picture = None,
     html: app.HtmlOut = None,
@@ -99,76 +186,105 @@ def compare(
 
     With --max-fpr also the paired test of their partial AUCs.
 
+    More than two are compared in pairs, with p-values adjusted for their number.
+
     Example:  vrspam compare old.json new.json new-patients.csv --picture both.png
+
+    Example:  vrspam compare old.json column:catboost new-patients.csv
+
+    Example:  vrspam compare column:catboost column:xgboost scored.csv --target sick
     """
     require("data", "pyarrow")
     reading = app.read_options(given)
+    files = [one for one in models if not one.startswith("column:")]
     with app.misuse():
-        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
+        if allow_missing is not None and files:
+            reading["allow_missing"] = read_names(allow_missing)
+        if len(models) < 2:
+            raise app.Misuse("name two models or columns (column:NAME) at least, and then the table")
     max_fpr = reading.pop("max_fpr")
     with app.misuse():
         check_measures(confidence=confidence)
-    app.check_output("--picture", picture, model_a, model_b, data)
-    app.check_output("--html", html, model_a, model_b, data)
+    app.check_output("--picture", picture, *files, data)
+    app.check_output("--html", html, *files, data)
     from vrspam.report.words import name_measure
     from vrspam.tool import compare as compare_models
     from vrspam.tool import load_model
 
+    short = [Path(name).name for name in files]
+    names = {name: name if short.count(Path(name).name) > files.count(name) else Path(name).name for name in files}
     with app.warnings_as_lines():
-        models = load_model(model_a), load_model(model_b)
-        found = compare_models(*models, data, confidence=confidence, weights=weights, groups=groups, **reading)
-    test, positive, (a, b) = found
-    name_a, name_b = model_a.name, model_b.name
-    if model_a == model_b:
-        name_b += " (again)"
-    elif name_a == name_b:  # in different directories
-        name_a, name_b = str(model_a), str(model_b)
-    scores = {name_a: a, name_b: b}
-    ranks, measure = models[0].ranks, name_measure(models[0])
+        loaded = {name: load_model(Path(name)) for name in files}
+        found = compare_models(
+            *(loaded.get(name, name) for name in models),
+            path=data,
+            names=[names.get(name, name.removeprefix("column:")) for name in models],
+            confidence=confidence,
+            weights=weights,
+            groups=groups,
+            **reading,
+        )
+    ranks = any(model.ranks for model in loaded.values())
+    measure = name_measure(loaded[files[0]]) if files else "AUC"
     if picture is not None and ranks:
         raise app.Misuse(f"--picture draws ROC curves, which models of this {measure} do not have: leave it out")
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.evaluation import comparison_picture
+        from vrspam.tool.comparison import comparison_picture
 
-        save_figure(comparison_picture(positive, scores, max_fpr), picture)
-    partial = None if max_fpr is None else found.partial_test(max_fpr)
+        drawn = dict(zip(found.names, found.scores, strict=True))
+        save_figure(comparison_picture(found.positive, drawn, max_fpr), picture)
+    partial = () if max_fpr is None else found.partial_pairs(max_fpr)
     if html is not None:
-        from vrspam.report.sections import comparison_page
+        from vrspam.report.comparing import comparison_page
 
-        name, more = Path(data).name, {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
-        comparison_page(test, positive, scores, data_name=name, **more).write(html)
+        more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
+        comparison_page(found, data_name=Path(data).name, **more).write(html)
     if as_json:
-        values = {**asdict(test), "n": positive.size, "positives": int(positive.sum())}
-        if partial is not None:
-            values["max_fpr"] = max_fpr
-            values |= {f"partial_{name}": value for name, value in asdict(partial).items() if name != "confidence"}
-        app.print_json({name: None if value != value else value for name, value in values.items()})
-        return
+        return app.print_json(_comparison_numbers(found, partial, max_fpr))
     how = "jackknife" if ranks else "DeLong"
-    counted = f"{positive.size:,} rows"
+    counted = f"{found.positive.size:,} rows"
     if (groups_of := found.beside["groups"]) is not None:
         counted += f" in {len(set(groups_of.tolist())):,} groups"
-    _describe_test(test, name_a, name_b, measure, f"{how}, paired, {counted}")
-    if partial is not None and max_fpr is not None:
+    _describe_tests(found, measure, f"{how}, paired, {counted}")
+    if max_fpr is not None:
         part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
-        _describe_test(partial, name_a, name_b, "partial AUC", part)
+        _describe_tests(replace(found, pairs=partial, intervals=()), "partial AUC", part)
     for path in (picture, html):
         if path is not None:
             app.say(str(path))
 
 
-def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how: str) -> None:
-    from vrspam.report.words import auc_text, verdict
+def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:
+    """The numbers of a comparison: flat for one pair, a list for several."""
+    from vrspam.tool.comparison import flat_pairs
 
-    names = {name_a: test.auc_a, name_b: test.auc_b}
-    app.show_facts([(name, f"{measure} {auc_text(auc, 4)}") for name, auc in names.items()], max(map(len, names)))
-    interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
-    app.tell(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
-    app.tell(verdict(test, name_a, name_b, measure))
+    values: dict[str, Any] = {"n": found.positive.size, "positives": int(found.positive.sum())}
+    values |= {} if max_fpr is None else {"max_fpr": max_fpr}
+    for prefix, pairs in (("", flat_pairs(found.pairs)), ("partial_", flat_pairs(partial))):
+        if len(pairs) > 1:
+            values[f"{prefix}pairs"] = pairs
+        elif pairs:  # flat, without the names
+            left_out = ("a", "b", "adjusted_p", "confidence" if prefix else "")
+            values |= {f"{prefix}{key}": value for key, value in pairs[0].items() if key not in left_out}
+    return values
 
 
-def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
+def _describe_tests(found: Comparison, measure: str, how: str) -> None:
+    from vrspam.report.words import auc_text, describe_tests
+
+    aucs = {name: auc for a, b, test, _ in found.pairs for name, auc in ((a, test.auc_a), (b, test.auc_b))}
+    app.show_facts([(name, f"{measure} {auc_text(auc, 4)}") for name, auc in aucs.items()], max(map(len, aucs)))
+    for a, b, test, p in found.pairs:
+        interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
+        several = len(found.pairs) > 1
+        which, adjusted = (f"{a} minus {b}: ", f", adjusted p = {p:.3g}") if several else ("", "")
+        numbers = f"{interval}, z = {test.z:.3f}, p = {test.p_value:.3g}{adjusted} ({how})"
+        app.tell(f"{which}difference {test.difference:+.4f}, {numbers}")
+    app.tell(describe_tests(found.pairs, measure))
+
+
+def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: float, short: bool = False) -> None:
     from vrspam._utils.texts import share_text
     from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words
@@ -199,8 +315,12 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
     facts += [(name, f"{value}: {right}") for name, value, right in words.calibration_numbers(found.calibration)]
     facts += [("", sentence) for sentence in words.describe_calibration(found.calibration)]
+    if column := hasattr(model, "describe"):  # scores in the place of a model
+        facts.append(("scores", model.describe()))
     app.show_facts(facts, 17)
     app.say("")
+    if short:
+        return _show_groups(found)
     app.tell(words.CALLED)
     rows = []
     for rule, at in words.describe_thresholds(found, cost_ratio, recall):
@@ -223,5 +343,6 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     app.tell(words.LIFT)
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     app.show_table(["rows", "lift"], rows, texts=(), margin=2)
-    for note in app.worries(found.auc, found.notes):
+    _show_groups(found)
+    for note in app.worries(None if column else found.auc, found.notes):
         app.warn(f"warning: {note}")

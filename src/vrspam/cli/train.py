@@ -78,7 +78,7 @@ def train(
             from vrspam.tool.report import report_of
 
             rows = 0 if plan.private else plan.rows
-            report = report_of(found, by=plan.by, rows=rows, cost_ratio=plan.cost_ratio)
+            report = report_of(found, by=plan.by, rows=rows, cost_ratio=plan.cost_ratio, beside=plan.beside)
             write_report(report, html, data, context)
         save_model(trained, model)
     if as_json:
@@ -226,11 +226,7 @@ def report(
 
 def _numbers(found: Report, html: Path) -> dict[str, object]:
     """All numbers of the page under flat keys, for scripts."""
-    expected, groups, facts = found.expected, [], found.model.training
-    for group in found.groups:
-        plain = {name: value for name, value in vars(group).items() if name not in ("auc", "worse")}
-        interval = {} if group.auc is None else {name: getattr(group.auc, name) for name in ("auc", "low", "high")}
-        groups.append({**plain, **interval})
+    expected, facts = found.expected, found.model.training
     return {
         "page": str(html),
         "expected_auc": expected.auc,
@@ -238,8 +234,9 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         "expected_auc_high": expected.high if expected.high == expected.high else None,
         "judged_by": "holdout" if found.folds is None else "cross-validation",
         **found.evaluation.flat(),
-        "groups": groups,
+        "groups": [group.flat() for group in found.groups],
         "left_out": list(found.left_out),
+        **({} if found.beside is None else {"beside": found.beside.flat()}),
         **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
         **({"independent_auc": facts["independent_auc"]} if "independent_auc" in facts else {}),
         "warnings": app.worries(found.expected, facts["warnings"]),
@@ -265,4 +262,12 @@ def _describe_report(found: Report, html: Path) -> None:
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
             app.say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")
+    if (beside := found.beside) is not None:
+        for name, one in zip(beside.names, beside.intervals, strict=True):
+            ends = words.interval_text(one.low, one.high, 4)
+            app.say(f"beside   {name}: {measure} {words.auc_text(one.auc, 4)}, 95 % interval {ends}")
+        for text in words.describe_beside(beside, measure, evaluation.groups is not None):
+            app.say(f"         {text}")
+        for note in app.worries(None, beside.notes):
+            app.warn(f"warning: {note}")
     app.say(f"page     {html}")

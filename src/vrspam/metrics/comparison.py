@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vrspam.metrics.intervals import DeLongTest, paired_test, roc_measures
+from vrspam.metrics.intervals import DeLongTest, Measured, Placed, paired_test, roc_measures
 from vrspam.metrics.partial import partial_auc_test
 
 
@@ -131,21 +131,39 @@ def compare_aucs(
     old - best = -0.15, adjusted p = 3.4e-09
     new - best = -0.15, adjusted p = 3.4e-09
     """
-    names, tests = list(scores), []
-    found = roc_measures(y_true, list(scores.values()), names, sample_weight=sample_weight, groups=groups)
-    pairs = list(combinations(range(len(names)), 2))
     given: dict[str, Any] = {"groups": groups, "sample_weight": sample_weight}
-    for i, j in pairs:
-        if max_fpr is not None:
-            both = scores[names[i]], scores[names[j]]
-            tests.append(partial_auc_test(y_true, *both, max_fpr=max_fpr, confidence=confidence, **given))
-            continue
+    if max_fpr is not None:
+        given |= {"max_fpr": max_fpr, "confidence": confidence}
+        return compare_pairs(list(scores), lambda a, b: partial_auc_test(y_true, scores[a], scores[b], **given))
+    return compare_placed(roc_measures(y_true, list(scores.values()), list(scores), **given), list(scores), confidence)
+
+
+def compare_placed(
+    found: Placed,
+    names: Sequence[str],
+    confidence: float,
+    optimism: Mapping[str, float] | None = None,
+    own: Sequence[Measured] | None = None,
+) -> tuple[ComparedPair, ...]:
+    """All pairs of scores whose rows are placed, `own` being their AUCs; `optimism` of some is taken from them."""
+    own = [found.of(place) for place in range(len(names))] if own is None else own
+    less = [(optimism or {}).get(name, 0.0) for name in names]
+
+    def test(a: str, b: str) -> DeLongTest:
+        i, j = names.index(a), names.index(b)
         difference, error, _, freedom = found.of(i, j)
-        tests.append(paired_test(found.of(i).value, found.of(j).value, difference, error, confidence, freedom))
-    adjusted = holm(np.array([test.p_value for test in tests]))
-    return tuple(
-        ComparedPair(names[i], names[j], test, float(p)) for (i, j), test, p in zip(pairs, tests, adjusted, strict=True)
-    )
+        aucs = own[i].value - less[i], own[j].value - less[j]
+        return paired_test(*aucs, difference - (less[i] - less[j]), error, confidence, freedom)
+
+    return compare_pairs(names, test)
+
+
+def compare_pairs(names: Sequence[str], test: Callable[[str, str], DeLongTest]) -> tuple[ComparedPair, ...]:
+    """The test of each pair of names, with p-values by Holm."""
+    pairs = list(combinations(names, 2))
+    tests = [test(a, b) for a, b in pairs]
+    adjusted = holm(np.array([found.p_value for found in tests])).tolist()
+    return tuple(ComparedPair(*pair, found, p) for pair, found, p in zip(pairs, tests, adjusted, strict=True))
 
 
 def holm(p_values: NDArray) -> NDArray:

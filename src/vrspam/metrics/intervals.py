@@ -164,10 +164,16 @@ def roc_auc_ci(
     >>> interval.method
     'newcombe'
     """
-    z = roc.normal_quantile(confidence)
+    roc.normal_quantile(confidence)  # refuses what is no confidence
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
-    auc, error, rows, freedom = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups).of(0)
+    found = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups)
+    return interval_of(found.of(0), confidence, method)
+
+
+def interval_of(measured: Measured, confidence: float, method: str = "auto") -> AUCInterval:
+    """The interval of :func:`roc_auc_ci` of an AUC that was measured."""
+    (auc, error, rows, freedom), z = measured, roc.normal_quantile(confidence)
     wider = error * float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
     if method == "newcombe" or (method == "auto" and min(rows) < ENOUGH_FOR_DELONG):
         interval = newcombe_interval(auc, wider, rows, confidence)
@@ -362,8 +368,9 @@ def roc_measures(
     *,
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None,
+    ranked: Sequence[roc.Ranked] = (),
 ) -> Placed:
-    """Labels and scores, checked, with the placements of the rows."""
+    """Labels and scores, checked, with the placements of the rows; `ranked` are the scores sorted, if they are."""
     positive = roc.positive_rows(y_true)
     checked = [roc.checked_scores(score, positive.size, name) for score, name in zip(scores, names, strict=True)]
     weight = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
@@ -374,7 +381,10 @@ def roc_measures(
         together = None if together is None else together[used]
     roc.both_classes(positive, at_least=2)
     if weight is None and together is None:
-        return Placed(positive, [_placements(positive, score) for score in checked], None, None)
+        known = ranked or [roc.Ranked.of(positive, score) for score in checked]
+        slots = np.empty(positive.size, dtype=np.intp)
+        slots[np.append(np.flatnonzero(positive), np.flatnonzero(~positive))] = np.arange(positive.size)
+        return Placed(positive, [_placements(slots, one) for one in known], None, None)
     weight = np.ones(positive.size) if weight is None else weight
     return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
 
@@ -466,10 +476,32 @@ def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
     return result
 
 
-def _placements(positive: NDArray, score: NDArray) -> tuple[NDArray, NDArray]:
-    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1)."""
-    up, down = score[positive], score[~positive]
-    return roc.twice_below(up, down), 2 * up.size - roc.twice_below(down, up)
+def _placements(slots: NDArray, ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
+    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
+
+    `slots` are the places of rows where positives come first.
+    """
+    order, _, hits, alarms = ranked
+    below, above = np.add(alarms[1:], alarms[:-1]), np.add(hits[1:], hits[:-1])  # whole numbers
+    np.subtract(2.0 * alarms[-1], below, out=below)
+    if below.size < order.size:
+        sizes = np.diff(hits + alarms).astype(int)
+        below, above = np.repeat(below, sizes), np.repeat(above, sizes)
+    slots = slots[order]
+    np.copyto(below, above, where=slots >= hits[-1])
+    placed = np.empty(order.size)
+    placed[slots] = below
+    return placed[: int(hits[-1])], placed[int(hits[-1]) :]
+
+
+def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
+    """Mean over pairs, and DeLong's standard error: exactly 0 when all placements are equal."""
+    variance = 0.0
+    for own, other in ((up, down), (down, up)):
+        apart = own - own.sum() / own.size
+        spread = float(np.square(apart, out=apart).sum()) / (own.size - 1)
+        variance += spread / (other.size**2 * own.size)
+    return float(up.sum() / (2 * up.size * down.size)), float(np.sqrt(variance) / 2)
 
 
 def exponential_variance(true: float, n_up: float, n_down: float) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -254,6 +254,60 @@ def sensitivity_at_specificity(
     sensitivity = np.append(above, 0.0)[at_or_below] / above[0]
     sensitivity = np.where(wanted == 0.0, 1.0, sensitivity)  # every row may be called positive
     return float(sensitivity) if wanted.ndim == 0 else sensitivity
+
+
+class Ranked(NamedTuple):
+    """Rows from the highest score to the lowest, and what is at least as high as each different score."""
+
+    order: NDArray[np.intp]
+    thresholds: NDArray  # the different scores
+    hits: NDArray[np.float64]  # positives, or their weights; one more than thresholds: 0 comes first
+    alarms: NDArray[np.float64]  # negatives
+
+    @classmethod
+    def of(cls, positive: NDArray[np.bool_], scores: NDArray, weights: NDArray | None = None) -> Ranked:
+        """Sort scores, once for all that follows from them; rows of weight 0 are left out."""
+        order = descending(scores)
+        if weights is not None and not weights.all():
+            order = order[weights[order] > 0.0]
+        ranked, label = scores[order], positive[order]
+        hits, alarms = np.zeros(ranked.size + 1), np.arange(ranked.size + 1.0)
+        if weights is None:
+            hits[1:] = np.cumsum(label)
+            alarms -= hits
+        else:
+            np.cumsum(np.where(label, weights[order], 0.0), out=hits[1:])
+            np.cumsum(np.where(label, 0.0, weights[order]), out=alarms[1:])
+        if (tied := ranked[1:] == ranked[:-1]).any():
+            last = np.flatnonzero(np.append(~tied, True))  # of equal scores
+            ranked, hits, alarms = ranked[last], hits[np.append(0, last + 1)], alarms[np.append(0, last + 1)]
+        return cls(order, ranked, hits, alarms)
+
+
+def descending(scores: NDArray) -> NDArray[np.intp]:
+    """The rows from the highest score to the lowest: `argsort`, at less than half of its time for many rows.
+
+    Scores as 32-bit floats are sorted by two halves of 16 bits, which NumPy does without comparing them; those that
+    are equal so, but not in full, are then put in order.
+    """
+    if scores.size < 1 << 12 or scores.dtype != np.float64:
+        return np.argsort(scores)[::-1]
+    with np.errstate(over="ignore"):
+        keys = scores.astype(np.float32).view(np.int32)
+    keys ^= (keys >> 31) & 0x7FFFFFFF  # integers in the order of the numbers
+    halves = keys.astype(np.uint16), ((keys >> 16) + (1 << 15)).astype(np.uint16)
+    order = np.argsort(halves[0], kind="stable")
+    order = order[np.argsort(halves[1][order], kind="stable")]
+    ranked = scores[order]
+    wrong = np.flatnonzero(ranked[1:] < ranked[:-1])
+    if wrong.size:
+        same = keys[order]
+        group = np.cumsum(np.append(False, same[1:] != same[:-1]))
+        mixed = np.zeros(group[-1] + 1, dtype=bool)
+        mixed[group[wrong]] = True
+        again = np.flatnonzero(mixed[group])
+        order[again] = order[again][np.lexsort((ranked[again], group[again]))]
+    return order[::-1]
 
 
 def twice_below(values: NDArray, others: NDArray, weight: NDArray | None = None) -> NDArray:

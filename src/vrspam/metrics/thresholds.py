@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
-from sklearn.metrics import roc_curve
 
 from vrspam._utils.texts import short_between
 from vrspam.metrics.intervals import Clusters, group_names
 from vrspam.metrics.roc import (
+    Ranked,
     both_classes,
     checked_columns,
     checked_scores,
     checked_weights,
+    descending,
     normal_quantile,
     positive_rows,
     rows_of_classes,
@@ -155,14 +158,39 @@ class Curve:
     negatives: float
 
     @classmethod
-    def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Curve:
-        false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False, sample_weight=weights)
-        thresholds[0] = np.nextafter(scores.max(), np.inf)
-        if weights is None:
-            hits, alarms = np.rint(true * positive.sum()), np.rint(false * (~positive).sum())
-        else:
-            hits, alarms = true * weights[positive].sum(), false * weights[~positive].sum()
+    def of(
+        cls,
+        positive: np.ndarray,
+        scores: np.ndarray,
+        weights: np.ndarray | None = None,
+        ranked: Ranked | None = None,
+    ) -> Curve:
+        """The curve of scores, which may be sorted already; rows of weight 0 do not count."""
+        _, ranks, hits, alarms = Ranked.of(positive, scores, weights) if ranked is None else ranked
+        thresholds = np.append(np.nextafter(ranks[0], np.inf), ranks)
         return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
+
+    @cached_property
+    def called(self) -> np.ndarray:
+        """Rows that are called positive."""
+        return self.hits + self.alarms
+
+    @property
+    def average_precision(self) -> float:
+        """The mean, over the positives, of the precision at the threshold that just includes them."""
+        new = np.flatnonzero(self.hits[1:] > self.hits[:-1])  # thresholds that include positives
+        more = self.hits[new + 1] - self.hits[new]
+        return float(np.sum(more * self.hits[new + 1] / self.called[new + 1]) / self.positives)
+
+    def sensitivity_at(self, specificity: float, rounding: float = 1e-12) -> float:
+        """The largest sensitivity where the specificity is at least this, as in `sensitivity_at_specificity`."""
+        most = (1.0 - specificity + rounding) * self.negatives
+        return float(self.hits[self.alarms.searchsorted(most, side="right") - 1] / self.positives)
+
+    def lift(self, share: float) -> float:
+        """Positives among the top `share` of rows, relative to as many drawn at random; ties share their places."""
+        total = self.positives + self.negatives
+        return float(np.interp(share * total, self.called, self.hits) / share / self.positives)
 
     def place(self, threshold: float) -> int:
         """Where a threshold lies that need not be the score of a row."""
@@ -190,32 +218,26 @@ class Curve:
         )
 
 
-def lift(positive: np.ndarray, scores: np.ndarray, share: float, weights: np.ndarray | None = None) -> float:
-    """Positives among the top `share` of rows, relative to as many rows drawn at random; ties share their places."""
-    mass = np.ones(scores.size) if weights is None else weights
-    count = share * mass.sum()
-    order = np.argsort(-scores, kind="stable")
-    ranked, mass = scores[order], mass[order]
-    border = ranked[min(int(np.searchsorted(np.cumsum(mass), count * (1.0 - 1e-12))), scores.size - 1)]
-    above, tied, hits = ranked > border, ranked == border, positive[order] * mass
-    part = (count - mass[above].sum()) / mass[tied].sum()
-    found = hits[above].sum() + part * hits[tied].sum()
-    return float(found / count / (hits.sum() / mass.sum()))
-
-
 def reliability(
-    positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS, weights: np.ndarray | None = None
+    positive: np.ndarray,
+    probabilities: np.ndarray,
+    bins: int = BINS,
+    weights: np.ndarray | None = None,
+    order: np.ndarray | None = None,
 ) -> tuple[Bin, ...]:
-    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together."""
-    edges = np.unique(np.quantile(probabilities, np.linspace(0, 1, bins + 1)[1:-1], method="higher"))
-    group = np.searchsorted(edges, probabilities, side="right")
-    found = []
-    for number in range(edges.size + 1):
-        rows = group == number
-        own = None if weights is None else weights[rows]
-        if rows.any() and (own is None or own.any()):
-            predicted, observed = (float(np.average(part[rows], weights=own)) for part in (probabilities, positive))
-            found.append(Bin(int(rows.sum()), predicted, observed))
+    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
+
+    `order` is that of falling probabilities, if it is known.
+    """
+    order = (descending(probabilities) if order is None else order)[::-1]
+    ranked, label = probabilities[order], positive[order]
+    edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]
+    starts, found = [*np.unique(np.append(0, ranked.searchsorted(edges))).tolist(), ranked.size], []
+    for start, stop in pairwise(starts):
+        own = None if weights is None else weights[order[start:stop]]
+        if own is None or own.any():
+            predicted, observed = (float(np.average(part[start:stop], weights=own)) for part in (ranked, label))
+            found.append(Bin(stop - start, predicted, observed))
     return tuple(found)
 
 
@@ -348,12 +370,12 @@ def net_benefit(
         raise ValueError("thresholds must lie strictly between 0 and 1.")
     weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
     odds, share = points / (1.0 - points), weight / weight.sum()
-    order = np.argsort(chance)
-    first = np.searchsorted(chance[order], points)
-    of_both = share * positive, share * ~positive
-    hits, alarms, hits2, alarms2 = (
-        _mass_from(part[order])[first] for part in (*of_both, *(values**2 for values in of_both))
-    )
+    rising = np.argsort(points)
+    reached = np.searchsorted(points[rising], chance, side="right")  # how many thresholds a row reaches
+    sums = np.empty((4, points.size))  # of rows from each threshold on: hits, alarms, and their squares
+    for place, part in enumerate((share * positive, share * ~positive, share**2 * positive, share**2 * ~positive)):
+        sums[place, rising] = np.bincount(reached, part, points.size + 1)[::-1].cumsum()[::-1][1:]
+    hits, alarms, hits2, alarms2 = sums
     model = hits - odds * alarms
     if groups is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
         left = share @ share - hits2 - alarms2
@@ -458,11 +480,20 @@ def calibration_measures(
     positive = both_classes(positive_rows(y), at_least=1)
     chance = _checked_chances(probability, positive.size)
     weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    odds, shrink, many = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones(1), 50_000
+    if groups is None and positive.size > many:  # rows of nearly the same probability and of one class count as one
+        level = 2 * np.rint(250.0 * odds).astype(np.intp) + positive
+        level -= level.min() - level.min() % 2
+        mass: Any = np.bincount(level, weight)
+        there = np.flatnonzero(mass)
+        odds, chance = (np.bincount(level, weight * part)[there] / mass[there] for part in (odds, chance))
+        shrink, weight = np.sqrt(np.bincount(level, weight**2)[there]) / mass[there], mass[there]
+        positive = there % 2 == 1
     names = np.arange(positive.size) if groups is None else group_names(groups, positive.size)
-    odds, ones = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones((positive.size, 1))
+    ones = np.ones((positive.size, 1))
 
     def estimate(value: float, moves: NDArray) -> Estimate:
-        found = Clusters.of_moves(moves, weight, names)
+        found = Clusters.of_moves(shrink * moves, weight, names)
         limit = z_limit if groups is None else float(stdtrit(found.freedom, 0.5 + confidence / 2.0))
         return Estimate(float(value), float(value - limit * found.error), float(value + limit * found.error))
 

@@ -28,7 +28,7 @@ from vrspam._utils.texts import (
 )
 from vrspam.inspection import PairEffect, Shape
 from vrspam.metrics import NetBenefit
-from vrspam.metrics.thresholds import wilson
+from vrspam.metrics.thresholds import Curve, wilson
 from vrspam.model.drawing import (
     ADDED,
     BAND,
@@ -40,7 +40,6 @@ from vrspam.model.drawing import (
     is_curve,
     number_ticks,
     plan_column,
-    score_edges,
     text_of,
 )
 from vrspam.model_selection.cross_validate import LearningCurve
@@ -275,6 +274,7 @@ def calibration(
     names: Mapping[str, str],
     at: float | None,
     numbers: Sequence[tuple[str, str, str]] = (),
+    title: str = "Calibration",
 ) -> Html:
     """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson).
 
@@ -288,12 +288,13 @@ def calibration(
     marks = [_threshold_curve(frame, predicted, observed, point, labels, (0.0, top))]
     for p, n, part in zip(predicted, rows, zip(observed, low, high, strict=True), strict=True):
         o, a, b = map(percent, part)
-        title = f"{n:,.0f} rows: predicted {percent(p)}, observed {o} ({a} to {b})"
-        marks.append(whisker(float(frame.x(p)), frame.y(np.array(part)), "dot", title, radius=3.0))
+        said = f"{n:,.0f} rows: predicted {percent(p)}, observed {o} ({a} to {b})"
+        marks.append(whisker(float(frame.x(p)), frame.y(np.array(part)), "dot", said, radius=3.0))
     label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
     remark = "groups of rows with 95 % intervals; dashed: as predicted"
     remark = "; ".join([remark, *(f"{name.removeprefix('calibration ')} {value}" for name, value, _ in numbers)])
-    return picture(frame, marks, label=label, title="Calibration", remark=remark, kind="calibration")
+    kind = "calibration" if title == "Calibration" else ""  # of those that the slider moves
+    return picture(frame, marks, label=label, title=title, remark=remark, kind=kind)
 
 
 def decision_curve(found: NetBenefit, last: float) -> Html:
@@ -312,22 +313,12 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     return picture(frame, marks, label=label, title="Decision curve", remark=remark)
 
 
-def distribution(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    names: Mapping[str, str],
-    threshold: float,
-    weights: np.ndarray | None = None,
-) -> Html:
+def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], threshold: float) -> Html:
     """Scores of both classes as shares of their class, with the threshold."""
-    edges = score_edges(positive, scores)
-    low, high = float(edges[0]), float(edges[-1])
-    mass = np.ones(scores.size) if weights is None else weights
-    inside = np.clip(scores, low, high)
-    shares = []
-    for side in (~positive, positive):
-        counts = np.histogram(inside[side], edges, weights=mass[side])[0]
-        shares.append(counts / counts.sum())
+    low, high, shares = float(edges[0]), float(edges[-1]), []
+    places = np.searchsorted(-curve.thresholds, -edges[1:-1], side="right") - 1  # scores of at least each edge
+    for counts in (curve.alarms, curve.hits):
+        shares.append(-np.diff(np.concatenate([counts[-1:], counts[places], [0.0]])) / counts[-1])
     highest = 1.05 * max(float(share.max()) for share in shares)
     frame = Frame((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
     marks = [axes(frame, "score", "share of the class", percents="y")]
@@ -344,13 +335,15 @@ def distribution(
     return picture(frame, marks, label=label, title="Scores of both classes", remark=remark, kind="scores")
 
 
-def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
-    """Curves of two models in one unit square."""
+def several_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
+    """Curves of two or more models in one unit square."""
     frame = Frame(UNIT, UNIT, width=440.0, height=380.0)
     marks = [axes(frame, *labels, percents="xy")]
-    for css, (x, y) in zip(("line negative", "line positive other"), curves.values(), strict=True):
-        marks.append(line(frame, x, y, css))
-    marks.append(_legend(frame, list(zip(("negative", "positive"), curves, strict=True)), below=True))
+    known = "negative", "positive other", "middle", "negative other", "positive", "middle other"
+    styles = [known[place % len(known)] for place in range(len(curves))]
+    for css, (x, y) in zip(styles, curves.values(), strict=True):
+        marks.append(line(frame, x, y, f"line {css}"))
+    marks.append(_legend(frame, list(zip(styles, curves, strict=True)), below=True))
     return picture(frame, marks, label=f"{title} of {' and '.join(curves)}.", title=title)
 
 
@@ -435,9 +428,10 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
     parts = []
     short = shorten_distinct([name for _, name in entries], 44 if below else 34)
     for number, ((css, name), text) in enumerate(zip(entries, short, strict=True)):
-        y = (frame.y.start - 30.0 if below else 12.0) + 18.0 * number
+        y = (frame.y.start + 6.0 - 18.0 * len(entries) if below else 12.0) + 18.0 * number
         x = frame.x.start + (160.0 if below else 24.0)
-        parts.append(box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
+        box_or_line = segment(x - 30.0, y, x - 8.0, y, f"line {css}") if below else ""
+        parts.append(box_or_line or box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
         parts.append(words(x - 3.0, y + 3.5, text, "", name))
     return "".join(parts)
 

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,19 +14,20 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.thresholds import BINS, benefit_over_all, calibration_error, effective_share, reliability
-from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
+from vrspam.metrics.thresholds import BINS, Curve, benefit_over_all, calibration_error, effective_share, reliability
+from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
+from vrspam.report.comparing import curves_of, number_cell, pair_tables
 from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
-    from vrspam.metrics import DeLongTest
     from vrspam.model_selection.cross_validate import LearningCurve
-    from vrspam.tool.evaluation import Evaluation
+    from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.model import Model
     from vrspam.tool.planning import MoreRows
-    from vrspam.tool.report import Report, Subgroup
+    from vrspam.tool.report import Report
+    from vrspam.tool.subgroups import Subgroup
 
 MOST_FEATURES = 20
 MOST_CURVES = 24
@@ -80,6 +81,7 @@ def report_page(
     beside = {} if other is None or kept else {"as independent rows": other}
     if (free := words.without_directions(model)) is not None:
         beside["without directions"] = free
+    other_notes = [] if report.beside is None else [Worry(worded(note, parameter)) for note in report.beside.notes]
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     measure = words.name_measure(model)
     measure = f"{measure[0].upper()}{measure[1:]}"
@@ -101,9 +103,15 @@ def report_page(
                 **beside,
             },
         ),
-        [*map(Worry, words.doubt_of(expected.low, expected.high)), *noticed, *map(Worry, evaluation.notes)],
+        [
+            *map(Worry, words.doubt_of(expected.low, expected.high)),
+            *noticed,
+            *map(Worry, evaluation.notes),
+            *other_notes,
+        ],
         "All counts below are for rows the model had not seen.",
     )
+    add_beside(page, report)
     add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
@@ -124,8 +132,20 @@ def report_page(
     return page
 
 
+def add_beside(page: Page, report: Report) -> None:
+    """Add other models, of which scores were given, beside this one."""
+    model, evaluation = report.model, report.evaluation
+    if (found := report.beside) is not None:
+        grouped = evaluation.groups is not None
+        told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
+        curves = {name: Curve.of(found.positive, part) for name, part in zip(found.names, found.scores, strict=True)}
+        drawn = [] if model.ranks else [curves_of(curves)]
+        tests = pair_tables(words.name_measure(model), found.pairs, found.intervals)
+        page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
+
+
 def evaluation_page(
-    model: Model,
+    model: Any,
     evaluation: Evaluation,
     *,
     model_name: str,
@@ -133,29 +153,65 @@ def evaluation_page(
     cost_ratio: float | None = None,
     recall: float = 0.9,
     parameter: ShowParameter = str,
+    several: Evaluations | None = None,
+    made: Mapping[str, str] | None = None,
 ) -> Page:
     """An evaluation on one page.
 
-    Notes of the training name parameters of `train`; `parameter` says how to show one to the reader.
+    Notes of the training name parameters of `train`; `parameter` says how to show one to the reader. Of columns of
+    scores in the place of a model, `several` has all of them, and `made` says where they come from.
     """
     auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
     page, measure = Page(f"{model_name} on {data_name}"), words.name_measure(model)
+    alone = several is None or len(several) < 2
+    doubts = words.doubt_of(auc.low, auc.high, auc.confidence) if made is None else []
     page.headline = html.headline(
-        f"{measure[0].upper()}{measure[1:]}",
+        f"{measure[0].upper()}{measure[1:]}{'' if alone or made is None else f' of {model.name}'}",
         auc_text(auc.auc, 2),
         f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
         _first_facts(evaluation.n, evaluation, names, words.GUESSING, _pair_facts(model, evaluation)),
-        [Worry(text) for text in (*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes)],
+        [Worry(worded(text, parameter)) for text in (*doubts, *evaluation.notes)],
         words.describe_ranks(model) if model.ranks else words.AUC_IS,
         "Noticed in these rows",
-        "Nothing in these rows looks unlike those of training.",
+        "Nothing in these rows looks unlike those of training." if made is None else "Nothing stands out.",
     )
+    if several is not None and not alone:
+        add_columns(page, several, names, cost_ratio, recall)
     add_scores(page, model, evaluation, names, cost_ratio, recall)
-    add_model(page, model)
-    add_origin(page, model, parameter)
+    if evaluation.subgroups:
+        page.add("Groups", *describe_groups(evaluation.subgroups, evaluation))
+    if made is None:
+        add_model(page, model)
+        add_origin(page, model, parameter)
+    else:
+        page.add("Where the scores come from", html.paragraph(words.ELSEWHERE), html.facts(made))
     return page
+
+
+def add_columns(
+    page: Page, several: Evaluations, names: Mapping[str, str], cost_ratio: float | None, recall: float
+) -> None:
+    """Add columns of scores side by side: AUCs, tests of all pairs, curves; and further numbers of each."""
+    first, compared = next(iter(several)), several.comparison
+    drawn, numbers = [], []
+    for name, one in list(several.items())[1:]:
+        numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
+        if one.bins:
+            points, seen, rows = (
+                np.array([getattr(b, k) for b in one.bins]) for k in ("predicted", "observed", "rows")
+            )
+            drawn.append(pictures.calibration(points, seen, rows, names, None, title=f"Calibration of {name}"))
+    page.add(
+        "The columns side by side",
+        html.paragraph(words.describe_tests(compared.pairs)),
+        *pair_tables("AUC", compared.pairs, compared.intervals),
+        curves_of({name: one.curve for name, one in several.items() if one.curve is not None}),
+        html.grid(drawn),
+        *numbers,
+        html.paragraph(f"What follows on this page is about {first}. To see another, name it first.", soft=True),
+    )
 
 
 def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter = str) -> Page:
@@ -197,62 +253,6 @@ def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -
     page.add("How many more rows?", html.paragraph(words.describe_gain(curve, lines)), drawn)
 
 
-def comparison_page(
-    test: DeLongTest,
-    positive: np.ndarray,
-    scores: Mapping[str, np.ndarray],
-    *,
-    data_name: str,
-    partial: DeLongTest | None = None,
-    max_fpr: float | None = None,
-    measure: str = "AUC",
-    curves: bool = True,
-) -> Page:
-    """Two models on the same rows, on one page.
-
-    `partial` is the test of their partial AUCs up to `max_fpr`, if it is to be shown too; `measure` is what the other
-    test is about, and `curves` whether it has curves of thresholds.
-    """
-    a, b = scores
-    counted = "" if positive.all() else f", {int(positive.sum()):,} positive"
-    page = Page(
-        f"{a} and {b} on {data_name}",
-        f"{words.verdict(test, a, b, measure)} ({positive.size:,} rows{counted}.)",
-    )
-    how = "DeLong's paired test" if curves else "Paired test, by the jackknife,"
-    _add_test(page, f"{measure[0].upper()}{measure[1:]}", f"{how} on the same rows:", test, a, b)
-    if partial is not None and max_fpr is not None:
-        what = f"{words.describe_partial(max_fpr)} {words.verdict(partial, a, b, 'partial AUC')}"
-        _add_test(page, "Partial AUC", what, partial, a, b)
-    if not curves:
-        return page
-    stops = {name: Stops.of(positive, values) for name, values in scores.items()}
-    roc = {name: (s.alarms / s.negatives, s.hits / s.positives) for name, s in stops.items()}
-    precision = {name: (s.hits / s.positives, s.precision) for name, s in stops.items()}
-    drawn = [
-        pictures.two_curves("ROC curves", roc, ("negatives called positive", "positives found")),
-        pictures.two_curves("Precision and recall", precision, ("positives found", "positives among those called")),
-    ]
-    page.add("Curves", html.grid(drawn, "large"))
-    return page
-
-
-def _add_test(page: Page, heading: str, what: str, test: DeLongTest, a: str, b: str) -> None:
-    """Add a section with a test of two models."""
-    rows: list[Row] = [
-        [a, Cell(auc_text(test.auc_a, 4), test.auc_a)],
-        [b, Cell(auc_text(test.auc_b, 4), test.auc_b)],
-        [f"{a} minus {b}", number_cell(test.difference, sign=True)],
-    ]
-    facts = {
-        f"{100 * test.confidence:g} % interval of the difference": f"{test.low:+.4f} to {test.high:+.4f}",
-        "z": f"{test.z:.3f}",
-        "p, two-sided": f"{test.p_value:.3g}",
-    }
-    measure = heading if heading.startswith("AUC") else heading[0].lower() + heading[1:]
-    page.add(heading, html.paragraph(what), html.table(["model", measure], rows), html.facts(facts))
-
-
 # ---- scores
 
 
@@ -271,7 +271,7 @@ def _first_facts(
     return facts
 
 
-def _pair_facts(model: Model, evaluation: Evaluation) -> dict[str, str]:
+def _pair_facts(model: Any, evaluation: Evaluation) -> dict[str, str]:
     """Times, and strata with the pairs that count, for the first screen."""
     facts, found = {}, model.training
     if evaluation.times is not None:
@@ -287,7 +287,7 @@ def _pair_facts(model: Model, evaluation: Evaluation) -> dict[str, str]:
     return facts
 
 
-def add_ranks(page: Page, model: Model, evaluation: Evaluation, names: Mapping[str, str]) -> None:
+def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str, str]) -> None:
     """Add which pairs count, and for times how long rows of low and of high scores stay free of their event."""
     meaning = html.paragraph(f"{words.describe_direction(model)} {words.describe_ranks(model)}")
     within = model.training.get("within")
@@ -340,7 +340,7 @@ def _add_order(page: Page, model: Model, evaluation: Evaluation, meaning: Html) 
 
 def add_scores(
     page: Page,
-    model: Model,
+    model: Any,
     evaluation: Evaluation,
     names: Mapping[str, str],
     cost_ratio: float | None,
@@ -349,7 +349,8 @@ def add_scores(
     """Add the slider, the curves on which it moves a point, the tables of thresholds, and how scores are spread."""
     if model.ranks:
         return add_ranks(page, model, evaluation, names)
-    stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
+    assert evaluation.curve is not None
+    stops = Stops.of_curve(evaluation.curve)
     if model.calibration is not None:
         stops = replace(stops, probabilities=model.calibration(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
@@ -361,11 +362,12 @@ def add_scores(
         called = evaluation.scores >= chosen.threshold
         place = int(np.argmin(np.abs(stops.hits + stops.alarms - weights @ called)))
         start = f"The threshold of the model, which {chosen.words}."
-    counted = []  # independent rows of each positive, and of each row called
-    for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
-        groups = None if evaluation.groups is None else evaluation.groups[rows]
-        counted.append(effective_share(right[rows], weights[rows], groups))
-    stops = replace(stops, effective=(counted[0], counted[1]))
+    if evaluation.weights is not None or evaluation.groups is not None:
+        counted = []  # independent rows of each positive, and of each row called
+        for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
+            groups = None if evaluation.groups is None else evaluation.groups[rows]
+            counted.append(effective_share(right[rows], weights[rows], groups))
+        stops = replace(stops, effective=(counted[0], counted[1]))
     drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
     bins, least = evaluation.bins, 15  # rows of a group of similar probability
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
@@ -383,7 +385,7 @@ def add_scores(
     page.add(
         "Choose a threshold",
         html.explorer(stops, place, names, ratio, start, drawn),
-        html.paragraph(f"{counted_by}{remark} {words.ZERO}", soft=True),
+        html.paragraph(f"{counted_by}{remark} {words.ZERO if model.intercept is not None else ''}".strip(), soft=True),
         *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
         *(html.paragraph(sentence) for sentence in words.describe_calibration(evaluation.calibration)),
         html.folded(
@@ -392,7 +394,8 @@ def add_scores(
         ),
     )
     threshold = evaluation.thresholds["youden"].threshold
-    both = pictures.distribution(evaluation.positive, evaluation.scores, names, threshold, evaluation.weights)
+    edges = score_edges(evaluation.positive, evaluation.scores)
+    both = pictures.distribution(evaluation.curve, edges, names, threshold)
     lift = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
     page.add("Scores", html.grid([both, html.table(["rows", "lift"], lift, words.LIFT)], "large"))
     add_decisions(page, evaluation)
@@ -685,8 +688,3 @@ def add_origin(
 def worry_of(note: str, parameter: ShowParameter) -> Worry:
     """What the first screen shows of a finding, or of a note of the training."""
     return Worry(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))
-
-
-def number_cell(value: float, *, sign: bool = False) -> Cell:
-    """A number in a table."""
-    return Cell(f"{value:{'+' if sign else ''}.4{'f' if abs(value) < 1e4 else 'g'}}", value)

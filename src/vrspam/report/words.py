@@ -5,21 +5,24 @@ Models, evaluations and reports are those of `vrspam.tool`; only their attribute
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from vrspam import __version__
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.texts import auc_text, interval_text, isolated, shorten
 
 if TYPE_CHECKING:
-    from vrspam.metrics import Calibration, DeLongTest, Estimate
+    from vrspam.metrics import Calibration, ComparedPair, DeLongTest, Estimate
     from vrspam.metrics.thresholds import Threshold
     from vrspam.model_selection.cross_validate import LearningCurve
+    from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
     from vrspam.tool.planning import MoreRows
+    from vrspam.tool.scores import ScoreColumn
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
 ZERO = "A score of 0 is half-way between the average scores of the two classes."
@@ -30,6 +33,9 @@ SPREAD = "Spread: how much the column moves scores (standard deviation of what i
 ONE_DEVIATION = "One deviation: what the score gains when the feature rises by one standard deviation."
 SHARE = "Share: how much of the distance between the average scores of the two classes comes from it."
 SHARE_OF_PAIRS = "Share: how much of the mean distance of the scores in a pair comes from it."
+ELSEWHERE = (
+    "The scores were made elsewhere: these numbers hold for new rows if no row here was used to make its own score."
+)
 GUESSING = "0.5 is guessing"
 NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
@@ -37,7 +43,7 @@ NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 # ---- names
 
 
-def class_names(model: Model) -> dict[str, str]:
+def class_names(model: Model | ScoreColumn) -> dict[str, str]:
     """What rows of both classes have, in the words of the table.
 
     A row has "sick = yes" or "sick = no"; with more than two labels, the others are "another sick".
@@ -64,14 +70,14 @@ def class_names(model: Model) -> dict[str, str]:
     return found
 
 
-def name_measure(model: Model) -> str:
+def name_measure(model: Model | ScoreColumn) -> str:
     """What the ranking of a model is measured by."""
     within = model.training.get("within")
     inside = "" if within is None else f" inside {within}"
     return f"{'AUC' if model.training.keys().isdisjoint(('times', 'order')) else 'concordance index'}{inside}"
 
 
-def describe_higher(model: Model) -> str:
+def describe_higher(model: Model | ScoreColumn) -> str:
     """What a higher score means, of a model whose scores only rank rows."""
     within, positive = model.training.get("within"), f"{model.schema.target} = {model.positive}"
     inside = "" if within is None else f", among rows of the same {within}"
@@ -80,7 +86,7 @@ def describe_higher(model: Model) -> str:
     return f"{'an earlier' if 'times' in model.training else 'more likely'} {positive}{inside}"
 
 
-def describe_ranks(model: Model) -> str:
+def describe_ranks(model: Model | ScoreColumn) -> str:
     """What the score of a model that only ranks does not say."""
     what = "a time" if "times" in model.training else "a probability"
     what = f"a {model.schema.target}" if "order" in model.training else what
@@ -89,7 +95,7 @@ def describe_ranks(model: Model) -> str:
     return f"{alone}The score ranks rows; it is not {what}, and it has no threshold."
 
 
-def describe_direction(model: Model) -> str:
+def describe_direction(model: Model | ScoreColumn) -> str:
     """What a high score means."""
     if model.ranks:
         return f"A higher score means {describe_higher(model)}."
@@ -234,6 +240,19 @@ def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
     return [f"the model may be guessing: {interval} holds 0.5"]
 
 
+def doubts_of_column(column: Any, auc: Any) -> list[str]:
+    """The same for a column of scores that any model has made."""
+    found, name = doubt_of(auc.low, auc.high, auc.confidence), f"column {column.name!r}"
+    if not found or auc.high >= 0.5:
+        return [text.replace("the model", name) for text in found]
+    others = [label for label in column.schema.labels if label != column.positive]
+    words = "{name} ranks the wrong way round: its AUC is {auc}. Where low scores stand for {positive}, give the "
+    words += "negative of the column{other}"
+    other = Message(", or add {option}", option=Parameter("positive", str(others[0]))) if len(others) == 1 else ""
+    positive = class_names(column)["positive"]
+    return [Message(words, name=name, auc=auc_text(auc.auc), positive=positive, other=other)]
+
+
 def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
     """The result of a comparison in one sentence."""
     if np.isnan(test.p_value):
@@ -245,6 +264,48 @@ def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
     size = abs(test.difference)
     by = f"by {size:.4f}" if size >= 5e-5 else "by less than 0.0001"
     return f"{better} ranks better than {worse}: {by} in {measure}, p = {test.p_value:.3g}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def describe_tests(pairs: Sequence[ComparedPair], measure: str = "AUC") -> str:
+    """The result of comparisons in pairs: which ranks best, and which of the others chance alone may separate."""
+    if len(pairs) == 1:
+        return verdict(pairs[0].test, pairs[0].a, pairs[0].b, measure)
+    aucs = {name: auc for a, b, test, _ in pairs for name, auc in ((a, test.auc_a), (b, test.auc_b))}
+    best = max(aucs, key=lambda name: aucs[name])
+    apart, near = list[str](), list[str]()
+    for a, b, test, p in pairs:
+        if best in (a, b):
+            (apart if p < 1.0 - test.confidence else near).append(b if a == best else a)
+    found = f"{best} has the highest {measure}, {auc_text(aucs[best], 4)}"
+    found += f"; it ranks better than {listed(apart)} by more than chance" if apart else ""
+    return f"{found}{'; no difference was found from ' + listed(near) if near else ''}."
+
+
+def describe_beside(found: Comparison, measure: str = "AUC", grouped: bool = False) -> list[str]:
+    """How a model compares with others whose out-of-fold scores were given, and what that rests on."""
+    others, told = listed(found.names[1:]), describe_tests(found.pairs, measure)
+    told = f"{told[0].upper()}{told[1:]}" if told.startswith(found.names[0]) else told
+    said = [f"{told} All are measured on the same {found.positive.size:,} held-out rows."]
+    if found.optimism > 0.0:
+        less = f"{found.optimism:.4f}"
+        said.append(f"{less} was taken from the {measure} of this model, because these rows were used to choose it.")
+    group = ", nor on rows of its group" if grouped else ""
+    said.append(
+        f"This assumes that {others} scored each row by a model that was not trained on it{group}. "
+        "Nothing was taken off there: a model that was tuned on these rows looks a little better than it is."
+    )
+    if any(test.difference < -0.05 and p < 0.05 for a, _, test, p in found.pairs if a == found.names[0]):
+        said.append("A gap as large as this is often a sign of scores of rows that the other model was trained on.")
+    return said
 
 
 def describe_thresholds(

@@ -1,6 +1,7 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .comparison import Comparison
 from .doctor import Finding, check
-from .evaluation import Comparison, Evaluation, compare, evaluate, score_file
+from .evaluation import Evaluation, Evaluations, compare, evaluate, score_file
 from .explanation import Effect, ExplainedRows, explain, explain_file
 from .model import Model
 from .modelfile import ModelFileError, export_model, load_model, save_model
@@ -14,6 +15,7 @@ __all__ = [
     "Comparison",
     "Effect",
     "Evaluation",
+    "Evaluations",
     "ExplainedRows",
     "Finding",
     "Model",

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-from sklearn.metrics import average_precision_score, brier_score_loss
 
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table, no_column
-from vrspam.metrics import (
-    AUCInterval,
-    Calibration,
-    DeLongTest,
-    calibration_measures,
-    concordance_index_ci,
-    concordance_test,
-    delong_test,
-    partial_auc_ci,
-    partial_auc_test,
-    roc_auc_ci,
-    sensitivity_at_specificity,
-)
-from vrspam.metrics.thresholds import (
-    Bin,
-    ChosenThreshold,
-    Curve,
-    Threshold,
-    calibration_error,
-    lift,
-    reliability,
-)
-from vrspam.report.words import describe_ranks
+from vrspam.metrics import AUCInterval, Calibration, calibration_measures, partial_auc_ci, roc_auc_ci
+from vrspam.metrics.roc import Ranked
+from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
+from vrspam.report.words import describe_ranks, doubts_of_column
+from vrspam.tool.comparison import Comparison, compare_scores
 from vrspam.tool.model import Model
 from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
-from vrspam.tool.table import beside_values, stack
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from vrspam.tool.scores import ScoreColumn, ScoredTable, check_classes, plain_values, read_scores, with_all_scores
+from vrspam.tool.subgroups import Subgroup, ranking_ci, subgroups
+from vrspam.tool.table import beside_values, column_series, ordered_numbers, stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +58,10 @@ class Evaluation:
         concordance index, or the AUC inside strata, and what needs a threshold or a probability is not there.
     promised : ChosenThreshold or None
         The threshold of the model with what its held-out rows promised; ``thresholds["model"]`` is what was found.
+    subgroups : tuple of Subgroup
+        The levels of the columns that were asked for with `by`.
+    curve : Curve or None
+        What follows from every threshold.
 
     Examples
     --------
@@ -108,6 +92,8 @@ class Evaluation:
     calibration: Calibration | None = None
     times: np.ndarray | None = None
     within: np.ndarray | None = None
+    subgroups: tuple[Subgroup, ...] = ()
+    curve: Curve | None = None
 
     @property
     def n(self) -> int:
@@ -141,7 +127,34 @@ class Evaluation:
             name = "expected_by_observed" if name == "ratio" else f"calibration_{name}"
             for key, value in zip((name, f"{name}_low", f"{name}_high"), estimate, strict=True):
                 values[key] = None if np.isnan(value) else value
-        return values
+        return values | ({"groups": [group.flat() for group in self.subgroups]} if self.subgroups else {})
+
+
+class Evaluations(dict[str, Evaluation]):
+    """Evaluations of several columns of scores on the same rows, by the names of the columns.
+
+    Parameters
+    ----------
+    found : dict of str to Evaluation
+    comparison : Comparison
+        The columns in pairs: `comparison.pairs`, with p-values adjusted for their number.
+    columns : dict of str to ScoreColumn
+        Which label each column ranks first, and whether its scores are probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from vrspam.tool import evaluate
+    >>> rng, sick = np.random.default_rng(0), np.arange(400) % 2
+    >>> table = pd.DataFrame({"old": rng.normal(size=400) + sick, "new": rng.normal(size=400) + 2 * sick, "sick": sick})
+    >>> found = evaluate(table, target="sick", scores=["old", "new"])
+    >>> [f"{name} {one.auc.auc:.2f}" for name, one in found.items()], found.comparison.pairs[0].adjusted_p < 0.01
+    (['old 0.7...', 'new 0.9...'], True)
+    """
+
+    def __init__(self, found: Mapping[str, Evaluation], comparison: Comparison, columns: Mapping[str, ScoreColumn]):
+        super().__init__(found)
+        self.comparison, self.columns = comparison, columns
 
 
 def score_file(
@@ -192,24 +205,7 @@ class ScoredRows(NamedTuple):
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
     within: np.ndarray | None = None
-
-
-def ranking_ci(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    *,
-    times: np.ndarray | None = None,
-    within: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
-    confidence: float = 0.95,
-) -> AUCInterval:
-    """The AUC with its interval; of rows with `times` the concordance index, of rows `within` strata that inside."""
-    shared: dict[str, Any] = {"sample_weight": weights, "groups": groups, "confidence": confidence}
-    if times is None and within is None:
-        return roc_auc_ci(positive, scores, **shared)
-    y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
-    return concordance_index_ci(y, scores, event=event, strata=within, **shared)
+    kept: Any = None  # an arrow table of columns that were asked for
 
 
 def columns_beside(
@@ -244,13 +240,15 @@ def score_rows(
     *,
     weights: str | None = None,
     groups: str | None = None,
+    keep: Sequence[str] = (),
     skip_errors: bool = False,
     progress: bool = False,
     **reading: Any,
 ) -> ScoredRows:
     """Do what `score_file` does, but return the notes instead of warning.
 
-    `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none.
+    `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none. `keep` are columns
+    to hand on as they are.
     """
     given = {"weights": weights, "groups": groups, "times": None, "order": None, "within": None}
     beside, missed = dict[str, str](), list[str]()
@@ -259,7 +257,9 @@ def score_rows(
         found, lacking = columns_beside(model, source.paths[0], names, given)
         beside.update(found)
         missed.extend(lacking)
-        return list(dict.fromkeys(beside.values()))
+        if lacks := [name for name in keep if name not in names]:
+            raise DataError(no_column(source.paths[0], lacks[0], names))
+        return list(dict.fromkeys([*beside.values(), *keep]))
 
     chunks = model.open(path, labels=True, keep=choose, skip_errors=skip_errors, progress=progress, **reading)
     source = chunks.source
@@ -282,16 +282,15 @@ def score_rows(
     positive = np.concatenate([block.positive for block in blocks if block.positive is not None])
     scores = np.concatenate([block.scores for block in blocks])
     values: dict[str, Any] = {}
-    if beside:
+    if beside or keep:
         kept = stack([as_table(block.kept) for block in blocks])
-        values = beside_values(kept, beside, source.paths[0], least_groups=2)
+        values = {**beside_values(kept, beside, source.paths[0], least_groups=2), "kept": kept}
         if "order" in values:
             values["times"] = -values.pop("order")
     if by_copies:
         values["groups"] = _copies(shown, positive, scores, chunks.schema)
-    for wanted, name in ((positive, "positive"), (~positive, "negative")):
-        if wanted.sum() < 2 and not model.ranks:
-            raise DataError(f"an evaluation needs at least two {name} rows, and {source.paths[0]} has {wanted.sum()}")
+    if not model.ranks:
+        check_classes(positive, source.paths[0])
     if alone:
         copies, weight = _copies(shown, positive, scores, chunks.schema), values.get("weights")
         own, wider = (
@@ -319,11 +318,20 @@ def _copies(shown: list[Any], positive: np.ndarray, scores: np.ndarray, schema: 
     return np.arange(scores.size) if found is None else found[2]
 
 
+@overload
+def evaluate(model: Model, data: Any, scores: np.ndarray | None = None, **more: Any) -> Evaluation: ...
+@overload
+def evaluate(model: Any, data: None = None, *, scores: str, **more: Any) -> Evaluation: ...
+@overload
+def evaluate(model: Any, data: None = None, *, scores: Sequence[str], **more: Any) -> Evaluations: ...
 def evaluate(
-    model: Model,
-    data: Any,
-    scores: np.ndarray | None = None,
+    model: Any,
+    data: Any = None,
+    scores: Any = None,
     *,
+    target: str | None = None,
+    positive: str | None = None,
+    by: Any = (),
     confidence: float = 0.95,
     cost_ratio: float | None = None,
     recall: float = 0.9,
@@ -335,20 +343,26 @@ def evaluate(
     times: np.ndarray | None = None,
     within: np.ndarray | None = None,
     **reading: Any,
-) -> Evaluation:
-    """Evaluate a model on labelled rows: ranking, thresholds, probabilities.
+) -> Evaluation | Evaluations:
+    """Evaluate a model, or scores that any model has made, on labelled rows: ranking, thresholds, probabilities.
 
     Use rows that the model was not trained on. A warning names values that training has not seen, and rows that it has.
+    ``evaluate(table, target="sick", scores=["a", "b"])`` takes columns of scores in the place of a model. Scores that
+    all lie between 0 and 1 are taken as probabilities; rows without a score are left out of all columns.
 
     Parameters
     ----------
-    model : Model
-        From `train` or `load_model`.
+    model : Model; or a table
+        From `train` or `load_model`; or, with names of columns as `scores`, a table as `data`.
     data : path, directory, pattern or list of paths; frame; or boolean array of n
         Labelled rows as `train` takes them, with the columns and the target of the training table. With `scores`:
         which rows are positive.
-    scores : array of n numbers, optional
-        Scores of rows, from `score_file` for example, where no table is to be read.
+    scores : array of n numbers, optional; or str or sequence of str
+        Scores of rows, from `score_file` for example, where no table is to be read. Of a table the columns of scores.
+    target, positive : str, optional
+        Of a table: the column of labels, and the label to rank above all others, by default the larger of two.
+    by : sequence of str; or dict of str to array of n
+        Columns whose levels are looked at one by one (`subgroups`); with an array of scores their values.
     confidence : float in (0, 1), default=0.95
         Of the intervals.
     cost_ratio : float, optional
@@ -379,7 +393,7 @@ def evaluate(
     -------
     Evaluation
         `auc` has the AUC with its interval, `thresholds`, `lift`, `bins` and `brier` the rest; `flat()` gives all
-        numbers as one dict.
+        numbers as one dict. Of a sequence of columns `Evaluations`: one for each, and the columns compared in pairs.
 
     Examples
     --------
@@ -391,28 +405,89 @@ def evaluate(
     AUC 0.99, 95 % interval 0.9... to 1.00, 284 rows
     """
     check_measures(weights, confidence=confidence, recall=recall, cost_ratio=cost_ratio, max_fpr=max_fpr)
+    measures: dict[str, Any] = {"recall": recall, "cost_ratio": cost_ratio, "max_fpr": max_fpr}
+    measures["confidence"] = confidence
+    if not isinstance(model, Model):
+        if data is not None or not isinstance(scores, str | list | tuple):
+            raise TypeError("evaluate() takes a model and rows, or one table and the names of its columns of scores.")
+        rows = read_scores(model, target, scores, positive=positive, weights=weights, groups=groups, by=by, **reading)
+        for note in rows.notes:
+            warn(note)
+        found = evaluate_columns(rows, **measures)
+        return found[scores] if isinstance(scores, str) else found
+    if target is not None or positive is not None:
+        raise TypeError("evaluate() knows target and positive label from the model: leave them out.")
     if scores is None:
         if probabilities is not None or notes:
             raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
-        found = score_rows(model, data, weights=weights, groups=groups, **reading)
-        data, scores, notes, weights, groups, times, within = found
+        read = score_rows(model, data, weights=weights, groups=groups, keep=by, **reading)
+        data, scores, notes, weights, groups, times, within, kept = read
+        by = {name: plain_values(kept, name) for name in by}
         check_measures(weights, max_fpr=max_fpr)
         if notes:
             warn(UnseenValues(notes))
     elif reading:
         raise TypeError(f"evaluate() reads no file where scores are given: leave {', '.join(reading)} out.")
-    positive, scores = np.asarray(data), np.asarray(scores)
-    if positive.dtype != bool:
+    is_positive, scores = np.asarray(data), np.asarray(scores)
+    if is_positive.dtype != bool:
         raise TypeError("with scores, data must be booleans: which rows are positive.")
-    pairs: dict[str, Any] = {"times": times, "within": within}
-    beside: dict[str, Any] = {"weights": weights, "groups": groups, **pairs}
+    beside: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}
     if model.ranks:
         if max_fpr is not None or cost_ratio is not None:
             raise DataError(f"{describe_ranks(model)} Leave max_fpr and costs out.")
-        return _evaluate_ranks(model, positive, scores, confidence, notes, beside)
+        whole = _evaluate_ranks(model, is_positive, scores, confidence, notes, beside)
+    else:
+        ranked = Ranked.of(is_positive, scores, weights)
+        auc = compare_scores(is_positive, {"": scores}, [ranked], confidence=confidence, **beside).intervals[0]
+        whole = _evaluate(model, is_positive, scores, ranked, auc, beside, probabilities, notes, **measures)
+    return replace(whole, subgroups=levels(whole, by))
+
+
+def levels(found: Evaluation, by: Mapping[str, np.ndarray]) -> tuple[Subgroup, ...]:
+    """The levels of columns in the rows of an evaluation."""
+    pairs = {name: getattr(found, name) for name in ("times", "within") if getattr(found, name) is not None}
+    rows = found.positive, found.scores, found.probabilities, found.weights, found.groups
+    return subgroups(by, *rows, **pairs) if by else ()
+
+
+def evaluate_columns(rows: ScoredTable, *, confidence: float, **measures: Any) -> Evaluations:
+    """Evaluate columns of scores, each sorted once, and compare them in pairs."""
+    beside: dict[str, Any] = {"weights": None, "groups": None, **rows.beside}
+    check_measures(beside["weights"], max_fpr=measures["max_fpr"])
+    ranked = {name: Ranked.of(rows.positive, scores, beside["weights"]) for name, scores in rows.scores.items()}
+    compared = compare_scores(rows.positive, rows.scores, list(ranked.values()), confidence=confidence, **beside)
+    found = {}
+    for (name, column), auc in zip(rows.columns.items(), compared.intervals, strict=True):
+        scores, notes = rows.scores[name], [*rows.notes, *doubts_of_column(column, auc)]
+        given = {"confidence": confidence, **measures}
+        one = _evaluate(column, rows.positive, scores, ranked[name], auc, beside, None, (), **given)
+        if one.curve is not None and (count := one.curve.thresholds.size - 1) <= 2:
+            many = "one value" if count == 1 else "two different values"
+            notes.append(f"column {name!r} holds only {many}, like decisions: give the scores behind them")
+        found[name] = replace(one, notes=(*notes, *one.notes), subgroups=levels(one, rows.by))
+    return Evaluations(found, compared, rows.columns)
+
+
+def _evaluate(
+    model: Model | ScoreColumn,
+    positive: np.ndarray,
+    scores: np.ndarray,
+    ranked: Ranked,
+    auc: AUCInterval,
+    beside: Mapping[str, Any],
+    probabilities: np.ndarray | None,
+    notes: tuple[str, ...],
+    *,
+    recall: float,
+    cost_ratio: float | None,
+    max_fpr: float | None,
+    confidence: float,
+) -> Evaluation:
+    """What follows from scores, which are sorted; `auc` is known."""
+    weights, groups = beside["weights"], beside["groups"]
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
-    curve = Curve.of(positive, scores, weights)
+    curve = Curve.of(positive, scores, weights, ranked)
     promised = model.threshold
     thresholds = {} if promised is None else {"model": curve.at_score(promised.threshold)}
     thresholds |= {
@@ -421,34 +496,36 @@ def evaluate(
     }
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
-    brier = partial = measures = None
-    bins = () if probabilities is None else reliability(positive, probabilities, weights=weights)
+    brier = part = calibrated = None
+    same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
+    in_order = ranked.order if same else None
+    bins = () if probabilities is None else reliability(positive, probabilities, weights=weights, order=in_order)
     if probabilities is not None:
-        brier = float(brier_score_loss(positive, probabilities, sample_weight=weights))
+        brier = float(np.average((probabilities - positive) ** 2, weights=weights))
         rows: dict[str, Any] = {"confidence": confidence, "groups": groups, "sample_weight": weights}
-        measures = calibration_measures(positive, probabilities, **rows)
+        calibrated = calibration_measures(positive, probabilities, **rows)
     if max_fpr is not None:
-        partial = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
+        part = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
         if groups is not None:
             notes = (*notes, "the interval of the partial AUC is for independent rows: with groups it is too narrow")
-    specificities = (0.80, 0.90, 0.95, 0.99)
     return Evaluation(
         positive=positive,
         scores=scores,
         probabilities=probabilities,
-        auc=ranking_ci(positive, scores, **beside, confidence=confidence),
-        average_precision=float(average_precision_score(positive, scores, sample_weight=weights)),
-        sensitivity={s: sensitivity_at_specificity(positive, scores, s, sample_weight=weights) for s in specificities},
-        lift={share: lift(positive, scores, share, weights) for share in (0.01, 0.05, 0.10, 0.20)},
+        auc=auc,
+        average_precision=curve.average_precision,
+        sensitivity={specificity: curve.sensitivity_at(specificity) for specificity in (0.80, 0.90, 0.95, 0.99)},
+        lift={share: curve.lift(share) for share in (0.01, 0.05, 0.10, 0.20)},
         thresholds=thresholds,
         bins=bins,
         brier=brier,
         max_fpr=max_fpr,
-        partial_auc=partial,
+        partial_auc=part,
         notes=notes,
         **beside,
         promised=promised,
-        calibration=measures,
+        curve=curve,
+        calibration=calibrated,
     )
 
 
@@ -465,65 +542,33 @@ def _evaluate_ranks(
     return Evaluation(positive=positive, scores=scores, auc=auc, notes=notes, **nothing, **beside)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A paired test of two models, and the rows that it rests on.
-
-    Attributes
-    ----------
-    test : DeLongTest
-        First model minus second.
-    positive : boolean array of n
-    scores : pair of arrays of n
-    beside : dict
-        `groups` and `sample_weight` of the rows, None where there are none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vrspam.metrics import delong_test
-    >>> from vrspam.tool import Comparison
-    >>> positive, a, b = np.arange(8) > 3, np.arange(8.0), np.array([5.0, 2, 3, 6, 4, 1, 7, 8])
-    >>> test, _, _ = comparison = Comparison(delong_test(positive, a, b), positive, (a, b))  # as from `compare`
-    >>> test.auc_a, test.auc_b, comparison.partial_test(0.5).auc_a
-    (1.0, 0.625, 1.0)
-    """
-
-    test: DeLongTest
-    positive: np.ndarray
-    scores: tuple[np.ndarray, np.ndarray]
-    beside: Mapping[str, Any] = field(default_factory=dict)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.test, self.positive, self.scores))
-
-    def partial_test(self, max_fpr: float) -> DeLongTest:
-        """The paired test of the partial AUCs up to a false-positive rate, standardised."""
-        how: dict[str, Any] = {"confidence": self.test.confidence, **self.beside}
-        return partial_auc_test(self.positive, *self.scores, max_fpr=max_fpr, **how)
-
-
 def compare(
-    model_a: Model,
-    model_b: Model,
-    path: Any,
-    *,
+    *models: Any,
+    path: Any = None,
+    target: str | None = None,
+    positive: str | None = None,
+    names: Sequence[str] = (),
     confidence: float = 0.95,
     weights: str | None = None,
     groups: str | None = None,
     skip_errors: bool = False,
     **reading: Any,
 ) -> Comparison:
-    """Test whether one model ranks the same rows better than another, by DeLong's paired test.
+    """Test which of some models, or columns of scores, rank the same rows better, by DeLong's paired test.
 
-    A warning names values that training has not seen.
+    A warning names values that training has not seen. Rows without a score are left out for all.
 
     Parameters
     ----------
-    model_a, model_b : Model
-        Trained for the same target; they may use different columns of the file.
+    *models : Model, or str
+        Two or more, trained for the same target; they may use different columns of the file. A text such as
+        ``"column:catboost"`` is a column of scores of the file. Where `path` is not given, the last one is the file.
     path : path, directory, pattern or list of paths; or frame
         Labelled rows, as in `score_file`.
+    target, positive : str, optional
+        Where columns alone are compared: the column of labels, and the label to rank above all others.
+    names : sequence of str, optional
+        What to call the models and columns.
     confidence : float in (0, 1), default=0.95
         Of the interval of the difference between the AUCs.
     weights, groups : str, optional
@@ -536,57 +581,83 @@ def compare(
     Returns
     -------
     Comparison
-        `test`, `positive` and `scores`, which can be unpacked; `partial_test(max_fpr)` compares the partial AUCs.
+        `test`, `positive` and `scores`, which can be unpacked; `pairs` has all tests, with adjusted p-values, and
+        `partial_test(max_fpr)` compares the partial AUCs.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import compare, train
     >>> cells = load_breast_cancer(as_frame=True).frame
-    >>> old, new = cells[::2], cells[1::2]
-    >>> models = [train(old[[f"mean {name}", "target"]], "target", features="linear") for name in ("radius", "texture")]
-    >>> test = compare(*models, new).test
-    >>> print(f"radius alone {test.auc_a:.2f}, texture alone {test.auc_b:.2f}, different: {test.p_value < 0.05}")
-    radius alone 0.9..., texture alone 0.7..., different: True
+    >>> model = train(cells[::2][["mean texture", "target"]], "target", features="linear")
+    >>> new = cells[1::2].assign(radius=-cells["mean radius"])
+    >>> test = compare(model, "column:radius", new).test
+    >>> print(f"texture alone {test.auc_a:.2f}, radius alone {test.auc_b:.2f}, different: {test.p_value < 0.05}")
+    texture alone 0.7..., radius alone 0.9..., different: True
     """
-    given: dict[str, Any] = {"weights": weights, "groups": groups}
+    given = list(models)
+    path = given.pop() if path is None and given else path
+    if len(given) < 2:
+        raise DataError("compare needs two models or columns of scores at least, and the table after them")
+    columns = [one.removeprefix("column:") for one in given if isinstance(one, str)]
+    fitted = [one for one in given if not isinstance(one, str)]
+    beside: dict[str, Any] = {"weights": weights, "groups": groups, "skip_errors": skip_errors, **reading}
+    if fitted:
+        scored, notes, rows = _score_all(fitted, columns, path, target, positive, beside)
+    else:
+        table = read_scores(path, target, columns, positive=positive, **beside)
+        scored, notes, rows = dict(table.scores), table.notes, {"positive": table.positive, **table.beside}
+    if notes:
+        warn(UnseenValues(notes) if fitted else "; ".join(notes))
+    own, called = iter(range(len(fitted))), list(names)
+    keys = [one.removeprefix("column:") if isinstance(one, str) else next(own) for one in given]
+    called = called or [key if isinstance(key, str) else f"model {key + 1}" for key in keys]
+    for place, name in enumerate(called):
+        called[place] = f"{name} (again)" if name in called[:place] else name
+    return compare_scores(
+        rows.pop("positive"),
+        {name: scored[key] for name, key in zip(called, keys, strict=True)},
+        confidence=confidence,
+        **rows,
+    )
+
+
+def _score_all(
+    models: Sequence[Model], columns: Sequence[str], path: Any, target: str | None, positive: str | None, given: Any
+) -> tuple[dict[Any, np.ndarray], tuple[str, ...], dict[str, Any]]:
+    """Scores of models by number and of columns by name, on rows that have all of them; notes; and the rows."""
+    first = models[0]
+    for option, own in (("target", first.schema.target), ("positive", first.positive)):
+        asked = target if option == "target" else positive
+        if asked is not None and asked != str(own):
+            words = "the model was trained for {own}: leave {option} out, or compare columns alone"
+            raise DataError(words, own=Parameter(option, own), option=Parameter(option, asked))
     for option in ("event", "times", "order", "within"):
-        if model_a.training.get(option) != model_b.training.get(option):
+        if len({model.training.get(option) for model in models}) > 1:
             words = "the models compare different pairs of rows ({option} differs): compare models of the same pairs"
             raise DataError(words, option=option)
-    for option, column in given.items():
-        known = [model.training[option] for model in (model_a, model_b) if model.training.get(option)]
-        if column is None and len(set(known)) > 1:
+    for option in ("weights", "groups"):
+        known = list(dict.fromkeys(model.training[option] for model in models if model.training.get(option)))
+        if given[option] is None and len(known) > 1:
             words = "the models were trained with different {what} ({known}): name one, such as {option}"
             raise DataError(words, what=option, option=Parameter(option, known[0]), known=" and ".join(known))
-    found = [score_rows(model, path, **given, skip_errors=skip_errors, **reading) for model in (model_a, model_b)]
-    beside: dict[str, Any] = {
-        name: next((values for rows in found if (values := getattr(rows, option)) is not None), None)
-        for name, option in (("sample_weight", "weights"), ("groups", "groups"))
-    }
-    (labels_a, a), (labels_b, b) = ((rows.positive, rows.scores) for rows in found)
-    if not np.array_equal(labels_a, labels_b):
+    found = [score_rows(model, path, keep=() if place else columns, **given) for place, model in enumerate(models)]
+    if not all(np.array_equal(found[0].positive, rows.positive) for rows in found):
         raise DataError(
             "the two models do not agree on which rows are positive: they were trained for different labels"
-            + (", or skipped different rows" if skip_errors else "")
+            + (", or skipped different rows" if given["skip_errors"] else "")
         )
-    if notes := tuple(dict.fromkeys(note for rows in found for note in rows.notes)):
-        warn(UnseenValues(notes))
-    times, within = found[0].times, found[0].within
-    if model_a.ranks:
-        y, event = (labels_a.astype(np.int8), None) if times is None else (times, labels_a)
-        test = concordance_test(y, a, b, event=event, strata=within, confidence=confidence, **beside)
-    else:
-        test = delong_test(labels_a, a, b, confidence=confidence, **beside)
-    return Comparison(test, labels_a, (a, b), beside)
-
-
-def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:
-    """Both ROC curves, and both curves of precision and recall."""
-    from vrspam.plotting import plot_precision_recall, plot_roc
-    from vrspam.plotting.style import new_figure
-
-    figure, axes = new_figure(1, 2, (10.4, 4.9))
-    plot_roc(positive, scores, max_fpr=max_fpr, ax=axes[0, 0])
-    plot_precision_recall(positive, scores, ax=axes[0, 1])
-    return figure
+    scored: dict[Any, np.ndarray] = {place: rows.scores for place, rows in enumerate(found)}
+    for name in columns:
+        scored[name] = ordered_numbers(column_series(found[0].kept.column(name), name), "the table", "scores")
+    kept, lacking = with_all_scores(scored)
+    options = ("positive", "weights", "groups", "times", "within")
+    beside = {
+        option: next((values for rows in found if (values := getattr(rows, option)) is not None), None)
+        for option in options
+    }
+    notes = tuple(dict.fromkeys([*lacking, *(note for rows in found for note in rows.notes)]))
+    if lacking:
+        scored = {key: values[kept] for key, values in scored.items()}
+        beside = {option: None if values is None else values[kept] for option, values in beside.items()}
+    return scored, notes, beside

@@ -487,6 +487,11 @@ class ReportPlan(TrainPlan):
     by: Sequence[str] = columns(
         PAGE, "Columns whose levels the report looks at one by one.", "Commas separate them: sex,clinic."
     )
+    beside: Sequence[str] = columns(
+        PAGE,
+        "Columns of out-of-fold scores of other models, to be compared with this one; they are not used as features.",
+        "Commas separate them.",
+    )
     rows: int = option(
         10,
         PAGE,
@@ -506,6 +511,12 @@ class ReportPlan(TrainPlan):
         super().__post_init__()
         if self.streaming and self.holdout is not None:
             raise conflict("a stream holds no rows in memory", streaming=True, holdout=None)
+        if self.streaming and self.beside:
+            raise conflict("a stream holds no rows in memory", streaming=True, beside=None)
+        for name in ("target", "event", "weights", "groups", "time", "within"):
+            if self.beside and getattr(self, name) in self.beside:
+                words = "{beside} and {other} name the same column: name it once"
+                raise WordedError(words, beside=Parameter("beside"), other=Parameter(name, getattr(self, name)))
 
 
 def error_about(words: str, **parameters: Any) -> WordedError:

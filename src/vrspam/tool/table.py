@@ -385,17 +385,13 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
     """The weights, groups and times of all rows, from a table of these columns."""
-    import pyarrow as pa
-
     found: dict[str, Any] = {}
     for option, name in beside.items():
-        values = others.column(name)
-        whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-        column = nw.from_native(whole, series_only=True).alias(name)
+        column = column_series(others.column(name), name)
         if option in ("groups", "within"):
             found[option] = _groups(column, path, least_groups, option)
         else:
-            found[option] = _ordered_numbers(column, path, option)
+            found[option] = ordered_numbers(column, path, option)
     return found
 
 
@@ -412,8 +408,8 @@ def _groups(column: Any, path: str, least: int, option: str) -> np.ndarray:
     return codes
 
 
-def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
-    """The numbers, or dates as numbers, of a column; none may be missing."""
+def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
+    """The numbers, or dates as numbers, of a column; only scores, of `scores` or `beside`, may be missing: NaN."""
     texts = texts_of(column)
     if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
         kind: Any = Numbers()
@@ -421,16 +417,16 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
         found = None if texts is None else find_kind(value_counts(texts))
         kind = typed_kind(column) if found is None else found.kind
     shown = Parameter("target" if option in ("times", "order") else option)
-    if kind is None or (option in ("weights", "times") and kind.words == "dates"):
+    if kind is None or (option not in ("time", "order") and kind.words == "dates"):
         raise DataError(
             "{path}: column {column!r} holds text that is not {what}: name another with {option}",
             path=path,
             column=column.name,
-            what="numbers" if option in ("weights", "times") else "numbers or dates",
+            what="numbers or dates" if option in ("time", "order") else "numbers",
             option=shown,
         )
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
-    if np.isnan(values).any():
+    if option not in ("scores", "beside") and np.isnan(values).any():
         raise DataError(
             f"{path}: column {column.name!r} is missing in {int(np.isnan(values).sum()):,} rows: fill them in, or "
             "leave these rows out of the file"
@@ -445,6 +441,14 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
         wrong_order = "is the same in every row" if np.isfinite(values).all() else "holds infinite numbers"
         raise DataError(f"{path}: column {column.name!r} {wrong_order}, and has no order: name another as the target")
     return values
+
+
+def column_series(values: Any, name: str) -> Any:
+    """A column of an arrow table as a series that narwhals reads."""
+    import pyarrow as pa
+
+    whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return nw.from_native(whole, series_only=True).alias(name)
 
 
 def choose_event(

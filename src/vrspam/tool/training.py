@@ -36,10 +36,10 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
-from vrspam.tool.evaluation import ranking_ci
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
-from vrspam.tool.plan import COPIES, TrainPlan, takes
+from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier, table_ranker
+from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample
 from vrspam.tool.training_notes import note_few_maps, note_of, note_straight, notes_on_directions
 
@@ -91,6 +91,13 @@ class Trained(NamedTuple):
     kept: np.ndarray | None = None
 
 
+def without_beside(by: Sequence[str] | None, plan: TrainPlan) -> tuple[Sequence[str] | None, TrainPlan]:
+    """Columns to keep and the plan, in which scores of other models are no features."""
+    if not isinstance(plan, ReportPlan) or not plan.beside:
+        return by, plan
+    return (*(by or ()), *plan.beside), replace(plan, drop=(*plan.drop, *plan.beside))
+
+
 def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Sequence[str] | None = None) -> Trained:
     """Do what `train` does, and keep the rows.
 
@@ -98,8 +105,8 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     before the model is trained and kept, as are those that name the rows; None keeps nothing.
     """
     plan.say("reading")
-    most = 1_000  # encoded features: on wider tables most maps take long
-    kept = None
+    by, plan = without_beside(by, plan)
+    most, kept = 1_000, None  # encoded features: on wider tables most maps take long
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         opened, found = open_table(path, plan, keep=by or ())

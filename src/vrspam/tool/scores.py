@@ -1,0 +1,177 @@
+"""Columns of scores that any model has made, read with their labels: in the place of a model and its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from vrspam._utils.messages import Message, Parameter
+from vrspam.data import DataError, Schema
+from vrspam.data.readers import Source
+from vrspam.data.readers.arrow_reader import type_kind
+from vrspam.data.readers.base import ColumnRequest, Problems, no_column, read_ahead
+from vrspam.data.schema import table_schema
+from vrspam.tables.columns import Asked
+from vrspam.tables.frames import is_numeric, texts_of
+from vrspam.tables.schema import Label
+from vrspam.tables.texts import Numbers
+from vrspam.tool.plan import INDEPENDENT
+from vrspam.tool.table import beside_values, check_target, choose_positive, column_series, one_spelling, ordered_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreColumn:
+    """A column of scores, with what is asked of a model in an evaluation: its target, labels and probabilities.
+
+    `calibration` hands scores on where they are probabilities.
+    """
+
+    name: str
+    schema: Schema
+    positive: Label
+    calibration: Any = None
+    training: Mapping[str, Any] = field(default_factory=dict)
+    ranks: ClassVar[bool] = False
+    threshold: ClassVar[None] = None
+    intercept: ClassVar[None] = None  # a score of 0 means nothing in particular
+
+    @classmethod
+    def of(cls, name: str, schema: Schema, positive: Label, scores: np.ndarray) -> ScoreColumn:
+        """A column whose scores are probabilities if they all lie between 0 and 1."""
+        within = bool(scores.min() >= 0.0 and scores.max() <= 1.0)
+        return cls(name, schema, positive, (lambda scores: np.clip(scores, 0.0, 1.0)) if within else None)
+
+    def describe(self) -> str:
+        """Whether the scores are probabilities, and how that was decided."""
+        if self.calibration is None:
+            return "some values lie outside 0 to 1, so they are scores, not probabilities: no calibration"
+        return "all values lie between 0 and 1, so they are taken as probabilities"
+
+
+class ScoredTable(NamedTuple):
+    """Labels and scores of the rows of a table; rows that lack one of them are left out of all columns."""
+
+    columns: Mapping[str, ScoreColumn]
+    positive: np.ndarray
+    scores: Mapping[str, np.ndarray]
+    notes: tuple[str, ...]
+    beside: Mapping[str, np.ndarray | None]  # weights and groups
+    by: Mapping[str, np.ndarray]
+
+
+def read_scores(
+    path: Any,
+    target: str | None,
+    scores: str | Sequence[str],
+    *,
+    positive: str | None = None,
+    weights: str | None = None,
+    groups: str | None = None,
+    by: Sequence[str] = (),
+    skip_errors: bool = False,
+    progress: bool = False,
+    **reading: Any,
+) -> ScoredTable:
+    """Read labels, columns of scores and what stands beside them; no other column of the table is looked at."""
+    source = Source.open(path, **reading)
+    source.check_named("scores")
+    check_target(source, target)
+    label, names = str(target), [scores] if isinstance(scores, str) else list(dict.fromkeys(scores))
+    given = {"weights": weights, "groups": groups}
+    beside = {option: name for option, name in given.items() if name not in (None, INDEPENDENT)}
+    problems, path, found = Problems("skip" if skip_errors else "raise"), source.paths[0], Schema()
+    if not names:
+        raise DataError("{scores} names no column: name one at least", scores=Parameter("scores"))
+    for option, name in [*(("scores", name) for name in names), *beside.items()]:
+        if name == label:
+            words = "column {column!r} holds the labels: name another with {option}"
+            raise DataError(words, column=name, option=Parameter(option))
+
+    def choose(types: Mapping[str, Any]) -> ColumnRequest:
+        nonlocal found
+        found = table_schema(types, label, Asked(path=path, error=DataError), columns=[])
+        wanted = dict.fromkeys([*names, *beside.values(), *by])
+        if missing := [name for name in wanted if name not in types]:
+            raise DataError(no_column(path, missing[0], types))
+        kinds = found.wanted(True, list(wanted)).types
+        plain = {"number", "bool"}  # what is text in a file of text may still be numbers
+        numbers = {name for name in wanted if type_kind(types[name]) in plain} - {beside.get("groups"), label}
+        like = Schema(tuple(numbers)).wanted(True).types
+        return ColumnRequest({**kinds, **like}, lenient=True)
+
+    import pyarrow as pa
+
+    blocks = read_ahead(source.blocks(choose, 1 << 20, problems, "reading" if progress else None))
+    parts = [block.table for block in blocks if block.rows]
+    if not parts:
+        raise problems.nothing_left(path)
+    table = pa.Table.from_batches(parts)
+    labels, codes = labels_of(table.column(label), problems)
+    if not labels:
+        raise problems.nothing_left(path)
+    problems.warn()
+    best = choose_positive(sorted(set(labels)), positive)
+    values = {name: ordered_numbers(column_series(table.column(name), name), path, "scores") for name in names}
+    there = codes >= 0
+    kept, notes = with_all_scores(values, there)
+    is_positive = np.array([one == best for one in labels])[codes]
+    if not kept.all():
+        table = table.filter(pa.array(kept))
+        values, is_positive = {name: part[kept] for name, part in values.items()}, is_positive[kept]
+    check_classes(is_positive, path)
+    schema = Schema(target=label, target_type=found.target_type, labels=tuple(sorted(set(labels))))
+    columns = {name: ScoreColumn.of(name, schema, best, part) for name, part in values.items()}
+    more = beside_values(table, beside, path, least_groups=2)
+    return ScoredTable(columns, is_positive, values, notes, more, {name: plain_values(table, name) for name in by})
+
+
+def labels_of(column: Any, problems: Problems) -> tuple[list[Label], np.ndarray]:
+    """The label of each code, and the code of each row, negative for a row without a label; these are counted."""
+    coded = column.combine_chunks().dictionary_encode()
+    codes = coded.indices.fill_null(-1).to_numpy()
+    texts = [value.strip() if isinstance(value, str) else value for value in coded.dictionary.to_pylist()]
+    gone = [place for place, value in enumerate(texts) if value == "" or value != value]
+    if gone:
+        codes = np.where(np.isin(codes, gone), -1, codes)
+    problems.unlabelled = int((codes < 0).sum())
+    counts = np.bincount(codes[codes >= 0] if problems.unlabelled else codes, minlength=len(texts)).tolist()
+    known = one_spelling({text: count for text, count in zip(texts, counts, strict=True) if count})
+    if not known:
+        return [], codes
+    return [known.get(text, next(iter(known))) for text in texts], codes
+
+
+def with_all_scores(
+    scores: Mapping[str, np.ndarray], there: np.ndarray | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Which rows (of those that are `there`) have all scores, and what to say of the others."""
+    gone = {name: np.isnan(values) for name, values in scores.items()}
+    there = np.ones(next(iter(gone.values())).size, dtype=bool) if there is None else there
+    missing = {name: count for name, empty in gone.items() if (count := int((empty & there).sum()))}
+    if not missing:
+        return there, ()
+    kept = there & ~np.logical_or.reduce(list(gone.values()))
+    where = ", ".join(f"'{name}' ({count:,} rows)" for name, count in missing.items())
+    if not kept.any():
+        raise DataError(f"no row has all scores: they are missing in {where}; fill them in, or name other columns")
+    words = "scores are missing in {where}: {count:,} rows were left out of all columns, so that all are measured on "
+    return kept, (Message(f"{words}the same rows", where=where, count=int(there.sum() - kept.sum())),)
+
+
+def check_classes(positive: np.ndarray, path: str) -> None:
+    """Refuse rows that hold fewer than two of a class."""
+    for wanted, name in ((positive, "positive"), (~positive, "negative")):
+        if wanted.sum() < 2:
+            raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
+
+
+def plain_values(table: Any, name: str) -> np.ndarray:
+    """A column as numbers, missing ones as NaN, or as texts and None."""
+    column = column_series(table.column(name), name)
+    texts = texts_of(column)
+    if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
+        return np.asarray(Numbers().values(column if texts is None else texts)[0], dtype=np.float64)
+    return np.array([None if value is None else str(value) for value in column.to_list()], dtype=object)

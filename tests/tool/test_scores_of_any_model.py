@@ -1,0 +1,450 @@
+"""Columns of scores that any model has made: evaluated, compared, and put beside a model of this package."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score, roc_curve
+from tool_data import make_model
+
+from vrspam._utils.texts import all_short_between, short_between
+from vrspam.cli import main
+from vrspam.data import DataError
+from vrspam.data.readers import Source
+from vrspam.metrics import calibration_measures, compare_aucs, delong_test, roc_auc_ci, sensitivity_at_specificity
+from vrspam.metrics.roc import descending
+from vrspam.metrics.thresholds import Curve
+from vrspam.report.page import thin
+from vrspam.tool import compare, evaluate, make_report, save_model, score_file
+
+RNG = np.random.default_rng(7)
+N = 600
+SICK = RNG.random(N) < 0.35
+COMMON = RNG.normal(size=N)
+FRAME = pd.DataFrame(
+    {
+        "größe 0": COMMON + SICK,
+        "größe 1": RNG.normal(size=N),
+        "old": np.round(COMMON + RNG.normal(size=N) + SICK, 1),  # with ties, and outside 0 to 1
+        "new": 1.0 / (1.0 + np.exp(-(COMMON + 2.0 * SICK - 1.0))),
+        "noise": RNG.random(N),
+        "sex": RNG.choice(["f", "m"], N),
+        "age": RNG.integers(20, 80, N),
+        "patient": np.arange(N) // 3,
+        "weight": RNG.random(N) + 0.1,
+        "sick": np.where(SICK, "yes", "no"),
+    }
+)
+COLUMNS = ["old", "new", "noise"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    FRAME.to_csv(tmp_path / "scored.csv", index=False)
+    return tmp_path / "scored.csv"
+
+
+# -- one sort ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+def test_what_follows_from_one_sort_is_what_scikit_learn_finds(ties, weighted):
+    rng = np.random.default_rng(1)
+    positive = rng.random(5_000) < 0.2
+    scores = rng.normal(size=5_000) + positive
+    scores = np.round(scores, 1) if ties else scores
+    weights = np.where(rng.random(5_000) < 0.1, 0.0, rng.random(5_000)) if weighted else None
+    curve = Curve.of(positive, scores, weights)
+    false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False, sample_weight=weights)
+    np.testing.assert_allclose(curve.hits / curve.positives, true, atol=1e-12)
+    np.testing.assert_allclose(curve.alarms / curve.negatives, false, atol=1e-12)
+    np.testing.assert_array_equal(curve.thresholds[1:], thresholds[1:])
+    wanted = average_precision_score(positive, scores, sample_weight=weights)
+    assert curve.average_precision == pytest.approx(wanted, abs=1e-12)
+    for specificity in (0.5, 0.8, 0.9, 0.99):
+        wanted = sensitivity_at_specificity(positive, scores, specificity, sample_weight=weights)
+        assert curve.sensitivity_at(specificity) == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["normal", "near", "ties", "huge", "zeros", "last bits"])
+def test_scores_are_sorted_as_they_are(kind):
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=9_000)
+    made = {
+        "normal": values,
+        "near": 0.5 + 1e-9 * values,  # equal as 32-bit floats
+        "ties": np.round(values, 1),
+        "huge": 1e300 * values,
+        "zeros": rng.choice([0.0, -0.0, 1e-50, -1e-50, 1.0], 9_000),
+        "last bits": np.nextafter(np.round(values, 2), rng.choice([-9.0, 9.0], 9_000)),
+    }[kind]
+    order = descending(made)
+    np.testing.assert_array_equal(np.sort(order), np.arange(9_000))
+    np.testing.assert_array_equal(made[order], np.sort(made)[::-1])
+
+
+def test_thresholds_are_shortened_together_as_one_by_one():
+    rng = np.random.default_rng(3)
+    low = np.concatenate([rng.normal(size=300), np.round(rng.random(300), 2), 1e5 * rng.random(50), [0.1, -0.3]])
+    high = low + np.concatenate([10.0 ** -rng.integers(0, 12, 650).astype(float), [0.2, 0.0]])
+    wanted = [short_between(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    assert all_short_between(low, high) == wanted
+
+
+def test_thinned_curves_move_by_no_more_than_asked():
+    rng = np.random.default_rng(4)
+    positive = rng.random(30_000) < 0.1
+    curve = Curve.of(positive, rng.normal(size=30_000) + positive)
+    kept = thin(curve, 0.01)
+    precision = curve.hits / np.maximum(curve.called, 1.0)
+    for share in (curve.hits / curve.positives, curve.alarms / curve.negatives, precision):
+        for a, b in pairwise(kept):
+            assert b == a - 1 or np.abs(share[b : a + 1] - share[a]).max() <= 0.01 + 1e-12
+    assert kept.size < 1_000
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_calibration_of_many_rows_is_that_of_each_row(weighted):
+    """With each row a group of its own rows are not taken together."""
+    rng = np.random.default_rng(5)
+    odds = rng.normal(size=60_000)
+    positive, chance = rng.random(60_000) < 1.0 / (1.0 + np.exp(-0.8 * odds)), 1.0 / (1.0 + np.exp(-odds))
+    weights = rng.random(60_000) if weighted else None
+    found = calibration_measures(positive, chance, sample_weight=weights)
+    exact = calibration_measures(positive, chance, sample_weight=weights, groups=np.arange(60_000))
+    np.testing.assert_allclose(np.array(found), np.array(exact), atol=2e-5)
+    assert abs(found.slope.value - 0.8) < 0.05  # five standard errors
+
+
+# -- evaluate ----------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_those_of_scikit_learn_and_delong(path):
+    found = evaluate(path, target="sick", scores=COLUMNS)
+    assert list(found) == COLUMNS
+    for name, one in found.items():
+        assert one.auc == roc_auc_ci(SICK, FRAME[name])
+        assert one.auc.auc == pytest.approx(roc_auc_score(SICK, FRAME[name]))
+        assert one.average_precision == pytest.approx(average_precision_score(SICK, FRAME[name]))
+    assert found["new"].brier == pytest.approx(brier_score_loss(SICK, FRAME["new"]))
+    assert found["old"].brier is None  # some scores are negative
+    for a, b, test, _ in found.comparison.pairs:
+        assert test == delong_test(SICK, FRAME[a], FRAME[b])
+    wanted = compare_aucs(SICK, {name: FRAME[name].to_numpy() for name in COLUMNS})
+    assert [pair.adjusted_p for pair in found.comparison.pairs] == [pair.adjusted_p for pair in wanted]
+
+
+def test_the_scores_of_a_model_have_the_numbers_of_the_model():
+    model = make_model((1.0, 0.5), calibration=None)
+    positive, scores = score_file(model, FRAME)
+    of_model, of_column = evaluate(model, FRAME), evaluate(FRAME.assign(own=scores), target="sick", scores="own")
+    np.testing.assert_array_equal(positive, SICK)
+    assert of_column.flat() == of_model.flat()
+    by_hand = evaluate(model, SICK, scores, cost_ratio=5.0, recall=0.7, max_fpr=0.2)
+    table = FRAME.assign(own=scores)
+    asked = evaluate(table, target="sick", scores="own", cost_ratio=5.0, recall=0.7, max_fpr=0.2)
+    assert asked.flat() == by_hand.flat()
+
+
+def test_weights_groups_and_levels(path):
+    found = evaluate(path, target="sick", scores="new", weights="weight", groups="patient", by=["sex", "age"])
+    weights, groups = FRAME["weight"].to_numpy(), FRAME["patient"].to_numpy()
+    assert found.auc.auc == pytest.approx(roc_auc_score(SICK, FRAME["new"], sample_weight=weights))
+    assert found.auc == roc_auc_ci(SICK, FRAME["new"], sample_weight=weights, groups=groups)
+    assert [(group.column, group.name) for group in found.subgroups][:2] == [("sex", "f"), ("sex", "m")]
+    women = (FRAME["sex"] == "f").to_numpy()
+    wanted = roc_auc_score(SICK[women], FRAME["new"][women], sample_weight=weights[women])
+    assert found.subgroups[0].auc is not None
+    assert found.subgroups[0].auc.auc == pytest.approx(wanted)
+    assert sum(group.column == "age" for group in found.subgroups) == 4  # numbers, in quarters
+    plain = evaluate(path, target="sick", scores="new", groups="none", weights="none")
+    assert plain.auc == roc_auc_ci(SICK, FRAME["new"])
+
+
+def test_levels_of_a_model_too(path):
+    by_model = evaluate(make_model((1.0, 0.5)), path, by=["sex"])
+    assert [group.name for group in by_model.subgroups] == ["f", "m"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "excel", "arrow", "polars"])
+def test_every_kind_of_table_gives_the_same(kind, tmp_path):
+    table = FRAME
+    if kind == "parquet":
+        table = tmp_path / "scored.parquet"
+        FRAME.to_parquet(table)
+    elif kind == "excel":
+        pytest.importorskip("openpyxl")
+        table = tmp_path / "scored.xlsx"
+        FRAME.to_excel(table, index=False)
+    elif kind == "arrow":
+        table = pa.Table.from_pandas(FRAME)
+    else:
+        table = pytest.importorskip("polars").from_pandas(FRAME)
+    assert evaluate(table, target="sick", scores="new").auc.auc == pytest.approx(roc_auc_score(SICK, FRAME["new"]))
+
+
+def test_only_the_columns_that_are_needed_are_read(path, monkeypatch):
+    asked, plain = [], Source.blocks
+
+    def blocks(self, wanted, *more):
+        def listen(types):
+            asked.append(set((found := wanted(types)).types))
+            return found
+
+        return plain(self, listen, *more)
+
+    monkeypatch.setattr(Source, "blocks", blocks)
+    evaluate(path, target="sick", scores=["old", "new"], by=["sex"])
+    assert asked == [{"sick", "old", "new", "sex"}]
+
+
+def test_rows_without_a_score_are_left_out_of_all_columns(tmp_path):
+    table = FRAME.copy()
+    table.loc[:4, "old"], table.loc[3:9, "new"] = np.nan, np.nan
+    table.loc[20:22, "sick"] = None
+    table.to_csv(tmp_path / "gaps.csv", index=False)
+    with pytest.warns(UserWarning, match="without a label") as caught:
+        found = evaluate(tmp_path / "gaps.csv", target="sick", scores=["old", "new"])
+    texts = [str(warning.message) for warning in caught]
+    assert "3 rows without a label were left out" in texts
+    note = "scores are missing in 'old' (5 rows), 'new' (7 rows): 10 rows were left out of all columns, so that all are"
+    assert any(text.startswith(note) for text in texts)
+    there = table[["old", "new", "sick"]].notna().all(axis=1).to_numpy()
+    assert found["old"].n == found["new"].n == there.sum() == N - 13
+    assert found.comparison.test == delong_test(SICK[there], table["old"][there], table["new"][there])
+
+
+def test_probabilities_are_told_from_scores(path):
+    found = evaluate(path, target="sick", scores=["new", "old"])
+    assert found.columns["new"].describe() == "all values lie between 0 and 1, so they are taken as probabilities"
+    assert found.columns["old"].describe().startswith("some values lie outside 0 to 1")
+    assert len(found["new"].bins) == 10
+
+
+def test_what_looks_wrong_is_said():
+    table = FRAME.assign(turned=-FRAME["old"], calls=(FRAME["new"] > 0.5).astype(int), same=1.0)
+    found = evaluate(table, target="sick", scores=["turned", "calls", "noise", "same"])
+    (said,) = found["turned"].notes
+    assert said.startswith(
+        f"column 'turned' ranks the wrong way round: its AUC is {roc_auc_score(SICK, -FRAME['old']):.3f}"
+    )
+    assert said.endswith("give the negative of the column, or add positive='no'")
+    assert found["calls"].notes == ("column 'calls' holds only two different values, like decisions: give the scores "
+                                    "behind them",)  # fmt: skip
+    assert found["noise"].notes[0].startswith("column 'noise' may be guessing")
+    assert any("holds only one value" in note for note in found["same"].notes)
+    turned = evaluate(table, target="sick", scores="turned", positive="no")
+    assert turned.auc.auc == pytest.approx(roc_auc_score(SICK, table["old"]))
+    assert turned.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scores": "noises"}, r"has no column 'noises' \(did you mean 'noise'\?\)"),
+        ({"scores": "sex"}, "column 'sex' holds text that is not numbers: name another with scores"),
+        ({"scores": "sick"}, "column 'sick' holds the labels: name another with scores"),
+        ({"scores": []}, "scores= names no column"),
+        ({"scores": "new", "target": None}, "which column of the frame holds the labels"),
+        ({"scores": "new", "target": "age"}, "holds 60 different values"),
+        ({"scores": "new", "positive": "maybe"}, "no row has the label 'maybe'"),
+        ({"scores": "new", "by": ["town"]}, "has no column 'town'"),
+        ({"scores": "new", "groups": "noise", "max_fpr": 0.1, "weights": "weight"}, "cannot be combined"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(options, words):
+    with pytest.raises(ValueError, match=words) as refused:
+        evaluate(FRAME, **{"target": "sick", **options})
+    assert "\n" not in str(refused.value)
+
+
+def test_rows_of_one_class_or_with_infinite_scores_are_refused():
+    with pytest.raises(DataError, match="the label column holds only yes: rows of two classes are needed"):
+        evaluate(FRAME[SICK], target="sick", scores="new")
+    with pytest.raises(ValueError, match="Column 'new' contains infinity: remove or replace"):
+        evaluate(FRAME.assign(new=FRAME["new"].where(FRAME.index != 4, np.inf)), target="sick", scores="new")
+    with pytest.raises(DataError, match="no row has all scores"):
+        evaluate(FRAME.assign(new=np.nan), target="sick", scores="new")
+    with pytest.raises(TypeError, match="a model and rows, or one table"):
+        evaluate(FRAME, FRAME, scores="new")
+
+
+# -- compare -----------------------------------------------------------------------------------------------------------
+
+
+def test_models_and_columns_are_compared_in_pairs(path):
+    model = make_model((1.0, 0.5))
+    ours = score_file(model, FRAME)[1]
+    found = compare(model, "column:new", "column:noise", path)
+    assert found.names == ("model 1", "new", "noise")
+    wanted = compare_aucs(SICK, {"model 1": ours, "new": FRAME["new"], "noise": FRAME["noise"]})
+    for pair, known in zip(found.pairs, wanted, strict=True):
+        assert (pair.a, pair.b) == (known.a, known.b)
+        assert asdict(pair.test) == pytest.approx(asdict(known.test), abs=1e-12)
+        assert pair.adjusted_p == pytest.approx(known.adjusted_p)
+    assert compare("column:old", "column:new", path, target="sick").test == delong_test(
+        SICK, FRAME["old"], FRAME["new"]
+    )
+    with pytest.raises(DataError, match="trained for target='sick': leave target='sex' out"):
+        compare(model, "column:new", path, target="sex")
+    with pytest.raises(DataError, match="two models or columns"):
+        compare("column:new", path, target="sick")
+
+
+def test_rows_without_a_score_are_left_out_for_the_model_too(path):
+    table = FRAME.copy()
+    table.loc[:9, "new"] = np.nan
+    with pytest.warns(UserWarning, match="10 rows were left out of all columns"):
+        found = compare(make_model((1.0, 0.5)), "column:new", table)
+    assert found.positive.size == N - 10
+
+
+# -- the commands ------------------------------------------------------------------------------------------------------
+
+
+def said(capsys, *words, code=0):
+    assert main(list(map(str, words))) == code
+    told = capsys.readouterr()
+    return told.out if code == 0 else told.err
+
+
+def test_words_of_the_terminal(path, capsys):
+    out = said(capsys, "evaluate", path, "--target", "sick", "--scores", "new,old,noise").splitlines()
+    auc = {name: f"{roc_auc_score(SICK, FRAME[name]):.4f}" for name in COLUMNS}
+    assert out[0] == "new:"
+    told = [" ".join(line.split()) for line in out]
+    assert told[1] == f"rows 600, of which {SICK.sum()} positive ({SICK.mean():.2%}: sick = yes)"
+    assert told[2].startswith(f"AUC {auc['new']}, 95 % interval ")
+    assert "scores all values lie between 0 and 1, so they are taken as probabilities" in told
+    tests = [line for line in out if " minus " in line]
+    assert len(tests) == 3
+    assert all(", adjusted p = " in line and line.endswith("(DeLong, paired)") for line in tests)
+    assert out[-1] == f"new has the highest AUC, {auc['new']}; it ranks better than old and noise by more than chance."
+
+
+def test_json_of_one_column_is_flat_and_of_several_nested(path, capsys):
+    one = json.loads(said(capsys, "evaluate", path, "--target", "sick", "--scores", "new", "--json"))
+    assert one["auc"] == pytest.approx(roc_auc_score(SICK, FRAME["new"]))
+    assert one["probabilities"] is True
+    both = json.loads(said(capsys, "evaluate", path, "--target", "sick", "--scores", "old,new", "--json"))
+    assert both["columns"]["new"] == one
+    assert both["pairs"][0]["p_value"] == delong_test(SICK, FRAME["old"], FRAME["new"]).p_value
+
+
+def test_one_page_for_all_columns(path, tmp_path, capsys):
+    html = tmp_path / "page.html"
+    said(capsys, "evaluate", path, "--target", "sick", "--scores", "new,old,noise", "--by", "sex", "--html", html)
+    text = html.read_text("utf-8")
+    headings = ["The columns side by side", "Choose a threshold", "Scores", "Is it worth acting on?", "Groups"]
+    found = [part.split("</h2>")[0] for part in text.split("<h2>")[1:]]
+    assert found == [*headings, "Where the scores come from"]
+    assert "<title>new, old and noise on scored.csv</title>" in text
+    assert "adjusted: for 3 pairs, by Holm" in text
+    assert "Calibration of noise" in text
+    assert "Calibration of old" not in text  # whose scores are no probabilities
+    assert "half-way between" not in text  # a score of 0 means nothing here
+    assert text.count("Precision and recall of new and old and noise.") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["model.json", "scored.csv", "--scores", "new"], "--scores names columns of one table"),
+        (["scored.csv"], "name the table after the model; or columns of scores"),
+        (["model.json", "scored.csv", "--target", "sick"], "the model knows its labels: leave --target out"),
+        (["scored.csv", "--scores", "new", "--target", "sick", "--allow-missing", "age"], "leave it out"),
+    ],
+)
+def test_the_two_forms_of_evaluate_are_not_mixed(words, sentence, capsys):
+    assert sentence in said(capsys, "evaluate", *words, code=2)
+
+
+def test_compare_takes_any_mixture(path, tmp_path, capsys):
+    save_model(make_model((1.0, 0.5)), tmp_path / "ours.json")
+    html = tmp_path / "both.html"
+    mixture = [tmp_path / "ours.json", "column:new", "column:noise"]
+    out = said(capsys, "compare", *mixture, path, "--target", "sick", "--html", html)
+    assert out.startswith("ours.json  AUC ")
+    assert "new minus noise: difference +" in out
+    assert "ours.json, new and noise on scored.csv" in html.read_text("utf-8")
+    values = json.loads(said(capsys, "compare", *mixture[:2], path, "--max-fpr", "0.2", "--json"))
+    assert values["p_value"] == pytest.approx(
+        delong_test(SICK, score_file(make_model((1.0, 0.5)), FRAME)[1], FRAME["new"]).p_value
+    )
+    assert "partial_p_value" in values
+    three = json.loads(said(capsys, "compare", *mixture, path, "--json"))
+    assert [(pair["a"], pair["b"]) for pair in three["pairs"]][:2] == [("ours.json", "new"), ("ours.json", "noise")]
+    assert "two models or columns" in said(capsys, "compare", "column:new", path, "--target", "sick", code=2)
+    assert "which column" in said(capsys, "compare", "column:new", "column:old", path, code=1)
+
+
+# -- beside a report ---------------------------------------------------------------------------------------------------
+
+
+def test_another_model_is_put_beside_ours():
+    columns = ["größe 0", "größe 1", "new", "noise", "sick"]
+    report = make_report(FRAME[columns], "sick", features="linear", rows=0, beside=["new", "noise"])
+    alone = make_report(FRAME[["größe 0", "größe 1", "sick"]], "sick", features="linear", rows=0)
+    assert report.evaluation.flat() == alone.evaluation.flat()  # they are no features
+    assert report.left_out == ("new", "noise")
+    found, facts = report.beside, report.model.training
+    assert found is not None
+    assert found.names == ("this model", "new", "noise")
+    flatters = facts["cv_auc"] - facts["corrected_auc"]
+    ours = report.evaluation.scores
+    for name, test in ((pair.b, pair.test) for pair in found.pairs[:2]):
+        plain = delong_test(SICK, ours, FRAME[name])
+        assert test.difference == pytest.approx(plain.difference - flatters, abs=1e-12)
+        assert test.standard_error == pytest.approx(plain.standard_error)
+        assert test.auc_b == pytest.approx(roc_auc_score(SICK, FRAME[name]))
+    assert found.pairs[0].test.difference < 0.0  # `new` is better, and so it says
+
+
+def test_the_report_says_when_the_other_model_is_better(path, tmp_path, capsys):
+    html = tmp_path / "report.html"
+    words = [
+        "report",
+        path,
+        "--target",
+        "sick",
+        "--drop",
+        "old,noise,weight,age",
+        "--features",
+        "linear",
+        "--html",
+        html,
+    ]
+    out = said(capsys, *words, "--beside", "new", "--groups", "patient")
+    assert "new ranks better than this model: by " in out
+    assert "a model that was not trained on it, nor on rows of its group." in out
+    text = html.read_text("utf-8")
+    assert "<h2>Beside new</h2>" in text
+    assert "new ranks better than this model" in text
+    values = json.loads(said(capsys, *words, "--beside", "new", "--groups", "patient", "--json"))["beside"]
+    groups = FRAME["patient"].to_numpy()
+    assert values["scores"]["new"]["auc"] == pytest.approx(roc_auc_score(SICK, FRAME["new"]))
+    wanted = roc_auc_ci(SICK, FRAME["new"], groups=groups)
+    assert (values["scores"]["new"]["low"], values["scores"]["new"]["high"]) == pytest.approx((wanted.low, wanted.high))
+    assert values["pairs"][0]["b"] == "new"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"beside": ["sick"]}, "beside= and target='sick' name the same column"),
+        ({"beside": ["nwe"]}, "has no column 'nwe'"),
+        ({"beside": ["sex"]}, "column 'sex' holds text that is not numbers: name another with beside"),
+        ({"beside": ["new"], "streaming": True}, "cannot be combined"),
+        ({"beside": "new"}, "must be names of columns, not one text"),
+    ],
+)
+def test_columns_beside_are_checked(options, words):
+    with pytest.raises(ValueError, match=words):
+        make_report(FRAME, "sick", features="linear", rows=0, **options)
