@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -193,14 +194,18 @@ def test_the_grade_of_a_leak_agrees_with_the_number_that_is_shown(monkeypatch, a
 )  # fmt: skip
 def test_what_rows_show_as_independent_ones(apart, corrected, expected):
     facts = {"independent_auc": apart, "corrected_auc": corrected, "groups": "id"}
-    assert as_independent(SimpleNamespace(training=facts)) == expected
+    model: Any = SimpleNamespace(training=facts)
+    assert as_independent(model) == expected
 
 
 @pytest.mark.parametrize(("shown", "remark"), [(0.8337, "showed 0.834; picking the best flatters"), (0.8312, "same")])
 def test_what_the_choice_changed_is_said_only_if_it_changed_something(shown, remark):
     facts = {"cv_auc": shown, "corrected_auc": 0.8308}
     facts |= {f"{name}_{end}": 0.8 for name in ("cv_auc", "corrected_auc") for end in ("low", "high")}
-    assert expected_auc(SimpleNamespace(training=facts)).remark.endswith(remark)
+    model: Any = SimpleNamespace(training=facts)
+    found = expected_auc(model)
+    assert found is not None
+    assert found.remark.endswith(remark)
 
 
 def test_gaps_that_tell_the_label():
