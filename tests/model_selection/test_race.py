@@ -335,19 +335,10 @@ def test_no_race_where_it_would_ask_another_question(options):
 
 def test_the_moving_line_begins_with_the_time_left(monkeypatch):
     """A narrow terminal cuts off the end of the line."""
-    shown = []
-
-    class Line:
-        moves = True
-
-        def __init__(self, *_, **__): ...
-
-        def show(self, text, done, total):
-            shown.append((text, done, total))
-
-    monkeypatch.setattr("vrspam._utils.progress.StatusLine", Line)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    shown: list[tuple[str, int, int | None]] = []
+    monkeypatch.setattr(StepProgress, "show", lambda self, *line: shown.append(line))
     progress = StepProgress("comparing models", str.upper)
+    progress.moves = True  # as on a terminal
     progress.start(2)
     progress.tell("lines")
     assert shown == [("0:00 left  1 of 2: LINES", 1, 2)]

@@ -286,14 +286,14 @@ def widths_on_a_phone(browser, path):
     return sizes
 
 
-EVALUATION = ["Choose a threshold", "Scores", "What the model looks at", "How it was made"]
+EVALUATION = ["Choose a threshold", "Scores", "Is it worth acting on?", "What the model looks at", "How it was made"]
 
 
 def test_evaluation_in_a_browser(folder, browser):
     page = folder / "evaluation.html"
     command = ["evaluate", str(folder / "m.json"), str(folder / "new.parquet"), "--html", str(page)]
     assert main([*command, "--cost-ratio", "5"]) == 0
-    text = opened(browser, page, EVALUATION, pictures=6)
+    text = opened(browser, page, EVALUATION, pictures=7)
     for words in ("cholesterol, mg/dl", "Youden", "one miss worth 5 false alarms", "Brier", "looks like an identifier"):
         assert words in text
     for picture, place in widths_on_a_phone(browser, page):
@@ -322,7 +322,7 @@ def test_curves_in_a_browser(folder, browser, kind, words):
     assert shapes
     between = ["Which columns interact"] if kind == "kernel" else []
     of_model = 1 + sum(shape.importance > 0.0 for shape in shapes.columns) + len(shapes.pairs[:6])
-    for page, sections, pictures in zip(pages, (EVALUATION[-2:], EVALUATION), (0, 5), strict=True):
+    for page, sections, pictures in zip(pages, (EVALUATION[-2:], EVALUATION), (0, 6), strict=True):
         expected = [*sections[:-1], *between, sections[-1]]
         text = opened(browser, page, expected, pictures + of_model)
         assert words in text
