@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,14 +73,12 @@ def train(
     from vrspam.tool.training import fit_file
 
     with app.warnings_as_lines():
-        found = fit_file(data, plan, by=None if html is None else plan.by)
+        found = fit_file(data, plan)
         trained = found.model
         if html is not None:
             from vrspam.tool.report import report_of
 
-            rows = 0 if plan.private else plan.rows
-            report = report_of(found, by=plan.by, rows=rows, cost_ratio=plan.cost_ratio, beside=plan.beside)
-            write_report(report, html, data, context)
+            write_report(report_of(found, replace(plan, rows=0) if plan.private else plan), html, data, context)
         save_model(trained, model)
     if as_json:
         from vrspam.report.words import expected_auc

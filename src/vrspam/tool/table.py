@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -53,6 +53,7 @@ class OpenedTable:
     counts: Mapping[Label, int] = field(default_factory=dict)  # rows of each label
     unlabelled: int = 0  # rows that were left out for want of one
     chosen: bool = True  # whether the positive label was named
+    scaling: Callable[[Any], Any] = lambda X: X  # of encoded blocks
 
     @property
     def schema(self) -> Schema:
@@ -111,9 +112,9 @@ class OpenedTable:
             yield rows, labels == self.positive, weights
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """Yield blocks of (encoded rows, whether each is positive), with weights where there are some."""
-        for rows, positive, weights in self.blocks():
-            yield (self.encode(rows), positive) if weights is None else (self.encode(rows), positive, weights)
+        """Yield blocks of (encoded and scaled rows, whether each is positive), with weights where there are some."""
+        for rows, *more in self.blocks():
+            yield self.scaling(self.encode(rows)), *(values for values in more if values is not None)
 
     def encode(self, rows: Any) -> Any:
         """Features of rows: missing numbers are replaced by their means, categories are one-hot."""

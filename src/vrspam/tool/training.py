@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,27 +91,23 @@ class Trained(NamedTuple):
     kept: np.ndarray | None = None
 
 
-def without_beside(by: Sequence[str] | None, plan: TrainPlan) -> tuple[Sequence[str] | None, TrainPlan]:
-    """Columns to keep and the plan, in which scores of other models are no features."""
-    if not isinstance(plan, ReportPlan) or not plan.beside:
-        return by, plan
-    return (*(by or ()), *plan.beside), replace(plan, drop=(*plan.drop, *plan.beside))
-
-
-def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Sequence[str] | None = None) -> Trained:
+def fit_file(path: Any, plan: TrainPlan) -> Trained:
     """Do what `train` does, and keep the rows.
 
-    A share of the rows may be kept from the training (`holdout`). Columns that a report will need (`by`) are looked for
-    before the model is trained and kept, as are those that name the rows; None keeps nothing.
+    Columns that a report will need are looked for before the model is trained and kept, as are those that name the
+    rows; scores of other models are no features.
     """
     plan.say("reading")
-    by, plan = without_beside(by, plan)
+    by, holdout = tuple[str, ...](), None
+    if isinstance(plan, ReportPlan):
+        by, holdout = (*plan.by, *plan.beside), plan.holdout
+        plan = replace(plan, drop=(*plan.drop, *plan.beside))
     most, kept = 1_000, None  # encoded features: on wider tables most maps take long
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened, found = open_table(path, plan, keep=by or ())
+        opened, found = open_table(path, plan, keep=by)
         whole = opened
-        opened.check_columns(by or ())
+        opened.check_columns(by)
         if found.constant and len(found.constant) == len(opened.schema.columns):
             raise ValueError("every feature is constant: there is nothing to learn from")
         if holdout is not None:
@@ -309,7 +305,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     findings = [*examine(opened, plan, sample).findings, *constant]
 
     def fitted(search: Any) -> Fit:
-        held_out = search.fit_stream(StandardisedBlocks(opened, scaling)).held_out_
+        held_out = search.fit_stream(replace(opened, scaling=scaling)).held_out_
         weights = None if opened.weights_column is None else held_out.weights
         return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
 
@@ -352,22 +348,6 @@ def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tup
         raise ValueError("every feature is constant: there is nothing to learn from")
     names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
     return Scaling.of(moments, is_sparse), [constant_columns(names)] if names else []
-
-
-@dataclass(frozen=True)
-class StandardisedBlocks:
-    """The blocks of a file, encoded and standardised; go through it as often as needed."""
-
-    opened: OpenedTable
-    scaling: Scaling
-
-    @property
-    def n_rows(self) -> int | None:
-        return self.opened.n_rows
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for X, *more in self.opened:
-            yield self.scaling(X), *more
 
 
 def check_size(counts: Any) -> int:
