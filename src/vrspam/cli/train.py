@@ -127,27 +127,18 @@ def _describe(model: Model, path: Path) -> None:
     app.show_worries(expected, facts["warnings"])
     shown = [("rows", words.describe_balance(model, facts["rows"], facts["positives"]))]
     if expected is not None:
-        interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
-        shown.append(
-            (
-                f"{words.name_measure(model)} to expect",
-                f"{words.auc_text(expected.auc, 4)}, {interval} ({facts['folds']} folds)",
-            )
-        )
-        shown += [
-            ("", expected.remark),
-            ("", words.describe_auc(expected.auc, words.class_names(model) if model.ranks else None)),
-        ]
+        interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)} ({facts['folds']} folds)"
+        meaning = words.describe_auc(expected.auc, words.class_names(model) if model.ranks else None)
+        shown.append((f"{words.name_measure(model)} to expect", f"{words.auc_text(expected.auc, 4)}, {interval}"))
+        shown += [("", expected.remark), ("", meaning)]
         if (other := words.as_independent(model)) is not None:
             shown.append(("as independent rows", other))
         if (free := words.without_directions(model)) is not None:
             shown.append(("without directions", free))
     if "max_fpr" in facts:
         interval = words.interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
-        part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
-        shown.append(
-            ("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval} ({part})")
-        )
+        interval += f" (up to {100 * facts['max_fpr']:g} % false positives, standardised)"
+        shown.append(("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval}"))
         shown.append(("", words.NOT_CORRECTED))
     if model.threshold is not None:
         shown.append(("threshold", words.describe_threshold(model)))
@@ -186,9 +177,7 @@ def _show_candidates(facts: Mapping[str, Any], measure: str) -> None:
 def report(
     context: typer.Context,
     data: app.Data,
-    html: Annotated[Path, typer.Option("--html", help="The page to write.", rich_help_panel=PAGE)] = Path(
-        "report.html"
-    ),
+    html: Annotated[Path, typer.Option(help="The page to write.", rich_help_panel=PAGE)] = Path("report.html"),
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -267,6 +256,5 @@ def _describe_report(found: Report, html: Path) -> None:
             app.say(f"beside   {name}: {measure} {words.auc_text(one.auc, 4)}, 95 % interval {ends}")
         for text in words.describe_beside(beside, measure, evaluation.groups is not None):
             app.say(f"         {text}")
-        for note in app.worries(None, beside.notes):
-            app.warn(f"warning: {note}")
+        app.show_worries(None, beside.notes)
     app.say(f"page     {html}")
