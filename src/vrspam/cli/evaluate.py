@@ -55,13 +55,12 @@ def evaluate(
     reading = app.read_options(given)
     asked = {name: reading.pop(name) for name in ("target", "positive")}
     _check_arguments(model, data, scores, asked, allow_missing)
+    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
+    measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
         if allow_missing is not None:
             reading["allow_missing"] = read_names(allow_missing)
         columns = [] if scores is None else list(read_names(scores))
-    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
-    measures |= {"confidence": confidence, "recall": recall}
-    with app.misuse():
         check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
     from vrspam.tool import load_model
@@ -176,13 +175,12 @@ def compare(
     require("data", "pyarrow")
     reading = app.read_options(given)
     files = [one for one in models if not one.startswith("column:")]
+    max_fpr = reading.pop("max_fpr")
     with app.misuse():
         if allow_missing is not None and files:
             reading["allow_missing"] = read_names(allow_missing)
         if len(models) < 2:
             raise app.Misuse("name two models or columns (column:NAME) at least, and then the table")
-    max_fpr = reading.pop("max_fpr")
-    with app.misuse():
         check_measures(confidence=confidence)
     app.check_output("--picture", picture, *files, data)
     app.check_output("--html", html, *files, data)
@@ -194,15 +192,9 @@ def compare(
     names = {name: name if short.count(Path(name).name) > files.count(name) else Path(name).name for name in files}
     with app.warnings_as_lines():
         loaded = {name: load_model(Path(name)) for name in files}
-        found = compare_models(
-            *(loaded.get(name, name) for name in models),
-            path=data,
-            names=[names.get(name, name.removeprefix("column:")) for name in models],
-            confidence=confidence,
-            weights=weights,
-            groups=groups,
-            **reading,
-        )
+        reading |= {"confidence": confidence, "weights": weights, "groups": groups}
+        reading["names"] = [names.get(name, name.removeprefix("column:")) for name in models]
+        found = compare_models(*(loaded.get(name, name) for name in models), path=data, **reading)
     ranks = any(model.ranks for model in loaded.values())
     measure = name_measure(loaded[files[0]]) if files else "AUC"
     if picture is not None and ranks:
@@ -256,8 +248,7 @@ def _describe_tests(found: Comparison, measure: str, how: str) -> None:
     app.show_facts([(name, f"{measure} {auc_text(auc, 4)}") for name, auc in aucs.items()], max(map(len, aucs)))
     for a, b, test, p in found.pairs:
         interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
-        several = len(found.pairs) > 1
-        which, adjusted = (f"{a} minus {b}: ", f", adjusted p = {p:.3g}") if several else ("", "")
+        which, adjusted = (f"{a} minus {b}: ", f", adjusted p = {p:.3g}") if len(found.pairs) > 1 else ("", "")
         numbers = f"{interval}, z = {test.z:.3f}, p = {test.p_value:.3g}{adjusted} ({how})"
         app.tell(f"{which}difference {test.difference:+.4f}, {numbers}")
     app.tell(describe_tests(found.pairs, measure))

@@ -504,10 +504,9 @@ class ReportPlan(TrainPlan):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.streaming and self.holdout is not None:
-            raise conflict("a stream holds no rows in memory", streaming=True, holdout=None)
-        if self.streaming and self.beside:
-            raise conflict("a stream holds no rows in memory", streaming=True, beside=None)
+        for name in ("holdout", "beside"):
+            if self.streaming and getattr(self, name):
+                raise conflict("a stream holds no rows in memory", streaming=True, **{name: None})
         for name in ("target", "event", "weights", "groups", "time", "within"):
             if self.beside and getattr(self, name) in self.beside:
                 words = "{beside} and {other} name the same column: name it once"

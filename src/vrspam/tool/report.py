@@ -234,9 +234,8 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
         warnings.simplefilter("ignore", UserWarning)  # that rare categories are taken together
         features.learn(X, weights)
     if features.n_features_out_ > 1_000:
-        words = (
-            "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by {drop}"
-        )
+        words = "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by "
+        words += "{drop}"
         raise WordedError(words, count=features.n_features_out_, drop=Parameter("drop"))
     weights, groups = (None if values is None else values[some] for values in (weights, groups))
     given = Rows(hold_features(MappedArray(rows_of(X, some), features)), positive[some], weights)
@@ -329,9 +328,9 @@ def share_right(evaluation: Evaluation) -> np.ndarray | None:
     """For each row the share of its pairs that are ranked right (NaN: it has none); None for pairs of two classes."""
     if evaluation.times is None and evaluation.within is None:
         return None
-    y, event = evaluation.times, evaluation.positive
-    target = (event.astype(np.int8), None) if y is None else (y, event)
-    found = ComparablePairs.of(target[0], target[1], evaluation.within)
+    times, event = evaluation.times, evaluation.positive
+    target = (event.astype(np.int8), None) if times is None else (times, event)
+    found = ComparablePairs.of(*target, evaluation.within)
     right, pairs = (np.add(*part) for part in (found.wins_of_rows(evaluation.scores), found.pairs_of_rows()))
     return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
 

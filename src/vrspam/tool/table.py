@@ -83,9 +83,8 @@ class OpenedTable:
         """Refuse columns, named with `by`, that the file does not have, that hold the labels, or that are not kept."""
         source = self.chunks.source
         if names and (self.loaded is None or not source.reader.tabular):
-            raise DataError(
-                "{by} needs the named columns of a table in memory: leave it out", by=Parameter("by", list(names))
-            )
+            words = "{by} needs the named columns of a table in memory: leave it out"
+            raise DataError(words, by=Parameter("by", list(names)))
         for name in names:
             if name not in self.names:
                 raise DataError(no_column(source.paths[0], name, self.names))
@@ -366,22 +365,15 @@ def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[
 def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) -> None:
     """Refuse to leave out the labels, and the label column, or columns left out, as weights, groups or times."""
     if target in drop:
-        raise DataError(
-            "column {column!r} holds the labels and cannot be left out: name another with {drop}",
-            column=target,
-            drop=Parameter("drop"),
-        )
+        words = "column {column!r} holds the labels and cannot be left out: name another with {drop}"
+        raise DataError(words, column=target, drop=Parameter("drop"))
     for option, name in beside.items():
+        given = Parameter("target" if option == "times" else option)
         if name == target and option != "order":
-            given = Parameter("target" if option == "times" else option)
             raise DataError("column {column!r} holds the labels: name another with {option}", column=name, option=given)
         if name in drop:
-            raise DataError(
-                "column {column!r} is left out by {drop} and named by {option}: name it once",
-                column=name,
-                drop=Parameter("drop"),
-                option=Parameter("target" if option == "times" else option),
-            )
+            words = "column {column!r} is left out by {drop} and named by {option}: name it once"
+            raise DataError(words, column=name, drop=Parameter("drop"), option=given)
 
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
@@ -417,15 +409,11 @@ def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     else:
         found = None if texts is None else find_kind(value_counts(texts))
         kind = typed_kind(column) if found is None else found.kind
-    shown = Parameter("target" if option in ("times", "order") else option)
-    if kind is None or (option not in ("time", "order") and kind.words == "dates"):
-        raise DataError(
-            "{path}: column {column!r} holds text that is not {what}: name another with {option}",
-            path=path,
-            column=column.name,
-            what="numbers or dates" if option in ("time", "order") else "numbers",
-            option=shown,
-        )
+    dates = option in ("time", "order")
+    if kind is None or (not dates and kind.words == "dates"):
+        words = "{path}: column {column!r} holds text that is not {what}: name another with {option}"
+        fields = {"path": path, "column": column.name, "what": "numbers or dates" if dates else "numbers"}
+        raise DataError(words, **fields, option=Parameter("target" if option in ("times", "order") else option))
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
     if option not in ("scores", "beside") and np.isnan(values).any():
         raise DataError(

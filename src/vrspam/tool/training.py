@@ -368,11 +368,8 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
     if opened.time is not None:
         splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
         if len(splits) < 2:  # one fold shows neither standard errors nor bands
-            raise WordedError(
-                "{time} has too few different times to make two folds that look forward: give a column of finer times, "
-                "or leave it out",
-                time=Parameter("time"),
-            )
+            words = "{time} has too few different times to make two folds that look forward: give a column of finer "
+            raise WordedError(f"{words}times, or leave it out", time=Parameter("time"))
         return check_cv(splits)
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
 
@@ -398,14 +395,9 @@ def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray,
     for part, where in ((kept, "kept for the test"), (others, "left to train on")):
         smaller = int(min(positive[part].sum(), (~positive[part]).sum()))
         if smaller < LEAST:
-            raise WordedError(
-                "{holdout} has {smaller} rows of a class {where}, and at least {least} are needed: give another share, "
-                "or leave it out for cross-validation",
-                holdout=Parameter("holdout", share),
-                smaller=smaller,
-                where=where,
-                least=LEAST,
-            )
+            words = "{holdout} has {smaller} rows of a class {where}, and at least {least} are needed: give another "
+            words += "share, or leave it out for cross-validation"
+            raise WordedError(words, holdout=Parameter("holdout", share), smaller=smaller, where=where, least=LEAST)
     return others, kept
 
 
