@@ -489,7 +489,7 @@ def _evaluate(
     thresholds["recall"] = curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12)))
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
-    bins, brier, part, calibrated = (), None, None, None
+    bins, brier, part, calibrated = tuple[Bin, ...](), None, None, None
     if probabilities is not None:
         same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
         bins = reliability(positive, probabilities, weights=weights, order=ranked.order if same else None)

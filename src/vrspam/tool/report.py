@@ -330,7 +330,7 @@ def share_right(evaluation: Evaluation) -> np.ndarray | None:
         return None
     times, event = evaluation.times, evaluation.positive
     target = (event.astype(np.int8), None) if times is None else (times, event)
-    found = ComparablePairs.of(*target, evaluation.within)
+    found = ComparablePairs.of(target[0], target[1], evaluation.within)
     right, pairs = (np.add(*part) for part in (found.wins_of_rows(evaluation.scores), found.pairs_of_rows()))
     return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
 
