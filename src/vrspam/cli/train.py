@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -153,24 +152,18 @@ def _describe(model: Model, path: Path) -> None:
     sign = "+" if model.shapes is None else ""
     found = find_strongest(model, 10)
     app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
-    _show_candidates(facts, "partial AUC" if "max_fpr" in facts else words.name_measure(model))
+    if len(facts["selection"]) > 1:
+        measure = "partial AUC" if "max_fpr" in facts else words.name_measure(model)
+        app.say("")
+        app.tell(f"models compared: mean {measure} of the folds ± standard error")
+        candidates = [(words.describe_candidate(row["features"]), row) for row in facts["selection"]]
+        rows = [[name, *words.describe_result(row, facts["rows"])] for name, row in candidates]
+        app.show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
     app.say("")
     written = [("written to", str(path))]
     if facts["rows_held"]:
         written.append(("", words.describe_rows_held(facts["rows_held"])))
     app.show_facts(written)
-
-
-def _show_candidates(facts: Mapping[str, Any], measure: str) -> None:
-    """The models that were compared, if there were several."""
-    from vrspam.report.words import describe_candidate, describe_result
-
-    if len(facts["selection"]) < 2:
-        return
-    app.say("")
-    app.tell(f"models compared: mean {measure} of the folds ± standard error")
-    rows = [[describe_candidate(row["features"]), *describe_result(row, facts["rows"])] for row in facts["selection"]]
-    app.show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
 
 
 @app.with_options(*options_of("report"), panels=PANELS)

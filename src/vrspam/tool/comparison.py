@@ -127,9 +127,8 @@ def compare_scores(
         own = intervals[0]
         auc, low, high = np.clip(np.array([own.auc, own.low, own.high]) - optimism, 0.0, 1.0).tolist()
         intervals = (replace(own, auc=auc, low=low, high=high), *intervals[1:])
-    first = pairs[0].test if pairs else None
-    found = first, positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
-    return Comparison(*found, beside=beside)
+    found = positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
+    return Comparison(pairs[0].test if pairs else None, *found, beside=beside)
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:

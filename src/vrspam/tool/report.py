@@ -146,12 +146,14 @@ def make_report(
 def report_of(trained: Trained, plan: ReportPlan) -> Report:
     """The report of a model that was trained by `fit_file`."""
     (model, opened), (part, probabilities, weights) = trained[:2], _unseen_rows(trained)
-    beside: dict[str, Any] = {"groups": opened.groups, "times": opened.times, "within": opened.within}
-    identifiers, read = opened.schema.identifiers if plan.rows else (), dict[str, np.ndarray]()
-    if (places := part.places) is None:
-        beside = {}
-    else:
-        beside = {name: None if values is None else values[places] for name, values in beside.items()}
+    identifiers, beside, read = (
+        opened.schema.identifiers if plan.rows else (),
+        dict[str, Any](),
+        dict[str, np.ndarray](),
+    )
+    if (places := part.places) is not None:
+        whole = {"groups": opened.groups, "times": opened.times, "within": opened.within}
+        beside = {name: values[places] for name, values in whole.items() if values is not None}
         read = read_columns(opened, [*plan.by, *identifiers], places)
     evaluation = evaluate(
         model,
@@ -351,12 +353,7 @@ def choose_rows(
 
 
 def single_rows(
-    model: Model,
-    opened: OpenedTable,
-    held_out: HeldOut,
-    evaluation: Evaluation,
-    more: int,
-    names: Sequence[np.ndarray] = (),
+    model: Model, opened: OpenedTable, held_out: HeldOut, evaluation: Evaluation, more: int, names: Sequence[np.ndarray]
 ) -> tuple[SingleRow, ...]:
     """Explain the highest, the lowest, the most wrong and some `more` rows, if the model can say what columns add."""
     assert held_out.places is not None

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Finding, Message, Parameter, PenaltyName, WordedError
+from vrspam._utils.messages import Finding, Message, Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
@@ -251,7 +251,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         straight_lines.learn(rows)
         lines = straight_lines.features_of(rows)
         moments = ClassMoments(classes=[False, True], scatter=False).update(lines, opened.sides(positive))
-        l1s = l1_grid(l1s, moments, penalty=plan.penalty)
+        l1s = l1_grid(plan, moments)
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
@@ -283,7 +283,7 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
         words = f"{stage} of {X.shape[1]:,} features, which may take minutes; {{jobs}} computes two folds at a time"
         stage = Message(words, jobs=Parameter("n_jobs", 2))
     plan.say(stage)
-    l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
+    l1s = l1_grid(plan, moments, scaling)
     search = _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds, random_state=plan.random_state)
     found = constant if len(opened.schema.columns) > MOST_COLUMNS else ()  # of fewer the doctor has told
     more = {"findings": found, "moments": moments, "scaling": scaling, "sample": rows}
@@ -301,7 +301,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     check_size(moments.rows)
     scaling, constant = _scaling(opened, moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
-    l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.random_state)
+    l1s, folds = l1_grid(plan, moments, scaling), HashFolds(plan.n_splits, plan.random_state)
     findings = [*examine(opened, plan, sample).findings, *constant]
 
     def fitted(search: Any) -> Fit:
@@ -326,19 +326,14 @@ def lines_of(fit: Fit, opened: OpenedTable) -> dict[str, Shape]:
     return found
 
 
-def l1_grid(
-    l1: str | Sequence[float],
-    moments: ClassMoments,
-    scaling: Scaling | None = None,
-    penalty: PenaltyName = "elasticnet",
-) -> Sequence[float]:
+def l1_grid(plan: TrainPlan, moments: ClassMoments, scaling: Scaling | None = None) -> Sequence[float]:
     """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0."""
-    if l1 != "auto":
-        return tuple(float(value) for value in l1)
+    if plan.l1 != "auto":
+        return tuple(float(value) for value in plan.l1)
     delta = moments.delta if scaling is None else moments.delta / scaling.deviations
     largest = 2.0 * moments.p * moments.q * float(np.abs(delta).max())
     shares = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
-    return tuple(share * largest for share in shares if share > 0.0 or penalty == "elasticnet")
+    return tuple(share * largest for share in shares if share > 0.0 or plan.penalty == "elasticnet")
 
 
 def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tuple[Scaling, list[Finding]]:
