@@ -23,6 +23,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -233,7 +234,7 @@ def _joined(columns: Any, answer: np.ndarray) -> Any:
 
 def print_doctor_times(names: list[str], folder: Path) -> None:
     """Seconds of the doctor beside those of a report."""
-    from vrspam.tool import check, make_report
+    from vrspam.tool import TrainPlan, check, make_report
     from vrspam.tool.table import open_labelled
 
     print("\n| table | rows | report, s | doctor, s | share |\n|---|---|---|---|---|")
@@ -244,9 +245,10 @@ def print_doctor_times(names: list[str], folder: Path) -> None:
         rare = table.positive or frame[table.target].dropna().astype(str).value_counts().index[-1]
         frame.drop(columns=[column for column in table.left_out if column in frame]).to_csv(path, index=False)
         times = []
-        for do in (make_report, check, open_labelled):
+        plan = TrainPlan(table.target, rare)
+        for do in (partial(make_report, plan=plan), partial(check, plan=plan), partial(open_labelled, plan=plan)):
             start = time.process_time()
-            do(path, table.target, rare)
+            do(path)
             times.append(time.process_time() - start)
         doctor = times[1] - times[2]
         print(
@@ -258,11 +260,12 @@ def reading_times(path: Path, target: str, times: int = 3) -> dict[str, float]:
     """Seconds that pyarrow takes to read a file, and that the tool takes to read and type it: the best of several."""
     import pyarrow.csv
 
+    from vrspam.tool import TrainPlan
     from vrspam.tool.table import open_labelled
 
-    best = [np.inf, np.inf]
+    best, plan = [np.inf, np.inf], TrainPlan(target)
     for _ in range(times):
-        for place, read in enumerate((lambda: pyarrow.csv.read_csv(path), lambda: open_labelled(path, target))):
+        for place, read in enumerate((lambda: pyarrow.csv.read_csv(path), lambda: open_labelled(path, plan))):
             start = time.perf_counter()
             read()
             best[place] = min(best[place], time.perf_counter() - start)

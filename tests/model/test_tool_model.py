@@ -34,6 +34,7 @@ from vrspam.report.sections import explanation_page
 from vrspam.report.words import expected_auc
 from vrspam.selection import select
 from vrspam.tool import evaluation, load_model, save_model
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
 from vrspam.tool.training import RowSample, fold_auc_ci
@@ -224,7 +225,7 @@ def test_rows_with_a_blank_label_are_left_out(tmp_path, streaming):
     path.write_text("age,left\n" + "".join(f"{k % 17},{('No', 'Yes', ' ')[k % 3]}\n" for k in range(90)), "utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a stream, the file is read again
-        opened = open_labelled(path, "left", streaming=streaming)
+        opened = open_labelled(path, TrainPlan("left", streaming=streaming))
     assert opened.unlabelled == 30
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a stream, the file is read again
@@ -232,7 +233,7 @@ def test_rows_with_a_blank_label_are_left_out(tmp_path, streaming):
     assert (rows.num_rows, positive.sum(), opened.schema.labels) == (60, 30, ("No", "Yes"))
     path.write_text("age,left\n" + "".join(f"{k % 17},{(' ', 'Yes')[k % 2]}\n" for k in range(90)), "utf-8")
     with pytest.raises(ValueError, match="holds only Yes"):
-        open_labelled(path, "left", streaming=streaming)  # blank is no class
+        open_labelled(path, TrainPlan("left", streaming=streaming))  # blank is no class
     with pytest.raises(ValueError, match="line 2: the label in column 'left' is missing"):
         list(read_chunks(path, "left"))
     assert read_chunks(path, "left").classes.tolist() == ["Yes"]
@@ -248,7 +249,7 @@ def test_positive_label_that_cannot_be(labels, wanted, words):
 
 def noticed(folder, frame, **options):
     path = write(frame, folder / "noticed.parquet")
-    return open_labelled(path, SICK, **options)
+    return open_labelled(path, TrainPlan(SICK, **options))
 
 
 def test_columns_that_are_left_out_and_why(folder):
@@ -281,7 +282,7 @@ def test_columns_that_are_left_out_and_why(folder):
 
 def test_identifiers_are_known_from_the_first_blocks(folder):
     path = write(patients(), folder / "blocks.csv")
-    found = open_labelled(path, SICK, max_categories=50, chunk_bytes=2000)
+    found = open_labelled(path, TrainPlan(SICK, max_categories=50), chunk_bytes=2000)
     assert found.schema.identifiers == ("patient",)
     assert found.schema.categorical[TOWN] == ("Graz", "Köln", 'Łódź "old"')
 
@@ -324,7 +325,7 @@ def test_gaps_of_sparse_tables(folder):
     frame = patients(rows=400).drop(columns=["patient", "ward"])
     frame["code"] = [f"c{k % 60}" for k in range(400)]
     frame.loc[[1, 5], "code"] = None
-    opened = open_labelled(write(frame, folder / "many.parquet"), SICK)
+    opened = open_labelled(write(frame, folder / "many.parquet"), TrainPlan(SICK))
     assert sparse.issparse(next(iter(opened))[0])
     gaps = frame[NAMES[3]].isna().mean()
     expected = f"values are missing: {NAMES[3]!r} in {100 * gaps:.1f} % of the rows, 'code' in 0.5 % of the rows"

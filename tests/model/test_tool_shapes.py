@@ -25,6 +25,7 @@ from vrspam.model.file import checksum, unpack
 from vrspam.plotting import plot_shapes
 from vrspam.report.words import describe_candidate, describe_pairs
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train
 
@@ -171,7 +172,7 @@ def test_importance_is_the_spread_of_the_parts(model, folder):
 def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, folder):
     if model.features.kernels:
         pytest.skip("its curves are projections")
-    table, y = open_labelled(folder / "patients.csv", "sick").load_rows()
+    table, y = open_labelled(folder / "patients.csv", TrainPlan("sick")).load_rows()
     kind = LinearFeatures if model.training["map"] == "standardized" else AdditiveFeatures
     fitted_map = kind(random_state=0).fit(table)
     features = fitted_map.transform(table)

@@ -26,6 +26,7 @@ from vrspam.data.readers.csv_reader import without_spaces
 from vrspam.tables.schema import TableSchema
 from vrspam.tables.texts import Dates, Numbers, Times, find_kind, looks_like, show_texts, typed_kind
 from vrspam.tool import check
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
 
 RNG = np.random.default_rng(0)
@@ -68,7 +69,7 @@ def test_an_odd_cell_of_a_file_is_one_missing_value(tmp_path, odd, style, place,
     table.to_csv(tmp_path / "rows.csv", index=False)
     pq.write_table(pa.Table.from_pandas(table), tmp_path / "rows.parquet")
     for name in ("rows.csv", "rows.parquet"):
-        opened = open_labelled(tmp_path / name, "sick", streaming=streaming)
+        opened = open_labelled(tmp_path / name, TrainPlan("sick", streaming=streaming))
         rows, positive = opened.load_rows()
         assert positive.size == 400
         amounts = np.asarray(rows.column("amount"), dtype=float)
@@ -108,7 +109,7 @@ def test_long_zip_codes_are_names(library, tmp_path):
     schema = TableSchema.learn([LIBRARIES[library]({"zip": codes, "age": Y + 0.5})])
     assert "54321-1234" in schema.categorical["zip"]
     pd.DataFrame({"zip": codes, "age": RNG.normal(size=400), "sick": Y}).to_csv(tmp_path / "rows.csv", index=False)
-    assert "12345-6789" in open_labelled(tmp_path / "rows.csv", "sick").schema.categorical["zip"]
+    assert "12345-6789" in open_labelled(tmp_path / "rows.csv", TrainPlan("sick")).schema.categorical["zip"]
     amounts = [f"{value:.2f}" for value in AMOUNTS]  # among other numbers it is a mistake
     schema = TableSchema.learn([LIBRARIES[library]({"amount": [*amounts[:-1], "12345-6789"], "age": Y + 0.5})])
     assert schema.numeric == ("amount", "age")
@@ -197,6 +198,6 @@ def test_a_file_with_a_long_cell_is_read_in_no_time(tmp_path):
     days[5] += " " * 150_000 + "x"
     pl.DataFrame({"day": days, "age": RNG.normal(size=400), "sick": Y}).write_csv(tmp_path / "rows.csv")
     started = time.process_time()
-    opened = open_labelled(tmp_path / "rows.csv", "sick")
+    opened = open_labelled(tmp_path / "rows.csv", TrainPlan("sick"))
     assert time.process_time() - started < 20.0
     assert isinstance(opened.schema.readings["day"], Dates)

@@ -18,6 +18,7 @@ from vrspam.features import AdditiveFeatures
 from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.parts import Curve, Table
 from vrspam.tool import evaluate, evaluation, load_model, predict, save_model, train
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
 
 OPENED: list[str] = []
@@ -139,7 +140,7 @@ def test_maps_get_the_columns_as_they_are(tmp_path, end):
             assert isinstance(found, Table)
             assert isinstance(wanted, Indicators)
             assert tuple(found.values) == wanted.categories
-    rows, positive = open_labelled(path, "sick").load_rows()
+    rows, positive = open_labelled(path, TrainPlan("sick")).load_rows()
     assert isinstance(rows, pa.Table)
     assert positive.sum() == (frame["sick"] == "yes").sum()
     assert [str(kind) for kind in rows.schema.types] == ["double", "double", "double", "string"]
@@ -153,7 +154,7 @@ def test_rows_that_cannot_be_used_are_named_where_they_are(tmp_path):
     with pytest.raises(DataError, match=r"rows\.csv, block 1, line 12: column 'age' is infinite"):
         train(path, "sick", features="additive")
     with pytest.warns(UserWarning, match="left out 1 broken"):
-        opened = open_labelled(path, "sick", skip_errors=True)
+        opened = open_labelled(path, TrainPlan("sick", skip_errors=True))
     assert (opened.n_rows, opened.unlabelled) == (58, 1)
 
 

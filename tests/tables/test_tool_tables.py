@@ -30,6 +30,7 @@ from vrspam.cli.train import train as train_command
 from vrspam.data import DataError, readers
 from vrspam.metrics import roc_auc_ci
 from vrspam.tool import load_model, predict, save_model, train
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import forward_folds, make_folds
 
@@ -338,7 +339,7 @@ def test_evaluate_counts_rows_by_their_weights(visits, tmp_path, capsys):
 
 def test_groups_stay_together(visits):
     path, table = visits
-    opened = open_labelled(path, "sick", groups="patient")
+    opened = open_labelled(path, TrainPlan("sick", groups="patient"))
     assert "patient" not in opened.schema.columns
     assert opened.loaded is not None
     splits = list(make_folds(opened, opened.loaded[1], 5, 0).split(None))
@@ -353,7 +354,7 @@ def test_groups_stay_together(visits):
 
 def test_folds_look_forward(visits):
     path, table = visits
-    opened = open_labelled(path, "sick", time="day", drop=["patient"])
+    opened = open_labelled(path, TrainPlan("sick", time="day", drop=["patient"]))
     assert opened.schema.columns == ("age", "risk", "weight")
     days = pd.to_datetime(table["day"], format="%d.%m.%Y").to_numpy()
     assert opened.loaded is not None

@@ -55,13 +55,12 @@ def evaluate(
     reading = app.read_options(given)
     asked = {name: reading.pop(name) for name in ("target", "positive")}
     _check_arguments(model, data, scores, asked, allow_missing)
+    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
+    measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
         if allow_missing is not None:
             reading["allow_missing"] = read_names(allow_missing)
         columns = [] if scores is None else list(read_names(scores))
-    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
-    measures |= {"confidence": confidence, "recall": recall}
-    with app.misuse():
         check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
     from vrspam.tool import load_model
@@ -83,7 +82,7 @@ def evaluate(
             levels = {name: plain_values(kept, name) for name in by}
             found = evaluate_model(one, rows.pop("positive"), **rows, by=levels, **measures)
         if html is not None:
-            _write_page(html, one, found, several, model, data, measures["cost_ratio"], recall)
+            _write_page(html, one, found, several, model, data, cost_ratio=measures["cost_ratio"], recall=recall)
     if as_json:
         app.print_json(_numbers(found, several))
         return
@@ -91,8 +90,7 @@ def evaluate(
         for name, each in several.items():
             app.say(f"{name}:")
             _describe(several.columns[name], each, measures["cost_ratio"], recall, short=True)
-        for note in dict.fromkeys(note for each in several.values() for note in app.worries(None, each.notes)):
-            app.warn(f"warning: {note}")
+        app.show_worries(None, dict.fromkeys(note for each in several.values() for note in each.notes))
         _describe_tests(several.comparison, "AUC", "DeLong, paired")
     else:
         _describe(one, found, measures["cost_ratio"], recall)
@@ -110,45 +108,27 @@ def _check_arguments(
     model: str, data: str | None, scores: str | None, asked: Mapping[str, Any], allow_missing: str | None
 ) -> None:
     """Refuse what belongs to the other form of the command: a model and a table, or one table with --scores."""
-    named = [f"--{name}" for name, value in asked.items() if value is not None]
     if data is not None and scores is not None:
         raise app.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
     if data is None and scores is None:
-        words = "name the table after the model; or columns of scores of one table with --scores and --target"
-        raise app.Misuse(words)
-    if data is not None and named:
+        raise app.Misuse("name the table after the model; or columns of scores of one table with --scores and --target")
+    if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
         raise app.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
     if scores is not None and allow_missing is not None:
         raise app.Misuse("--allow-missing is about the columns of a model: leave it out")
 
 
 def _write_page(
-    html: Path,
-    model: Any,
-    found: Evaluation,
-    several: Evaluations | None,
-    name: str,
-    data: str | None,
-    cost_ratio: float | None,
-    recall: float,
+    html: Path, model: Any, found: Evaluation, several: Evaluations | None, name: str, data: str | None, **asked: Any
 ) -> None:
     from vrspam.report.sections import evaluation_page
     from vrspam.report.words import listed
 
-    made = None
+    asked |= {"model_name": Path(name).name, "data_name": Path(data or name).name, "several": several}
     if several is not None:
         made = {"table": Path(name).name, **{f"column {key}": one.describe() for key, one in several.columns.items()}}
-    evaluation_page(
-        model,
-        found,
-        model_name=Path(name).name if several is None else listed(list(several)),
-        data_name=Path(name if data is None else data).name,
-        cost_ratio=cost_ratio,
-        recall=recall,
-        parameter=app.as_option,
-        several=several,
-        made=made,
-    ).write(html)
+        asked |= {"model_name": listed(list(several)), "made": made}
+    evaluation_page(model, found, parameter=app.as_option, **asked).write(html)
 
 
 def _numbers(found: Evaluation, several: Evaluations | None) -> dict[str, Any]:
@@ -161,9 +141,7 @@ def _numbers(found: Evaluation, several: Evaluations | None) -> dict[str, Any]:
     }
     if len(each) == 1:
         return next(iter(each.values()))
-    from vrspam.tool.comparison import flat_pairs
-
-    return {"columns": each, "pairs": flat_pairs(several.comparison.pairs)}
+    return {"columns": each, "pairs": several.comparison.flat()["pairs"]}
 
 
 @app.with_options("target", "positive", "max_fpr", *app.READING, "skip_errors")
@@ -197,13 +175,12 @@ def compare(
     require("data", "pyarrow")
     reading = app.read_options(given)
     files = [one for one in models if not one.startswith("column:")]
+    max_fpr = reading.pop("max_fpr")
     with app.misuse():
         if allow_missing is not None and files:
             reading["allow_missing"] = read_names(allow_missing)
         if len(models) < 2:
             raise app.Misuse("name two models or columns (column:NAME) at least, and then the table")
-    max_fpr = reading.pop("max_fpr")
-    with app.misuse():
         check_measures(confidence=confidence)
     app.check_output("--picture", picture, *files, data)
     app.check_output("--html", html, *files, data)
@@ -215,15 +192,9 @@ def compare(
     names = {name: name if short.count(Path(name).name) > files.count(name) else Path(name).name for name in files}
     with app.warnings_as_lines():
         loaded = {name: load_model(Path(name)) for name in files}
-        found = compare_models(
-            *(loaded.get(name, name) for name in models),
-            path=data,
-            names=[names.get(name, name.removeprefix("column:")) for name in models],
-            confidence=confidence,
-            weights=weights,
-            groups=groups,
-            **reading,
-        )
+        reading |= {"confidence": confidence, "weights": weights, "groups": groups}
+        reading["names"] = [names.get(name, name.removeprefix("column:")) for name in models]
+        found = compare_models(*(loaded.get(name, name) for name in models), path=data, **reading)
     ranks = any(model.ranks for model in loaded.values())
     measure = name_measure(loaded[files[0]]) if files else "AUC"
     if picture is not None and ranks:
@@ -277,8 +248,7 @@ def _describe_tests(found: Comparison, measure: str, how: str) -> None:
     app.show_facts([(name, f"{measure} {auc_text(auc, 4)}") for name, auc in aucs.items()], max(map(len, aucs)))
     for a, b, test, p in found.pairs:
         interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
-        several = len(found.pairs) > 1
-        which, adjusted = (f"{a} minus {b}: ", f", adjusted p = {p:.3g}") if several else ("", "")
+        which, adjusted = (f"{a} minus {b}: ", f", adjusted p = {p:.3g}") if len(found.pairs) > 1 else ("", "")
         numbers = f"{interval}, z = {test.z:.3f}, p = {test.p_value:.3g}{adjusted} ({how})"
         app.tell(f"{which}difference {test.difference:+.4f}, {numbers}")
     app.tell(describe_tests(found.pairs, measure))
@@ -300,9 +270,7 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
     ]
     if model.ranks:
         app.show_facts([*facts, ("", words.describe_ranks(model))], 17)
-        for note in app.worries(found.auc, found.notes):
-            app.warn(f"warning: {note}")
-        return
+        return app.show_worries(found.auc, found.notes)
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
         interval = f"{100 * part.confidence:g} % interval {words.interval_text(part.low, part.high, 4)}"
         limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
@@ -328,10 +296,8 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
         shares = (*map(share_text, (at.sensitivity, at.specificity)), precision, share_text(at.share))
         rows.append([rule, f"{at.threshold:.6g}", *shares])
     app.show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
-    meaning = (
-        "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; "
-        "precision: share of the called rows that is positive; called: share of all rows."
-    )
+    meaning = "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; "
+    meaning += "precision: share of the called rows that is positive; called: share of all rows."
     app.tell(meaning, margin=2)
     for sentence in words.describe_promise(found):
         app.tell(sentence)
@@ -344,5 +310,4 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     app.show_table(["rows", "lift"], rows, texts=(), margin=2)
     _show_groups(found)
-    for note in app.worries(None if column else found.auc, found.notes):
-        app.warn(f"warning: {note}")
+    app.show_worries(None if column else found.auc, found.notes)

@@ -15,7 +15,7 @@ import typer
 from vrspam._utils.messages import require
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import app
-from vrspam.tool.plan import PANELS, check_option, positive_number, share
+from vrspam.tool.plan import PANELS, TrainPlan, check_option, positive_number, share
 
 if TYPE_CHECKING:
     from vrspam.paper.protocol import Protocol, Run
@@ -147,7 +147,7 @@ def theory(
     from vrspam.tool.table import open_labelled
 
     with app.warnings_as_lines():
-        X, labels = open_labelled(data, progress=app.err.is_terminal, **opening).load()
+        X, labels = open_labelled(data, TrainPlan(**opening, progress=app.err.is_terminal)).load()
         if not raw:
             moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
             X = Scaling.of(moments, issparse(X))(X)

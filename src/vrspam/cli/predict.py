@@ -77,15 +77,10 @@ def predict(
         check_option("top", top, at_least(1))
         check_out(out)
     app.check_output("--out", out, model, data)
-    reading |= {
-        "top": top,
-        "escape_formulas": escape_formulas,
-        "drop_errors": drop_errors,
-        "progress": app.err.is_terminal,
-    }
+    reading |= {"top": top, "escape_formulas": escape_formulas, "drop_errors": drop_errors}
     with app.warnings_as_lines():
         loaded = load_model(model)
-        found = predict_rows(loaded, data, out, **reading)
+        found = predict_rows(loaded, data, out, **reading, progress=app.err.is_terminal)
     if as_json:
         app.print_json({"out": str(out), **found._asdict()})
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,14 +72,12 @@ def train(
     from vrspam.tool.training import fit_file
 
     with app.warnings_as_lines():
-        found = fit_file(data, plan, by=None if html is None else plan.by)
+        found = fit_file(data, plan)
         trained = found.model
         if html is not None:
             from vrspam.tool.report import report_of
 
-            rows = 0 if plan.private else plan.rows
-            report = report_of(found, by=plan.by, rows=rows, cost_ratio=plan.cost_ratio, beside=plan.beside)
-            write_report(report, html, data, context)
+            write_report(report_of(found, replace(plan, rows=0) if plan.private else plan), html, data, context)
         save_model(trained, model)
     if as_json:
         from vrspam.report.words import expected_auc
@@ -128,27 +126,18 @@ def _describe(model: Model, path: Path) -> None:
     app.show_worries(expected, facts["warnings"])
     shown = [("rows", words.describe_balance(model, facts["rows"], facts["positives"]))]
     if expected is not None:
-        interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
-        shown.append(
-            (
-                f"{words.name_measure(model)} to expect",
-                f"{words.auc_text(expected.auc, 4)}, {interval} ({facts['folds']} folds)",
-            )
-        )
-        shown += [
-            ("", expected.remark),
-            ("", words.describe_auc(expected.auc, words.class_names(model) if model.ranks else None)),
-        ]
+        interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)} ({facts['folds']} folds)"
+        meaning = words.describe_auc(expected.auc, words.class_names(model) if model.ranks else None)
+        shown.append((f"{words.name_measure(model)} to expect", f"{words.auc_text(expected.auc, 4)}, {interval}"))
+        shown += [("", expected.remark), ("", meaning)]
         if (other := words.as_independent(model)) is not None:
             shown.append(("as independent rows", other))
         if (free := words.without_directions(model)) is not None:
             shown.append(("without directions", free))
     if "max_fpr" in facts:
         interval = words.interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
-        part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
-        shown.append(
-            ("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval} ({part})")
-        )
+        interval += f" (up to {100 * facts['max_fpr']:g} % false positives, standardised)"
+        shown.append(("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval}"))
         shown.append(("", words.NOT_CORRECTED))
     if model.threshold is not None:
         shown.append(("threshold", words.describe_threshold(model)))
@@ -163,7 +152,13 @@ def _describe(model: Model, path: Path) -> None:
     sign = "+" if model.shapes is None else ""
     found = find_strongest(model, 10)
     app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
-    _show_candidates(facts, "partial AUC" if "max_fpr" in facts else words.name_measure(model))
+    if len(facts["selection"]) > 1:
+        measure = "partial AUC" if "max_fpr" in facts else words.name_measure(model)
+        app.say("")
+        app.tell(f"models compared: mean {measure} of the folds ± standard error")
+        candidates = [(words.describe_candidate(row["features"]), row) for row in facts["selection"]]
+        rows = [[name, *words.describe_result(row, facts["rows"])] for name, row in candidates]
+        app.show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
     app.say("")
     written = [("written to", str(path))]
     if facts["rows_held"]:
@@ -171,25 +166,11 @@ def _describe(model: Model, path: Path) -> None:
     app.show_facts(written)
 
 
-def _show_candidates(facts: Mapping[str, Any], measure: str) -> None:
-    """The models that were compared, if there were several."""
-    from vrspam.report.words import describe_candidate, describe_result
-
-    if len(facts["selection"]) < 2:
-        return
-    app.say("")
-    app.tell(f"models compared: mean {measure} of the folds ± standard error")
-    rows = [[describe_candidate(row["features"]), *describe_result(row, facts["rows"])] for row in facts["selection"]]
-    app.show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
-
-
 @app.with_options(*options_of("report"), panels=PANELS)
 def report(
     context: typer.Context,
     data: app.Data,
-    html: Annotated[Path, typer.Option("--html", help="The page to write.", rich_help_panel=PAGE)] = Path(
-        "report.html"
-    ),
+    html: Annotated[Path, typer.Option(help="The page to write.", rich_help_panel=PAGE)] = Path("report.html"),
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -268,6 +249,5 @@ def _describe_report(found: Report, html: Path) -> None:
             app.say(f"beside   {name}: {measure} {words.auc_text(one.auc, 4)}, 95 % interval {ends}")
         for text in words.describe_beside(beside, measure, evaluation.groups is not None):
             app.say(f"         {text}")
-        for note in app.worries(None, beside.notes):
-            app.warn(f"warning: {note}")
+        app.show_worries(None, beside.notes)
     app.say(f"page     {html}")

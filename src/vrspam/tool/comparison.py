@@ -67,10 +67,8 @@ class Comparison:
 
     def flat(self) -> dict[str, Any]:
         """The AUC of each with its interval, and the tests, for scripts; what cannot be tested is None."""
-        each = {
-            name: {k: getattr(one, k) for k in ("auc", "low", "high")}
-            for name, one in zip(self.names, self.intervals, strict=True)
-        }
+        found = zip(self.names, self.intervals, strict=True)
+        each = {name: {"auc": one.auc, "low": one.low, "high": one.high} for name, one in found}
         return {"scores": each, "optimism": self.optimism, "n": self.positive.size, "pairs": flat_pairs(self.pairs)}
 
     def partial_pairs(self, max_fpr: float) -> tuple[ComparedPair, ...]:
@@ -127,13 +125,10 @@ def compare_scores(
         intervals = tuple(ranking_ci(positive, own, **shared, confidence=confidence) for own in scores.values())
     if optimism:
         own = intervals[0]
-        ends: dict[str, Any] = {
-            name: float(np.clip(getattr(own, name) - optimism, 0.0, 1.0)) for name in ("auc", "low", "high")
-        }
-        intervals = (replace(own, **ends), *intervals[1:])
-    first = pairs[0].test if pairs else None
-    found = first, positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
-    return Comparison(*found, beside=beside)
+        auc, low, high = np.clip(np.array([own.auc, own.low, own.high]) - optimism, 0.0, 1.0).tolist()
+        intervals = (replace(own, auc=auc, low=low, high=high), *intervals[1:])
+    found = positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
+    return Comparison(pairs[0].test if pairs else None, *found, beside=beside)
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:

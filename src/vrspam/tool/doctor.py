@@ -149,25 +149,15 @@ def check(
     sample = RowSample(SAMPLED, asked.random_state)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RowsUnlabelled)
-        opened = open_labelled(path, **reading_of(asked))
+        opened = open_labelled(path, asked)
         for rows, labels, _ in opened.blocks():
             sample.add(rows, labels)
     return in_order([*examine(opened, asked, sample).findings, *opened.notes], asked.ignore)
 
 
-def reading_of(plan: TrainPlan) -> dict[str, Any]:
-    """What a plan says about how a table is opened."""
-    names = (
-        "target positive drop include categorical max_categories dates weights time event within skip_errors progress "
-        "streaming format delimiter encoding zero_based"
-    )
-    named = plan.groups if plan.groups not in (INDEPENDENT, COPIES) else None
-    return {"groups": named, **{name: getattr(plan, name) for name in names.split()}}
-
-
 def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[OpenedTable, Diagnosis]:
     """Open a table and look at it; folds will keep groups of rows together that were found."""
-    opened = open_labelled(path, keep=keep, **reading_of(plan))
+    opened = open_labelled(path, plan, keep)
     found = examine(opened, plan)
     if found.repeats is None or plan.streaming:
         return opened, found
@@ -175,7 +165,7 @@ def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[Op
         return replace(opened, groups=found.repeats.codes), found
     with warnings.catch_warnings():  # what there was to say was said when the file was first read
         warnings.simplefilter("ignore", UserWarning)
-        grouped = open_labelled(path, keep=keep, **{**reading_of(plan), "groups": found.repeats.name})
+        grouped = open_labelled(path, replace(plan, groups=found.repeats.name), keep)
     return grouped, found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -77,12 +77,12 @@ class Evaluation:
     scores: np.ndarray
     probabilities: np.ndarray | None
     auc: AUCInterval
-    average_precision: float
-    sensitivity: dict[float, float]
-    lift: dict[float, float]
-    thresholds: dict[str, Threshold]
-    bins: tuple[Bin, ...]
-    brier: float | None
+    average_precision: float = np.nan
+    sensitivity: dict[float, float] = field(default_factory=dict)
+    lift: dict[float, float] = field(default_factory=dict)
+    thresholds: dict[str, Threshold] = field(default_factory=dict)
+    bins: tuple[Bin, ...] = ()
+    brier: float | None = None
     max_fpr: float | None = None
     partial_auc: AUCInterval | None = None
     notes: tuple[str, ...] = ()
@@ -299,12 +299,9 @@ def score_rows(
         if wider > (1.2 + 2.0 / np.sqrt(np.unique(copies).size)) * own > 0.0:  # more than independent rows would differ
             words = "rows are copies of others, or nearly: intervals should be {times:.1f} times as wide. Add {option}"
             missed.append(Message(words, times=wider / own, option=Parameter("groups", COPIES)))
-    notes = [
-        *missed,
-        *([] if known is None else known.sentences(seen)),
-        *([] if chunks.unseen is None else chunks.unseen.sentences()),
-    ]
-    return ScoredRows(positive, scores, tuple(notes), **values)
+    missed += [] if known is None else known.sentences(seen)
+    missed += [] if chunks.unseen is None else chunks.unseen.sentences()
+    return ScoredRows(positive, scores, tuple(missed), **values)
 
 
 def _copies(shown: list[Any], positive: np.ndarray, scores: np.ndarray, schema: Any) -> np.ndarray:
@@ -404,9 +401,8 @@ def evaluate(
     >>> print(f"AUC {found.auc.auc:.2f}, 95 % interval {found.auc.low:.2f} to {found.auc.high:.2f}, {found.n} rows")
     AUC 0.99, 95 % interval 0.9... to 1.00, 284 rows
     """
-    check_measures(weights, confidence=confidence, recall=recall, cost_ratio=cost_ratio, max_fpr=max_fpr)
-    measures: dict[str, Any] = {"recall": recall, "cost_ratio": cost_ratio, "max_fpr": max_fpr}
-    measures["confidence"] = confidence
+    measures: Any = {"confidence": confidence, "recall": recall, "cost_ratio": cost_ratio, "max_fpr": max_fpr}
+    check_measures(weights, **measures)
     if not isinstance(model, Model):
         if data is not None or not isinstance(scores, str | list | tuple):
             raise TypeError("evaluate() takes a model and rows, or one table and the names of its columns of scores.")
@@ -445,9 +441,8 @@ def evaluate(
 
 def levels(found: Evaluation, by: Mapping[str, np.ndarray]) -> tuple[Subgroup, ...]:
     """The levels of columns in the rows of an evaluation."""
-    pairs = {name: getattr(found, name) for name in ("times", "within") if getattr(found, name) is not None}
     rows = found.positive, found.scores, found.probabilities, found.weights, found.groups
-    return subgroups(by, *rows, **pairs) if by else ()
+    return subgroups(by, *rows, times=found.times, within=found.within) if by else ()
 
 
 def evaluate_columns(rows: ScoredTable, *, confidence: float, **measures: Any) -> Evaluations:
@@ -458,9 +453,9 @@ def evaluate_columns(rows: ScoredTable, *, confidence: float, **measures: Any) -
     compared = compare_scores(rows.positive, rows.scores, list(ranked.values()), confidence=confidence, **beside)
     found = {}
     for (name, column), auc in zip(rows.columns.items(), compared.intervals, strict=True):
-        scores, notes = rows.scores[name], [*rows.notes, *doubts_of_column(column, auc)]
-        given = {"confidence": confidence, **measures}
-        one = _evaluate(column, rows.positive, scores, ranked[name], auc, beside, None, (), **given)
+        notes = [*rows.notes, *doubts_of_column(column, auc)]
+        given: Any = (column, rows.positive, rows.scores[name], ranked[name], auc, beside, None, ())
+        one = _evaluate(*given, confidence=confidence, **measures)
         if one.curve is not None and (count := one.curve.thresholds.size - 1) <= 2:
             many = "one value" if count == 1 else "two different values"
             notes.append(f"column {name!r} holds only {many}, like decisions: give the scores behind them")
@@ -490,17 +485,14 @@ def _evaluate(
     curve = Curve.of(positive, scores, weights, ranked)
     promised = model.threshold
     thresholds = {} if promised is None else {"model": curve.at_score(promised.threshold)}
-    thresholds |= {
-        "youden": curve.at(np.argmax(curve.hits / curve.positives - curve.alarms / curve.negatives)),
-        "recall": curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12))),
-    }
+    thresholds["youden"] = curve.at(np.argmax(curve.hits / curve.positives - curve.alarms / curve.negatives))
+    thresholds["recall"] = curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12)))
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
-    brier = part = calibrated = None
-    same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
-    in_order = ranked.order if same else None
-    bins = () if probabilities is None else reliability(positive, probabilities, weights=weights, order=in_order)
+    bins, brier, part, calibrated = tuple[Bin, ...](), None, None, None
     if probabilities is not None:
+        same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
+        bins = reliability(positive, probabilities, weights=weights, order=ranked.order if same else None)
         brier = float(np.average((probabilities - positive) ** 2, weights=weights))
         rows: dict[str, Any] = {"confidence": confidence, "groups": groups, "sample_weight": weights}
         calibrated = calibration_measures(positive, probabilities, **rows)
@@ -537,9 +529,7 @@ def _evaluate_ranks(
     if lacking := [name for name in needed if (name == "times" or name in model.training) and beside[name] is None]:
         raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
     auc = ranking_ci(positive, scores, **beside, confidence=confidence)
-    nothing: dict[str, Any] = {"probabilities": None, "average_precision": np.nan, "bins": (), "brier": None}
-    nothing |= {"sensitivity": {}, "lift": {}, "thresholds": {}}
-    return Evaluation(positive=positive, scores=scores, auc=auc, notes=notes, **nothing, **beside)
+    return Evaluation(positive, scores, None, auc, notes=notes, **beside)
 
 
 def compare(
@@ -614,12 +604,8 @@ def compare(
     called = called or [key if isinstance(key, str) else f"model {key + 1}" for key in keys]
     for place, name in enumerate(called):
         called[place] = f"{name} (again)" if name in called[:place] else name
-    return compare_scores(
-        rows.pop("positive"),
-        {name: scored[key] for name, key in zip(called, keys, strict=True)},
-        confidence=confidence,
-        **rows,
-    )
+    named = {name: scored[key] for name, key in zip(called, keys, strict=True)}
+    return compare_scores(rows.pop("positive"), named, confidence=confidence, **rows)
 
 
 def _score_all(
@@ -651,11 +637,9 @@ def _score_all(
     for name in columns:
         scored[name] = ordered_numbers(column_series(found[0].kept.column(name), name), "the table", "scores")
     kept, lacking = with_all_scores(scored)
-    options = ("positive", "weights", "groups", "times", "within")
-    beside = {
-        option: next((values for rows in found if (values := getattr(rows, option)) is not None), None)
-        for option in options
-    }
+    beside = dict[str, Any]()
+    for option in ("positive", "weights", "groups", "times", "within"):
+        beside[option] = next((values for rows in found if (values := getattr(rows, option)) is not None), None)
     notes = tuple(dict.fromkeys([*lacking, *(note for rows in found for note in rows.notes)]))
     if lacking:
         scored = {key: values[kept] for key, values in scored.items()}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -106,7 +104,13 @@ def explain_file(
     >>> row.row, row.parts[0].column, row.parts[0].value, row.score < 0
     (2, 'age', 20.0, True)
     """
-    chunks = model.open(path, labels=False, keep=partial(_kept_columns, model), keep_errors=True, **reading)
+
+    def choose(names: Mapping[str, Any]) -> list[str]:
+        """Columns to show as they are: those of the model before they are encoded, and identifiers."""
+        own = [] if model.features is not None else [*model.schema.columns, *model.schema.readings]
+        return [name for name in dict.fromkeys([*own, *model.identifiers]) if name in names]
+
+    chunks = model.open(path, labels=False, keep=choose, keep_errors=True, **reading)
     wanted = None if numbers is None else set(numbers)
     for number in wanted or ():
         if number < 1:
@@ -147,12 +151,6 @@ def value_text(model: Model, part: Part) -> str:
     return f"{part.value:.7g}" + (f" (training: {low:.7g} to {high:.7g})" if far else "")
 
 
-def _kept_columns(model: Model, names: Mapping[str, Any]) -> list[str]:
-    """Columns to show as they are: those of the model before they are encoded, and identifiers."""
-    own = [] if model.features is not None else [*model.schema.columns, *model.schema.readings]
-    return [name for name in dict.fromkeys([*own, *model.identifiers]) if name in names]
-
-
 def _explain_rows(
     model: Model, X: Any, kept: Any, broken: Sequence[BrokenRow], rows: np.ndarray, order: np.ndarray
 ) -> Iterator[ExplainedRow]:
@@ -170,9 +168,10 @@ def _explain_rows(
             yield ExplainedRow(place, None, None, {}, (), broken[-1 - which].reason)
             continue
         cells = {name: _plain(column[which].as_py()) for name, column in columns.items()}
-        own = [
-            Part(name, value_of(model, name, X, which, cells), float(values[number])) for name, values in parts.items()
-        ]
+        own = []
+        for name, values in parts.items():
+            value = cells[name] if name in cells else value_of(model, name, X, which)
+            own.append(Part(name, value, float(values[number])))
         yield ExplainedRow(
             place,
             float(scores[number]),
@@ -183,12 +182,8 @@ def _explain_rows(
         number += 1
 
 
-def value_of(
-    model: Model, name: str, X: Any, row: int, cells: Mapping[str, Any] = MappingProxyType({})
-) -> float | str | None:
-    """The value of a column in a row: as in `cells`, or what was made of it; None where it is missing."""
-    if name in cells:
-        return cells[name]
+def value_of(model: Model, name: str, X: Any, row: int) -> float | str | None:
+    """What was made of the value of a column in a row; None where it is missing."""
     columns = model.schema.columns
     if name not in columns:  # interactions
         return None

@@ -26,15 +26,7 @@ from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, floats
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
-from vrspam.model.file import (
-    VERSION,
-    ModelFileError,
-    parts_from_dict,
-    parts_to_dict,
-    read_file,
-    unpack,
-    write_file,
-)
+from vrspam.model.file import VERSION, ModelFileError, parts_from_dict, parts_to_dict, read_file, unpack, write_file
 from vrspam.model_selection.calibration import calibration_from_dict
 from vrspam.tool.model import Fingerprint, Model, parts_of_map
 
@@ -61,25 +53,15 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     >>> bool((load_model(path).coef == model.coef).all())
     True
     """
-    notes = {}
+    content: dict[str, Any] = {}
+    for name, value in vars(model).items():
+        content[name] = value.to_dict() if hasattr(value, "to_dict") else value
+    content["features"] = None if model.features is None else parts_to_dict(model.features)
+    content["threshold"] = None if model.threshold is None else asdict(model.threshold)
     if "warnings" in model.training:  # with their fields, so that a reader can be shown parameters in other terms
         said = model.training["warnings"]
-        notes["warnings"] = [note.to_plain() if isinstance(note, Message) else note for note in said]
-    content = {
-        "schema": model.schema.to_dict(),
-        "positive": model.positive,
-        "coef": model.coef,
-        "intercept": model.intercept,
-        "means": model.means,
-        "deviations": model.deviations,
-        "features": None if model.features is None else parts_to_dict(model.features),
-        "shapes": None if model.shapes is None else model.shapes.to_dict(),
-        "calibration": None if model.calibration is None else model.calibration.to_dict(),
-        "identifiers": list(model.identifiers),
-        "fingerprint": None if model.fingerprint is None else model.fingerprint.to_dict(),
-        "threshold": None if model.threshold is None else asdict(model.threshold),
-        "training": {**model.training, **notes},
-    }
+        plain = [note.to_plain() if isinstance(note, Message) else note for note in said]
+        content["training"] = {**model.training, "warnings": plain}
     write_file(path, content)
 
 

@@ -304,7 +304,6 @@ class TrainPlan:
         "The part of the ROC curve that matters: up to this false-positive rate.",
         in_python="The model is chosen by the AUC of this part, which is recorded beside the AUC.",
         check=share_or_all,
-        kind="float in (0, 1]",
     )
     calibration: Literal["sigmoid", "isotonic", "none"] = option(
         "sigmoid", MODEL, "How scores become probabilities: sigmoid, isotonic (for thousands of rows) or none."
@@ -357,21 +356,18 @@ class TrainPlan:
         in_python="With too few positives for that a note says so. One of these five may be given; `predict`, "
         "`evaluate` and exports use it.",
         check=share_or_all,
-        kind="float in (0, 1]",
     )
     precision: float | None = option(
         None,
         THRESHOLD,
         "Store the lowest threshold above which at least this share of the rows is positive, with 95 % confidence.",
         check=share_or_all,
-        kind="float in (0, 1]",
     )
     alerts: float | None = option(
         None,
         THRESHOLD,
         "Store the threshold that calls at most this share of the rows, with 95 % confidence.",
         check=share,
-        kind="float in (0, 1)",
     )
     cost_ratio: float | None = option(
         None,
@@ -503,16 +499,14 @@ class ReportPlan(TrainPlan):
         FOLDS,
         "Keep this share of the rows from the training, and score them alone; by default the folds score all rows.",
         check=share,
-        kind="float in (0, 1)",
         only="report",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.streaming and self.holdout is not None:
-            raise conflict("a stream holds no rows in memory", streaming=True, holdout=None)
-        if self.streaming and self.beside:
-            raise conflict("a stream holds no rows in memory", streaming=True, beside=None)
+        for name in ("holdout", "beside"):
+            if self.streaming and getattr(self, name):
+                raise conflict("a stream holds no rows in memory", streaming=True, **{name: None})
         for name in ("target", "event", "weights", "groups", "time", "within"):
             if self.beside and getattr(self, name) in self.beside:
                 words = "{beside} and {other} name the same column: name it once"
@@ -597,7 +591,8 @@ def documented(plan: type[TrainPlan], thing: Thing, names: Sequence[str] = ()) -
     lines = []
     for name, shown in ((one.name, OPTIONS[one.name]) for one in fields(plan) if not names or one.name in names):
         first = (get_args(shown.type) or (shown.type,))[0]  # of str | None the first
-        words = shown.kind or getattr(first, "__name__", "")
+        known = {share: "float in (0, 1)", share_or_all: "float in (0, 1]"}
+        words = shown.kind or known.get(shown.check) or getattr(first, "__name__", "")
         if get_origin(shown.type) is Literal:
             words = f"{{{', '.join(map(_quoted, get_args(shown.type)))}}}"
         optional = shown.default is None or shown.default == () or callable(shown.default)

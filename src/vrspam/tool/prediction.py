@@ -203,13 +203,11 @@ def _write_scores(
             writer.write_batch(batch)
         if rows == unscored and chunks.skipped_:
             raise DataError(f"no row of {chunks.source.paths[0]} could be scored: {chunks.skipped_[0].reason}")
+        if writer is None and not kept:
+            own += [] if top is None else [ROW]
+            kept = [pa.record_batch({name: pa.array(np.empty(0)) for name in [*_names(chunks.keep, escape), *own]})]
         for batch in kept:
             writer = writer or open_writer(sink, batch.schema)
-            writer.write_batch(batch)
-        if writer is None:
-            own += [] if top is None else [ROW]
-            batch = pa.record_batch({name: pa.array(np.empty(0)) for name in [*_names(chunks.keep, escape), *own]})
-            writer = open_writer(sink, batch.schema)
             writer.write_batch(batch)
         writer.close()
     if top is not None:

@@ -32,7 +32,7 @@ from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import draw_groups
 from vrspam.tool.scores import ScoreColumn, check_classes, with_all_scores
-from vrspam.tool.subgroups import Subgroup, subgroups
+from vrspam.tool.subgroups import Subgroup
 from vrspam.tool.table import OpenedTable, column_series, ordered_numbers
 from vrspam.tool.training import Trained, fit_file
 
@@ -140,33 +140,31 @@ def make_report(
     (300, 5, 4)
     """
     asked = ReportPlan.of(target, positive, plan, options)
-    trained = fit_file(path, asked, holdout=asked.holdout, by=asked.by)
-    return report_of(trained, by=asked.by, rows=asked.rows, cost_ratio=asked.cost_ratio, beside=asked.beside)
+    return report_of(fit_file(path, asked), asked)
 
 
-def report_of(
-    trained: Trained,
-    *,
-    by: Sequence[str] = (),
-    rows: int = 10,
-    cost_ratio: float | None = None,
-    beside: Sequence[str] = (),
-) -> Report:
+def report_of(trained: Trained, plan: ReportPlan) -> Report:
     """The report of a model that was trained by `fit_file`."""
     (model, opened), (part, probabilities, weights) = trained[:2], _unseen_rows(trained)
-    together = None if opened.groups is None or part.places is None else opened.groups[part.places]
-    whole = {"times": opened.times, "within": opened.within}
-    pairs: dict[str, Any] = {name: values[part.places] for name, values in whole.items() if values is not None}
+    identifiers, beside, read = (
+        opened.schema.identifiers if plan.rows else (),
+        dict[str, Any](),
+        dict[str, np.ndarray](),
+    )
+    if (places := part.places) is not None:
+        whole = {"groups": opened.groups, "times": opened.times, "within": opened.within}
+        beside = {name: values[places] for name, values in whole.items() if values is not None}
+        read = read_columns(opened, [*plan.by, *identifiers], places)
     evaluation = evaluate(
         model,
         part.positive,
         part.scores,
-        cost_ratio=cost_ratio,
+        by={name: read[name] for name in plan.by if name in read},
+        cost_ratio=plan.cost_ratio,
         max_fpr=model.training.get("max_fpr") if weights is None else None,  # there is no interval with weights
         weights=weights,
-        groups=together,
         probabilities=probabilities,
-        **pairs,
+        **beside,
     )
     expected = expected_auc(model) if trained.kept is None else None
     if expected is None:
@@ -174,27 +172,15 @@ def report_of(
         remark = "of rows that were kept from the training" if trained.kept is not None else "of the held-out rows"
         expected = ExpectedAUC(auc.auc, auc.low, auc.high, f"{remark}; interval: {describe_source(evaluation)}")
     apart = ""
-    if opened.whole is not None:
-        apart = (
-            ", groups in one part each"
-            if opened.within is None
-            else f", rows of one {model.training['within']} together"
-        )
+    if opened.within is not None:
+        apart = f", rows of one {model.training['within']} together"
+    elif opened.groups is not None:
+        apart = ", groups in one part each"
     elif opened.time is not None:
         apart = ", the latest ones" if trained.kept is not None else ", each fold later than the rows it was trained on"
-    places = part.places
-    groups: tuple[Subgroup, ...] = ()
     shown: tuple[SingleRow, ...] = ()
-    if places is not None:
-        identifiers = opened.schema.identifiers if rows else ()
-        read = read_columns(opened, [*by, *identifiers], places)
-        if by:
-            levels = {name: read[name] for name in by}
-            rows_of_levels = part.positive, part.scores, evaluation.probabilities, weights, together
-            groups = subgroups(levels, *rows_of_levels, **pairs)
-        if rows:
-            names = [read[name] for name in identifiers]
-            shown = single_rows(model, opened, part, evaluation, rows, names)
+    if places is not None and plan.rows:
+        shown = single_rows(model, opened, part, evaluation, plan.rows, [read[name] for name in identifiers])
     curve = None
     if not (model.ranks or opened.time is not None or trained.held_out.places is None):
         with suppress(ValueError):  # too few rows or groups, or too many features
@@ -205,12 +191,12 @@ def report_of(
         evaluation=evaluation,
         expected=expected,
         folds=None if trained.kept is not None else int(np.unique(part.fold).size),
-        groups=groups,
+        groups=evaluation.subgroups,
         rows=shown,
         left_out=tuple(name for name in opened.names if name not in used),
-        cost_ratio=cost_ratio,
+        cost_ratio=plan.cost_ratio,
         apart=apart,
-        beside=put_beside(trained, part, evaluation, beside) if beside else None,
+        beside=put_beside(trained, part, evaluation, plan.beside) if plan.beside else None,
         curve=curve,
     )
 
@@ -250,9 +236,8 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
         warnings.simplefilter("ignore", UserWarning)  # that rare categories are taken together
         features.learn(X, weights)
     if features.n_features_out_ > 1_000:
-        words = (
-            "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by {drop}"
-        )
+        words = "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by "
+        words += "{drop}"
         raise WordedError(words, count=features.n_features_out_, drop=Parameter("drop"))
     weights, groups = (None if values is None else values[some] for values in (weights, groups))
     given = Rows(hold_features(MappedArray(rows_of(X, some), features)), positive[some], weights)
@@ -345,8 +330,8 @@ def share_right(evaluation: Evaluation) -> np.ndarray | None:
     """For each row the share of its pairs that are ranked right (NaN: it has none); None for pairs of two classes."""
     if evaluation.times is None and evaluation.within is None:
         return None
-    y, event = evaluation.times, evaluation.positive
-    target = (event.astype(np.int8), None) if y is None else (y, event)
+    times, event = evaluation.times, evaluation.positive
+    target = (event.astype(np.int8), None) if times is None else (times, event)
     found = ComparablePairs.of(target[0], target[1], evaluation.within)
     right, pairs = (np.add(*part) for part in (found.wins_of_rows(evaluation.scores), found.pairs_of_rows()))
     return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
@@ -368,12 +353,7 @@ def choose_rows(
 
 
 def single_rows(
-    model: Model,
-    opened: OpenedTable,
-    held_out: HeldOut,
-    evaluation: Evaluation,
-    more: int,
-    names: Sequence[np.ndarray] = (),
+    model: Model, opened: OpenedTable, held_out: HeldOut, evaluation: Evaluation, more: int, names: Sequence[np.ndarray]
 ) -> tuple[SingleRow, ...]:
     """Explain the highest, the lowest, the most wrong and some `more` rows, if the model can say what columns add."""
     assert held_out.places is not None

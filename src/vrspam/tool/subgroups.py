@@ -142,8 +142,9 @@ def subgroups(
             enough = min(_smaller(sides[inside]), _smaller(sides[~inside])) >= 10
             if _smaller(sides[inside] if own is None else sides[inside][own > 0.0]) >= 2:
                 auc = _level_auc(inside, positive, scores, beside)
-                if enough and auc is not None:
-                    auc_p, worse = _ranking_p(inside, positive, scores, beside, whole)
+                others = _level_auc(~inside, positive, scores, beside) if enough and auc is not None else None
+                if auc is not None and others is not None:
+                    auc_p, worse = _ranking_p(auc, others, sides, inside, whole)
             mass = own if own is not None and own.any() else None
             if probabilities is not None:
                 predicted = float(np.average(probabilities[inside], weights=mass))
@@ -184,19 +185,12 @@ def _level_auc(
 
 
 def _ranking_p(
-    inside: np.ndarray,
-    positive: np.ndarray,
-    scores: np.ndarray,
-    beside: Mapping[str, np.ndarray | None],
-    whole: float,
+    level: AUCInterval, others: AUCInterval, sides: np.ndarray, inside: np.ndarray, whole: float
 ) -> tuple[float, bool]:
     """Two-sided p-value of the difference between the AUC of a level and that of all other rows."""
-    difference, variance = 0.0, 0.0
-    for part, sign in ((inside, 1.0), (~inside, -1.0)):
-        if (found := _level_auc(part, positive, scores, beside)) is None:
-            return np.nan, False
-        up = int(two_sides(positive, beside.get("times"))[part].sum())
-        difference += sign * found.auc
+    difference, variance = level.auc - others.auc, 0.0
+    for part, found in ((inside, level), (~inside, others)):
+        up = int(sides[part].sum())
         variance += max(found.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
     if variance == 0.0:
         return np.nan, False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ from vrspam.model_selection.pairs import whole_units
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
-from vrspam.tool.plan import INDEPENDENT
+from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan
 
 # the rows of a file for training: as they are, without those that have no label
 _ROWS: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
@@ -53,6 +53,7 @@ class OpenedTable:
     counts: Mapping[Label, int] = field(default_factory=dict)  # rows of each label
     unlabelled: int = 0  # rows that were left out for want of one
     chosen: bool = True  # whether the positive label was named
+    scaling: Callable[[Any], Any] = lambda X: X  # of encoded blocks
 
     @property
     def schema(self) -> Schema:
@@ -82,9 +83,8 @@ class OpenedTable:
         """Refuse columns, named with `by`, that the file does not have, that hold the labels, or that are not kept."""
         source = self.chunks.source
         if names and (self.loaded is None or not source.reader.tabular):
-            raise DataError(
-                "{by} needs the named columns of a table in memory: leave it out", by=Parameter("by", list(names))
-            )
+            words = "{by} needs the named columns of a table in memory: leave it out"
+            raise DataError(words, by=Parameter("by", list(names)))
         for name in names:
             if name not in self.names:
                 raise DataError(no_column(source.paths[0], name, self.names))
@@ -111,9 +111,9 @@ class OpenedTable:
             yield rows, labels == self.positive, weights
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """Yield blocks of (encoded rows, whether each is positive), with weights where there are some."""
-        for rows, positive, weights in self.blocks():
-            yield (self.encode(rows), positive) if weights is None else (self.encode(rows), positive, weights)
+        """Yield blocks of (encoded and scaled rows, whether each is positive), with weights where there are some."""
+        for rows, *more in self.blocks():
+            yield self.scaling(self.encode(rows)), *(values for values in more if values is not None)
 
     def encode(self, rows: Any) -> Any:
         """Features of rows: missing numbers are replaced by their means, categories are one-hot."""
@@ -179,66 +179,47 @@ class RowSample:
         self.keys, self.y, self.X = keys, labels, both
 
 
-def open_labelled(
-    path: Any,
-    target: str | None,
-    positive: str | None = None,
-    *,
-    drop: Sequence[str] = (),
-    include: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    max_categories: int = 1000,
-    dates: str = "features",
-    weights: str | None = None,
-    groups: str | None = None,
-    time: str | None = None,
-    event: str | None = None,
-    within: str | None = None,
-    keep: Sequence[str] | None = None,
-    skip_errors: bool = False,
-    progress: bool = False,
-    streaming: bool = False,
-    **reading: Any,
-) -> OpenedTable:
-    """Find the columns and labels of a file, for the options of `TrainPlan` of the same names.
+def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None, **reading: Any) -> OpenedTable:
+    """Find the columns and labels of a file, as a plan says.
 
     With several labels all others stand against `positive`; by default it is the larger of two. With `event` that
     column holds the labels, and `target` the times; if it is "none", `target` holds an order, and times are minus its
     numbers: the larger is the earlier, and all rows have their event. `keep` are columns to keep in memory as they are
     in the file, beside those that only name the rows; None keeps nothing. With `streaming` the rows of a table are not
-    kept. `reading` are `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
+    kept. `reading` is more for `vrspam.data.readers.Source.open`.
     """
-    if dates not in ("features", "drop"):
-        raise DataError("{given} is not known; give features or drop", given=Parameter("dates", dates))
-    source = Source.open(path, **reading)
-    on_error = "skip" if skip_errors else "raise"
-    check_target(source, target)
-    order = target if event == INDEPENDENT else None
-    target, times = (target, None) if event is None or order else (event, target)
-    options = {"weights": weights, "groups": groups, "time": time, "times": times, "order": order, "within": within}
-    beside = {option: name for option, name in options.items() if name}
+    form = {name: getattr(plan, name) for name in ("format", "delimiter", "encoding", "zero_based")}
+    source = Source.open(path, **form, **reading)
+    on_error, event, progress = "skip" if plan.skip_errors else "raise", plan.event, plan.progress
+    check_target(source, plan.target)
+    order = plan.target if event == INDEPENDENT else None
+    target, times = (plan.target, None) if event is None or order else (event, plan.target)
+    groups = None if plan.groups in (INDEPENDENT, COPIES) else plan.groups
+    options = {"weights": plan.weights, "groups": groups, "time": plan.time, "times": times, "order": order}
+    beside = {option: name for option, name in {**options, "within": plan.within}.items() if name}
     if not source.reader.tabular:
-        named = {"event": event, "drop": drop, "include": include, "categorical": categorical, **beside}
-        return _open_unnamed(source, target, positive, named, on_error, progress, max_categories)
-    check_beside(beside, str(target), drop)
+        return _open_unnamed(source, target, plan, beside, on_error)
+    check_beside(beside, str(target), plan.drop)
     path = source.paths[0]
-    learner = TableLearner(include, categorical, max_categories, dates, empty="leave out", path=path, error=DataError)
-    table = TableReading(learner, str(target), drop, tuple(beside.values()), tuple(keep or ()))
-    table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not streaming)
+    asked = plan.include, plan.categorical, plan.max_categories, plan.dates
+    learner = TableLearner(*asked, empty="leave out", path=path, error=DataError)
+    table = TableReading(learner, str(target), plan.drop, tuple(beside.values()), tuple(keep or ()))
+    table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not plan.streaming)
     spelt, counts = one_spelling(table.counts), Counter[Label]()
     for text, one in spelt.items():
         counts[one] += table.counts[text]
         if text != one:
             words = "the label {label!r} ({count:,} rows) differs from {other!r} by case alone, and is the same class"
             learner.notes.append(Finding("labels", "note", words, label=text, count=table.counts[text], other=one))
-    known, label = (None, "") if order else choose_event(counts, event, positive)
+    known, label = (None, "") if order else choose_event(counts, event, plan.positive)
     labels = {"target_type": table.schema.target_type, "labels": known}
     schema = learner.finish(Schema, target=table.target, **labels, source=())
     if not schema.columns:
         raise DataError(NO_FEATURE, path=path)
-    chunks = Chunks(source, schema, keep=[weights] if weights else (), on_error=on_error, progress=progress, **_ROWS)
+    kept = [plan.weights] if plan.weights else ()
+    chunks = Chunks(source, schema, keep=kept, on_error=on_error, progress=progress, **_ROWS)
     columns: dict[str, Any] = {}
-    if streaming:
+    if plan.streaming:
         chunks.schema = schema.completed(block for block, *_ in chunks.keeping(()))
     else:
         with ThreadPoolExecutor() as pool:  # arrow does without Python's lock
@@ -251,31 +232,25 @@ def open_labelled(
         if order is not None:
             columns["times"], is_positive = -columns.pop("order"), np.ones(is_positive.size, dtype=bool)
         columns["loaded"] = frame, is_positive
-    columns |= {"max_categories": max_categories, "weights_column": weights, "names": tuple(table.names)}
-    columns |= {"counts": counts, "unlabelled": table.unlabelled, "chosen": positive is not None}
+    columns |= {"max_categories": plan.max_categories, "weights_column": plan.weights, "names": tuple(table.names)}
+    columns |= {"counts": counts, "unlabelled": table.unlabelled, "chosen": plan.positive is not None}
     columns["groups_column"] = groups
     return OpenedTable(chunks, label, tuple(learner.notes), **columns)
 
 
 def _open_unnamed(
-    source: Source,
-    target: str | None,
-    positive: str | None,
-    named: dict[str, Any],
-    on_error: str,
-    progress: bool,
-    max_categories: int,
+    source: Source, target: str | None, plan: TrainPlan, beside: Mapping[str, str], on_error: str
 ) -> OpenedTable:
     """Open a file whose columns have numbers instead of names."""
-    for option, given in named.items():
-        if given:
+    for option in ("event", "drop", "include", "categorical", *beside):
+        if option in beside or getattr(plan, option):
             source.check_named(option)
     missing = 0.0 if source.reader.sparse else "mean"
     problems = Problems(on_error, leave_unlabelled=True)
-    schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
-    chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
-    label = choose_positive(schema.labels or (), positive)
-    return OpenedTable(chunks, label, max_categories=max_categories, chosen=positive is not None)
+    schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=plan.progress)
+    chunks = Chunks(source, schema, on_error=on_error, progress=plan.progress, **_ROWS)
+    label = choose_positive(schema.labels or (), plan.positive)
+    return OpenedTable(chunks, label, max_categories=plan.max_categories, chosen=plan.positive is not None)
 
 
 def check_target(source: Source, target: str | None) -> None:
@@ -365,22 +340,15 @@ def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[
 def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) -> None:
     """Refuse to leave out the labels, and the label column, or columns left out, as weights, groups or times."""
     if target in drop:
-        raise DataError(
-            "column {column!r} holds the labels and cannot be left out: name another with {drop}",
-            column=target,
-            drop=Parameter("drop"),
-        )
+        words = "column {column!r} holds the labels and cannot be left out: name another with {drop}"
+        raise DataError(words, column=target, drop=Parameter("drop"))
     for option, name in beside.items():
+        given = Parameter("target" if option == "times" else option)
         if name == target and option != "order":
-            given = Parameter("target" if option == "times" else option)
             raise DataError("column {column!r} holds the labels: name another with {option}", column=name, option=given)
         if name in drop:
-            raise DataError(
-                "column {column!r} is left out by {drop} and named by {option}: name it once",
-                column=name,
-                drop=Parameter("drop"),
-                option=Parameter("target" if option == "times" else option),
-            )
+            words = "column {column!r} is left out by {drop} and named by {option}: name it once"
+            raise DataError(words, column=name, drop=Parameter("drop"), option=given)
 
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
@@ -416,15 +384,11 @@ def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     else:
         found = None if texts is None else find_kind(value_counts(texts))
         kind = typed_kind(column) if found is None else found.kind
-    shown = Parameter("target" if option in ("times", "order") else option)
-    if kind is None or (option not in ("time", "order") and kind.words == "dates"):
-        raise DataError(
-            "{path}: column {column!r} holds text that is not {what}: name another with {option}",
-            path=path,
-            column=column.name,
-            what="numbers or dates" if option in ("time", "order") else "numbers",
-            option=shown,
-        )
+    dates = option in ("time", "order")
+    if kind is None or (not dates and kind.words == "dates"):
+        words = "{path}: column {column!r} holds text that is not {what}: name another with {option}"
+        fields = {"path": path, "column": column.name, "what": "numbers or dates" if dates else "numbers"}
+        raise DataError(words, **fields, option=Parameter("target" if option in ("times", "order") else option))
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
     if option not in ("scores", "beside") and np.isnan(values).any():
         raise DataError(

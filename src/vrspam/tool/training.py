@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Finding, Message, Parameter, PenaltyName, WordedError
+from vrspam._utils.messages import Finding, Message, Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
@@ -91,27 +91,23 @@ class Trained(NamedTuple):
     kept: np.ndarray | None = None
 
 
-def without_beside(by: Sequence[str] | None, plan: TrainPlan) -> tuple[Sequence[str] | None, TrainPlan]:
-    """Columns to keep and the plan, in which scores of other models are no features."""
-    if not isinstance(plan, ReportPlan) or not plan.beside:
-        return by, plan
-    return (*(by or ()), *plan.beside), replace(plan, drop=(*plan.drop, *plan.beside))
-
-
-def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Sequence[str] | None = None) -> Trained:
+def fit_file(path: Any, plan: TrainPlan) -> Trained:
     """Do what `train` does, and keep the rows.
 
-    A share of the rows may be kept from the training (`holdout`). Columns that a report will need (`by`) are looked for
-    before the model is trained and kept, as are those that name the rows; None keeps nothing.
+    Columns that a report will need are looked for before the model is trained and kept, as are those that name the
+    rows; scores of other models are no features.
     """
     plan.say("reading")
-    by, plan = without_beside(by, plan)
+    by, holdout = tuple[str, ...](), None
+    if isinstance(plan, ReportPlan):
+        by, holdout = (*plan.by, *plan.beside), plan.holdout
+        plan = replace(plan, drop=(*plan.drop, *plan.beside))
     most, kept = 1_000, None  # encoded features: on wider tables most maps take long
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened, found = open_table(path, plan, keep=by or ())
+        opened, found = open_table(path, plan, keep=by)
         whole = opened
-        opened.check_columns(by or ())
+        opened.check_columns(by)
         if found.constant and len(found.constant) == len(opened.schema.columns):
             raise ValueError("every feature is constant: there is nothing to learn from")
         if holdout is not None:
@@ -255,7 +251,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         straight_lines.learn(rows)
         lines = straight_lines.features_of(rows)
         moments = ClassMoments(classes=[False, True], scatter=False).update(lines, opened.sides(positive))
-        l1s = l1_grid(l1s, moments, penalty=plan.penalty)
+        l1s = l1_grid(plan, moments)
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
@@ -287,7 +283,7 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
         words = f"{stage} of {X.shape[1]:,} features, which may take minutes; {{jobs}} computes two folds at a time"
         stage = Message(words, jobs=Parameter("n_jobs", 2))
     plan.say(stage)
-    l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
+    l1s = l1_grid(plan, moments, scaling)
     search = _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds, random_state=plan.random_state)
     found = constant if len(opened.schema.columns) > MOST_COLUMNS else ()  # of fewer the doctor has told
     more = {"findings": found, "moments": moments, "scaling": scaling, "sample": rows}
@@ -305,11 +301,11 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     check_size(moments.rows)
     scaling, constant = _scaling(opened, moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
-    l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.random_state)
+    l1s, folds = l1_grid(plan, moments, scaling), HashFolds(plan.n_splits, plan.random_state)
     findings = [*examine(opened, plan, sample).findings, *constant]
 
     def fitted(search: Any) -> Fit:
-        held_out = search.fit_stream(StandardisedBlocks(opened, scaling)).held_out_
+        held_out = search.fit_stream(replace(opened, scaling=scaling)).held_out_
         weights = None if opened.weights_column is None else held_out.weights
         return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
 
@@ -330,19 +326,14 @@ def lines_of(fit: Fit, opened: OpenedTable) -> dict[str, Shape]:
     return found
 
 
-def l1_grid(
-    l1: str | Sequence[float],
-    moments: ClassMoments,
-    scaling: Scaling | None = None,
-    penalty: PenaltyName = "elasticnet",
-) -> Sequence[float]:
+def l1_grid(plan: TrainPlan, moments: ClassMoments, scaling: Scaling | None = None) -> Sequence[float]:
     """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0."""
-    if l1 != "auto":
-        return tuple(float(value) for value in l1)
+    if plan.l1 != "auto":
+        return tuple(float(value) for value in plan.l1)
     delta = moments.delta if scaling is None else moments.delta / scaling.deviations
     largest = 2.0 * moments.p * moments.q * float(np.abs(delta).max())
     shares = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
-    return tuple(share * largest for share in shares if share > 0.0 or penalty == "elasticnet")
+    return tuple(share * largest for share in shares if share > 0.0 or plan.penalty == "elasticnet")
 
 
 def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tuple[Scaling, list[Finding]]:
@@ -352,22 +343,6 @@ def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tup
         raise ValueError("every feature is constant: there is nothing to learn from")
     names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
     return Scaling.of(moments, is_sparse), [constant_columns(names)] if names else []
-
-
-@dataclass(frozen=True)
-class StandardisedBlocks:
-    """The blocks of a file, encoded and standardised; go through it as often as needed."""
-
-    opened: OpenedTable
-    scaling: Scaling
-
-    @property
-    def n_rows(self) -> int | None:
-        return self.opened.n_rows
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for X, *more in self.opened:
-            yield self.scaling(X), *more
 
 
 def check_size(counts: Any) -> int:
@@ -388,11 +363,8 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
     if opened.time is not None:
         splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
         if len(splits) < 2:  # one fold shows neither standard errors nor bands
-            raise WordedError(
-                "{time} has too few different times to make two folds that look forward: give a column of finer times, "
-                "or leave it out",
-                time=Parameter("time"),
-            )
+            words = "{time} has too few different times to make two folds that look forward: give a column of finer "
+            raise WordedError(f"{words}times, or leave it out", time=Parameter("time"))
         return check_cv(splits)
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
 
@@ -418,14 +390,9 @@ def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray,
     for part, where in ((kept, "kept for the test"), (others, "left to train on")):
         smaller = int(min(positive[part].sum(), (~positive[part]).sum()))
         if smaller < LEAST:
-            raise WordedError(
-                "{holdout} has {smaller} rows of a class {where}, and at least {least} are needed: give another share, "
-                "or leave it out for cross-validation",
-                holdout=Parameter("holdout", share),
-                smaller=smaller,
-                where=where,
-                least=LEAST,
-            )
+            words = "{holdout} has {smaller} rows of a class {where}, and at least {least} are needed: give another "
+            words += "share, or leave it out for cross-validation"
+            raise WordedError(words, holdout=Parameter("holdout", share), smaller=smaller, where=where, least=LEAST)
     return others, kept
 
 

@@ -39,20 +39,14 @@ def note_of(noticed: Warning | str) -> str:
             advice = "a {beyond} value might rank better, but `train` does not try one"
             return Message(at_the_edge + advice, **fields)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
-            return Message(
-                "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
-                "ranks the validation rows better than chance; try smaller numbers with {option}",
-                l1=l1,
-                option=Parameter("l1"),
-            )
+            words = "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no "
+            words += "feature ranks the validation rows better than chance; try smaller numbers with {option}"
+            return Message(words, l1=l1, option=Parameter("l1"))
         case NothingAtTheTop(max_fpr=max_fpr):
-            return Message(
-                "With {part} all coefficients are 0: no score of these columns puts the positives clearly above the "
-                "negatives at the top; use a larger share, more columns, or {squared}, which trains on the whole curve "
-                "and chooses by the part",
-                part=Parameter("max_fpr", max_fpr),
-                squared=Parameter("loss", "squared"),
-            )
+            words = "With {part} all coefficients are 0: no score of these columns puts the positives clearly above "
+            words += "the negatives at the top; use a larger share, more columns, or {squared}, which trains on the "
+            words += "whole curve and chooses by the part"
+            return Message(words, part=Parameter("max_fpr", max_fpr), squared=Parameter("loss", "squared"))
     return getattr(noticed, "message", str(noticed))
 
 
@@ -74,10 +68,8 @@ def notes_on_directions(
             size, start, stop = found
             low, high = (shape.grid[places[at]] for at in (start, stop))
             told, other = ("rise", "fall") if sign > 0 else ("fall", "rise")
-            words = (
-                "{column!r} must {told}; without it the score would {other} by {size:.2g} between {low} and {high}, "
-            )
-            words += "more than chance explains: check the direction, or leave it out of {option}"
+            words = "{column!r} must {told}; without it the score would {other} by {size:.2g} between {low} and "
+            words += "{high}, more than chance explains: check the direction, or leave it out of {option}"
             ends = {"low": f"{low:g}", "high": f"{high:g}"} if shape.numeric else {"low": low, "high": high}
             fields = {"column": name, "told": told, "other": other, "size": size, "option": Parameter("monotone")}
             notes.append(Message(words, **fields, **ends))
