@@ -149,11 +149,7 @@ class Curve:
 
     @classmethod
     def of(
-        cls,
-        positive: np.ndarray,
-        scores: np.ndarray,
-        weights: np.ndarray | None = None,
-        ranked: Ranked | None = None,
+        cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None, ranked: Ranked | None = None
     ) -> Curve:
         """The curve of scores, which may be sorted already; rows of weight 0 do not count."""
         _, ranks, hits, alarms = Ranked.of(positive, scores, weights) if ranked is None else ranked
