@@ -18,14 +18,7 @@ from .planning import rows_for_difference, rows_for_width
 from .promises import PromisedThreshold, promised_threshold
 from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
 from .searches import corrected_auc_of
-from .thresholds import (
-    Calibration,
-    Estimate,
-    NetBenefit,
-    average_precision_columns,
-    calibration_measures,
-    net_benefit,
-)
+from .thresholds import Calibration, Estimate, NetBenefit, average_precision_columns, calibration_measures, net_benefit
 
 __all__ = [
     "ENOUGH_FOR_DELONG",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vrspam.metrics.intervals import DeLongTest, Measured, Placed, paired_test, roc_measures
-from vrspam.metrics.partial import partial_auc_test
+from vrspam.metrics.partial import partial_measures
 
 
 def unpaired_auc_test(
@@ -132,10 +132,11 @@ def compare_aucs(
     new - best = -0.15, adjusted p = 3.4e-09
     """
     given: dict[str, Any] = {"groups": groups, "sample_weight": sample_weight}
-    if max_fpr is not None:
-        given |= {"max_fpr": max_fpr, "confidence": confidence}
-        return compare_pairs(list(scores), lambda a, b: partial_auc_test(y_true, scores[a], scores[b], **given))
-    return compare_placed(roc_measures(y_true, list(scores.values()), list(scores), **given), list(scores), confidence)
+    names, values = list(scores), list(scores.values())
+    if max_fpr is None:
+        return compare_placed(roc_measures(y_true, values, names, **given), names, confidence)
+    found = partial_measures(y_true, values, names, max_fpr=max_fpr, standardized=True, **given)
+    return compare_placed(found, names, confidence)
 
 
 def compare_placed(

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils.warnings import warn
 from vrspam.metrics.intervals import AUCInterval, DeLongTest, logit_interval, numbers_of, paired_test
-from vrspam.metrics.roc import checked_scores, checked_weights, normal_quantile, ordered_numbers, unit_weights
+from vrspam.metrics.roc import checked_scores, checked_weights, ordered_numbers, quantile, unit_weights
 
 StrataWeight = Literal["pairs", "strata"]
 
@@ -354,10 +353,9 @@ def concordance_index_ci(
     """
     pairs = _counted(y, event, strata, sample_weight, strata_weight, weights, tau)
     own = checked_scores(score, pairs.time.size, "score")
-    z, found = normal_quantile(confidence), _measured(pairs, (own,), groups, weights == "uno")
-    limit = float(stdtrit(max(found.freedom, 1.0), 0.5 + confidence / 2.0))
-    interval = logit_interval(found.value, found.error * limit / z, max(1, int(found.freedom) + 1), confidence)
-    return replace(interval, standard_error=found.error)
+    value, error, freedom = _measured(pairs, (own,), groups, weights == "uno")
+    wider = error * quantile(confidence, max(freedom, 1.0)) / quantile(confidence)
+    return replace(logit_interval(value, wider, max(1, int(freedom) + 1), confidence), standard_error=error)
 
 
 def concordance_test(
@@ -398,9 +396,9 @@ def concordance_test(
     pairs = _counted(y, event, strata, sample_weight, strata_weight, weights, tau)
     named = {"score_a": score_a, "score_b": score_b}
     both = [checked_scores(score, pairs.time.size, name) for name, score in named.items()]
-    a, b = (_measured(pairs, (score,), groups, weights == "uno").value for score in both)
-    found = _measured(pairs, both, groups, weights == "uno")
-    return paired_test(a, b, found.value, found.error, confidence, max(found.freedom, 1.0))
+    a, b = (_measured(pairs, (score,), groups, weights == "uno")[0] for score in both)
+    difference, error, freedom = _measured(pairs, both, groups, weights == "uno")
+    return paired_test(a, b, difference, error, confidence, max(freedom, 1.0))
 
 
 def _counted(
@@ -428,18 +426,10 @@ def _counted(
     return ComparablePairs.of(y, event, strata, sample_weight, strata_weight, factor)
 
 
-class _Measured(NamedTuple):
-    """An index, or the difference of two, with the standard error and its degrees of freedom."""
-
-    value: float
-    error: float
-    freedom: float
-
-
 def _measured(
     pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLike | None, uno: bool, many: int = 20
-) -> _Measured:
-    """The index of one score, or that of the first minus that of the second."""
+) -> tuple[float, float, float]:
+    """The index of one score, or that of the first minus that of the second; its error and degrees of freedom."""
     of_pairs = pairs.pairs_of_rows()
     sides = [side * mass for side, mass in zip((pairs.above, pairs.below), of_pairs, strict=True)]
     if not sides[0].sum() > 0.0:
@@ -461,7 +451,7 @@ def _measured(
     if units is None and len(scores) == 1 and pairs.strata.any():  # in small strata that is much
         variance = max(variance - pairs.counted_twice(scores[0], value), 0.5 * variance)
     error = float(np.sqrt(variance))
-    return _Measured(value, error if error > 1e-12 else 0.0, freedom)
+    return value, error if error > 1e-12 else 0.0, freedom
 
 
 def effective(masses: NDArray) -> float:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, logit, stdtr, stdtrit
+from scipy.special import expit, logit, stdtr
 
 from vrspam.metrics import roc
 
@@ -164,7 +164,7 @@ def roc_auc_ci(
     >>> interval.method
     'newcombe'
     """
-    roc.normal_quantile(confidence)  # refuses what is no confidence
+    roc.quantile(confidence)  # refuses what is no confidence
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
     found = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups)
@@ -173,8 +173,8 @@ def roc_auc_ci(
 
 def interval_of(measured: Measured, confidence: float, method: str = "auto") -> AUCInterval:
     """The interval of :func:`roc_auc_ci` of an AUC that was measured."""
-    (auc, error, rows, freedom), z = measured, roc.normal_quantile(confidence)
-    wider = error * float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
+    (auc, error, rows, freedom), z = measured, roc.quantile(confidence)
+    wider = error * roc.quantile(confidence, freedom) / z  # for an error that comes from few groups
     if method == "newcombe" or (method == "auto" and min(rows) < ENOUGH_FOR_DELONG):
         interval = newcombe_interval(auc, wider, rows, confidence)
     elif method == "plain" and error > 0.0:
@@ -207,7 +207,7 @@ def logit_interval(auc: float, standard_error: float, pairs: int, confidence: fl
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.758 to 0.836
     """
-    z = roc.normal_quantile(confidence)
+    z = roc.quantile(confidence)
     if standard_error == 0.0:
         shrink = ((1.0 - confidence) / 2.0) ** (1.0 / pairs)
         return AUCInterval(auc, auc * shrink, 1.0 - (1.0 - auc) * shrink, 0.0, confidence, "pairs")
@@ -242,7 +242,7 @@ def newcombe_interval(
     0.745 to 0.845
     """
     n_down, n_up = rows
-    z, own = widened * roc.normal_quantile(confidence), exponential_variance(auc, n_up, n_down)
+    z, own = widened * roc.quantile(confidence), exponential_variance(auc, n_up, n_down)
     scale = z**2 if standard_error == 0.0 or own == 0.0 else z**2 * max(1.0, standard_error**2 / own)
 
     def beyond(true: float) -> float:
@@ -298,17 +298,14 @@ def delong_test(
     0.938 - 0.625 = 0.312, p = 0.202
     """
     both, names = [score_a, score_b], ["score_a", "score_b"]
-    found = roc_measures(y_true, both, names, sample_weight=sample_weight, groups=groups)
-    difference, error, _, freedom = found.of(0, 1)
-    return paired_test(found.of(0).value, found.of(1).value, difference, error, confidence, freedom)
+    return roc_measures(y_true, both, names, sample_weight=sample_weight, groups=groups).test(0, 1, confidence)
 
 
 def paired_test(
     a: float, b: float, difference: float, error: float, confidence: float, freedom: float = np.inf
 ) -> DeLongTest:
     """The test of a difference of two measures; an error of 0 says nothing, unless the difference is 0 as well."""
-    roc.normal_quantile(confidence)  # refuses what is no confidence
-    limit = float(stdtrit(freedom, 0.5 + confidence / 2.0))
+    limit = roc.quantile(confidence, freedom)
     if error > 0.0:
         z = difference / error
         low, high = max(-1.0, difference - limit * error), min(1.0, difference + limit * error)
@@ -333,6 +330,12 @@ class Placed(NamedTuple):
     scores: Sequence[Any]  # of each score twice the counts of both classes, or with weights or groups shares of rows
     weight: NDArray | None
     groups: NDArray | None
+    equal: float = 0.0  # placements that differ by less are equal but for rounding
+
+    def test(self, first: int, second: int, confidence: float) -> DeLongTest:
+        """The paired test of two scores."""
+        difference, error, _, freedom = self.of(first, second)
+        return paired_test(self.of(first).value, self.of(second).value, difference, error, confidence, freedom)
 
     def of(self, first: int, second: int | None = None) -> Measured:
         """The AUC of one score, or that of the first minus that of the second."""
@@ -345,17 +348,16 @@ class Placed(NamedTuple):
             variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
             return Measured(float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2), (n_down, n_up))
         placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
-        value, variance, sizes = 0.0, 0.0, []
+        value, variance, sizes, moves = 0.0, 0.0, [], influence(positive, placed, weight, self.equal)
         for side in (~positive, positive):
             own, part = weight[side] / weight[side].sum(), placed[side]
-            value = float(own @ part if np.ptp(part) > 0.0 else part[0])  # 1 is not rounded to less
-            if np.ptp(part) > 0.0:
-                variance += float(own**2 @ (part - value) ** 2) * part.size / (part.size - 1)
+            value = float(own @ part if moves[side].any() else part[0])  # 1 is not rounded to less
+            variance += float(moves[side] @ moves[side]) * part.size / (part.size - 1)
             sizes.append(max(2, int(1.0 / float(own @ own) + 1e-6)))  # rounding makes 200 equal weights 199.99
-        rows = sizes[0], sizes[1]
+        value, rows = 0.0 if abs(value) <= self.equal else value, (sizes[0], sizes[1])
         if names is None:
             return Measured(value, float(np.sqrt(variance)), rows)
-        clusters = Clusters.of(positive, placed, weight, names)
+        clusters = Clusters.of_moves(moves, weight, names)
         if clusters.error == 0.0:  # then the groups of each class are all that there is to count
             rows = np.unique(names[~positive]).size, np.unique(names[positive]).size
         return Measured(value, clusters.error, rows, clusters.freedom)
@@ -371,6 +373,20 @@ def roc_measures(
     ranked: Sequence[roc.Ranked] = (),
 ) -> Placed:
     """Labels and scores, checked, with the placements of the rows; `ranked` are the scores sorted, if they are."""
+    positive, checked, weight, together = checked_rows(y_true, scores, names, sample_weight, groups)
+    if weight is None and together is None:
+        known = ranked or [roc.Ranked.of(positive, score) for score in checked]
+        slots = np.empty(positive.size, dtype=np.intp)
+        slots[np.append(np.flatnonzero(positive), np.flatnonzero(~positive))] = np.arange(positive.size)
+        return Placed(positive, [_placements(slots, one) for one in known], None, None)
+    weight = np.ones(positive.size) if weight is None else weight
+    return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
+
+
+def checked_rows(
+    y_true: ArrayLike, scores: Sequence[ArrayLike], names: Sequence[str], sample_weight: Any, groups: Any
+) -> tuple[NDArray[np.bool_], list[NDArray], NDArray | None, NDArray | None]:
+    """Which rows are positive, the scores of these names, weights and groups, without rows of weight 0."""
     positive = roc.positive_rows(y_true)
     checked = [roc.checked_scores(score, positive.size, name) for score, name in zip(scores, names, strict=True)]
     weight = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
@@ -379,14 +395,7 @@ def roc_measures(
         used = weight > 0.0
         positive, weight, checked = positive[used], weight[used], [score[used] for score in checked]
         together = None if together is None else together[used]
-    roc.both_classes(positive, at_least=2)
-    if weight is None and together is None:
-        known = ranked or [roc.Ranked.of(positive, score) for score in checked]
-        slots = np.empty(positive.size, dtype=np.intp)
-        slots[np.append(np.flatnonzero(positive), np.flatnonzero(~positive))] = np.arange(positive.size)
-        return Placed(positive, [_placements(slots, one) for one in known], None, None)
-    weight = np.ones(positive.size) if weight is None else weight
-    return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
+    return roc.both_classes(positive, at_least=2), checked, weight, together
 
 
 def numbers_of(labels: ArrayLike, n: int, name: str, one: str) -> NDArray[np.intp]:
@@ -438,11 +447,11 @@ class Clusters(NamedTuple):
         return max(self.effective - 1.0, 1.0)
 
 
-def influence(positive: NDArray, placed: NDArray, weights: NDArray) -> NDArray:
+def influence(positive: NDArray, placed: NDArray, weights: NDArray, equal: float = 0.0) -> NDArray:
     """How much each row moves an AUC, from DeLong's placements V: (V - AUC) / (rows of the class)."""
     moves = np.zeros(placed.size)
     for side in (positive, ~positive):
-        if np.ptp(placed[side]) > 0.0:  # else rounding alone
+        if np.ptp(placed[side]) > equal:  # else rounding alone
             share = weights[side] / weights[side].sum()
             moves[side] = share * (placed[side] - share @ placed[side])
     return moves
@@ -492,16 +501,6 @@ def _placements(slots: NDArray, ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
     placed = np.empty(order.size)
     placed[slots] = below
     return placed[: int(hits[-1])], placed[int(hits[-1]) :]
-
-
-def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
-    """Mean over pairs, and DeLong's standard error: exactly 0 when all placements are equal."""
-    variance = 0.0
-    for own, other in ((up, down), (down, up)):
-        apart = own - own.sum() / own.size
-        spread = float(np.square(apart, out=apart).sum()) / (own.size - 1)
-        variance += spread / (other.size**2 * own.size)
-    return float(up.sum() / (2 * up.size * down.size)), float(np.sqrt(variance) / 2)
 
 
 def exponential_variance(true: float, n_up: float, n_down: float) -> float:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.metrics import intervals, roc
@@ -232,16 +232,14 @@ def partial_auc_ci(
     >>> print(f"{found.auc:.3f} in [{found.low:.3f}, {found.high:.3f}], {found.method}")
     0.716 in [0.656, 0.779], score
     """
-    z = roc.normal_quantile(confidence)
+    normal = roc.quantile(confidence)
     if method not in ("auto", "logit", "plain", "score"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "score", got {method!r}.')
-    positive = roc.positive_rows(y_true)
-    found = _measured(
-        positive, (roc.checked_scores(y_score, positive.size, "y_score"),), max_fpr, sample_weight, groups
-    )
-    (share,), _, error, (negatives, positives), freedom = found
-    z *= float(stdtrit(freedom, 0.5 + confidence / 2.0)) / z  # for an error that comes from few groups
-    share = 0.0 if share < EQUAL else 1.0 if share > 1.0 - EQUAL else share
+    beside: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups}
+    found = partial_measures(y_true, [y_score], ["y_score"], max_fpr=max_fpr, standardized=False, **beside)
+    share, error, (negatives, positives), freedom = found.of(0)
+    z = roc.quantile(confidence, freedom)  # larger for an error that comes from few groups
+    share = 1.0 if share > 1.0 - EQUAL else share
     few = min(positives, max_fpr * negatives) < intervals.ENOUGH_FOR_DELONG
     used: Literal["logit", "plain", "score"]
     if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
@@ -249,7 +247,7 @@ def partial_auc_ci(
     elif method == "plain":
         used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
     else:
-        interval = intervals.logit_interval(share, error * z / roc.normal_quantile(confidence), positives, confidence)
+        interval = intervals.logit_interval(share, error * z / normal, positives, confidence)
         used, (low, high) = "logit", (interval.low, interval.high)
     if standardized:
         share, low, high = (float(standardise(value, max_fpr)) for value in (share, low, high))
@@ -308,59 +306,30 @@ def partial_auc_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.2g}")
     0.768 - 0.567 = 0.201, p = 3.3e-08
     """
-    positive = roc.positive_rows(y_true)
-    named = {"score_a": score_a, "score_b": score_b}
-    both = [roc.checked_scores(score, positive.size, name) for name, score in named.items()]
-    shares, difference, error, _, freedom = _measured(positive, both, max_fpr, sample_weight, groups)
-    scale = 0.5 / (1.0 - max_fpr / 2.0) if standardized else 1.0
-    difference, error = scale * difference, scale * error
-    if error == 0.0 and abs(difference) <= EQUAL:
-        difference = 0.0
-    a, b = standardise(np.array(shares), max_fpr) if standardized else shares
-    return intervals.paired_test(float(a), float(b), difference, error, confidence, freedom)
+    beside: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups}
+    both, names = [score_a, score_b], ["score_a", "score_b"]
+    found = partial_measures(y_true, both, names, max_fpr=max_fpr, standardized=standardized, **beside)
+    return found.test(0, 1, confidence)
 
 
-class _Measured(NamedTuple):
-    shares: tuple[float, ...]  # area ÷ max_fpr of each score
-    difference: float  # of the first and the second, or the first
-    error: float  # of the difference
-    rows: tuple[int, int]  # of the negatives and the positives: with weights, effective numbers
-    freedom: float  # degrees of freedom of the error
-
-
-def _measured(
-    positive: NDArray,
-    scores: Sequence[NDArray],
+def partial_measures(
+    y_true: ArrayLike,
+    scores: Sequence[ArrayLike],
+    names: Sequence[str],
+    *,
     max_fpr: float,
+    standardized: bool,
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None,
-) -> _Measured:
-    """The shares of one or two scores, and the standard error of the first, or of the difference."""
-    weight = np.ones(positive.size) if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
-    names = None if groups is None else intervals.group_names(groups, positive.size)
-    used = weight > 0.0
-    positive, weight = roc.both_classes(positive[used], at_least=2), weight[used]
-    of_up, of_down = (weight[side] / weight[side].sum() for side in (positive, ~positive))
-    given = None if sample_weight is None else of_down
-    placed = [_placements(positive, score[used], max_fpr, of_up, given) for score in scores]
-    up, down = placed[0] if len(placed) == 1 else (a - b for a, b in zip(*placed, strict=True))
-    moves, variance, sizes = np.zeros(positive.size), 0.0, []
-    for side, part, own in ((~positive, down, of_down), (positive, up, of_up)):
-        if np.ptp(part) > EQUAL:
-            moves[side] = own * (part - own @ part)
-            variance += float(moves[side] @ moves[side]) * part.size / (part.size - 1)
-        sizes.append(max(2, int(1.0 / float(own @ own) + 1e-6)))
-    shares = tuple(float(of_up @ of_score) for of_score, _ in placed)
-    error, freedom = float(np.sqrt(variance)), float("inf")
-    if names is not None:
-        clusters = intervals.Clusters.of_moves(moves, weight, names[used])
-        error, freedom = clusters.error, clusters.freedom
-    return _Measured(shares, float(of_up @ up), error, (sizes[0], sizes[1]), freedom)
+) -> intervals.Placed:
+    """Labels and scores, checked, with the placements of the rows in the part of the curve."""
+    positive, checked, weight, together = intervals.checked_rows(y_true, scores, names, sample_weight, groups)
+    placed = [_placements(positive, score, max_fpr, weight) for score in checked]
+    placed = [standardise(part, max_fpr) for part in placed] if standardized else placed
+    return intervals.Placed(positive, placed, np.ones(positive.size) if weight is None else weight, together, EQUAL)
 
 
-def _placements(
-    positive: NDArray, score: NDArray, max_fpr: float, of_up: NDArray, of_down: NDArray | None
-) -> tuple[NDArray, NDArray]:
+def _placements(positive: NDArray, score: NDArray, max_fpr: float, weight: NDArray | None) -> NDArray:
     """V₊ and V₋ over max_fpr, ties included: but for a constant, the derivative of area ÷ max_fpr by a row's weight.
 
     The negatives at the score where the part ends share one interval [a, a + e] of false-positive rates, of which the
@@ -368,10 +337,11 @@ def _placements(
     """
     up, down = score[positive], score[~positive]
     check_max_fpr(max_fpr, down.size)
-    areas = area_of_each_positive(up, down, max_fpr, of_down)
+    mass = np.ones(positive.size) if weight is None else weight
+    of_up, share = (mass[side] / mass[side].sum() for side in (positive, ~positive))
+    areas = area_of_each_positive(up, down, max_fpr, None if weight is None else share)
     height = 1.0 - roc.twice_below(down, up, of_up) / 2.0  # R(T): half of the tied positives are above
     if max_fpr < 1.0:
-        share = np.full(down.size, 1.0 / down.size) if of_down is None else of_down
         order = np.argsort(-down, kind="stable")  # the cut: the first negative that is not wholly inside the part
         inside = share[order].cumsum() <= max_fpr * (1.0 + EQUAL)
         cut = down[order][min(int(inside.sum()), down.size - 1)]
@@ -379,7 +349,9 @@ def _placements(
         before, tied = of_up[up > cut].sum(), of_up[up == cut].sum()
         end = before + inside * tied
         height = np.where(down > cut, height, np.where(down == cut, end - inside**2 * tied / 2.0, end))
-    return areas / max_fpr, height / max_fpr
+    placed = np.empty(positive.size)
+    placed[positive], placed[~positive] = areas, height
+    return placed / max_fpr
 
 
 @cache

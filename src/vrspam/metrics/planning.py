@@ -8,7 +8,7 @@ from collections.abc import Callable
 from scipy.special import ndtri
 
 from vrspam.metrics.intervals import exponential_variance, logit_interval
-from vrspam.metrics.roc import normal_quantile
+from vrspam.metrics.roc import quantile
 
 
 def rows_for_width(
@@ -43,7 +43,7 @@ def rows_for_width(
     >>> rows_for_width(0.8, 0.05), rows_for_width(0.8, 0.05, share=0.1)
     (1204, 3342)
     """
-    normal_quantile(confidence)
+    quantile(confidence)
     _check(auc=auc, width=width, share=share)
 
     def enough(n: int) -> bool:
@@ -88,7 +88,7 @@ def rows_for_difference(
     >>> rows_for_difference(0.8, 0.02), rows_for_difference(0.8, 0.02, correlation=0.8)
     (3671, 1474)
     """
-    z = normal_quantile(confidence) + float(ndtri(power))
+    z = quantile(confidence) + float(ndtri(power))
     _check(auc=auc, difference=difference, share=share, power=power, larger_auc=auc + difference)
     if not -1.0 <= correlation < 1.0:
         raise ValueError(f"correlation is {correlation}, but must be at least -1 and less than 1.")

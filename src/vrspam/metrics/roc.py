@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils import array_api
@@ -122,10 +122,12 @@ def both_classes(positive: NDArray[np.bool_], at_least: int) -> NDArray[np.bool_
     return positive
 
 
-def normal_quantile(confidence: float) -> float:
+def quantile(confidence: float, freedom: float = np.inf) -> float:
+    """How many standard errors an interval reaches to each side: of a normal variable, or of Student's t."""
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-    return float(ndtri(0.5 + confidence / 2.0))
+    upper = 0.5 + confidence / 2.0
+    return float(ndtri(upper) if freedom == np.inf else stdtrit(freedom, upper))
 
 
 def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -235,24 +237,17 @@ def sensitivity_at_specificity(
     [1.0, 1.0, 0.75]
     """
     positive, score = labels_and_scores(y_true, y_score)
-    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
-    present = weight > 0
-    positive, score, weight = both_classes(positive[present], at_least=1), score[present], weight[present]
+    weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
+    both_classes(positive if weight is None else positive[weight > 0.0], at_least=1)
     wanted = np.asarray(specificity, dtype=np.float64)
     if not np.all((wanted >= 0.0) & (wanted <= 1.0)):
         raise ValueError("specificity must lie between 0 and 1.")
 
-    order = np.argsort(score[~positive])
-    negatives = score[~positive][order]
-    mass = np.cumsum(weight[~positive][order])
+    _, _, hits, alarms = Ranked.of(positive, score, weight)
     # 1 - 0.7 is 0.30000000000000004, and sums of weights are rounded: that must not cost a whole negative
-    rounding = (4 + (0 if sample_weight is None else mass.size)) * np.finfo(np.float64).eps
-    first = (mass / mass[-1]).searchsorted(wanted - rounding)
-    order = np.argsort(score[positive])
-    above = weight[positive][order][::-1].cumsum()[::-1]
-    at_or_below = score[positive][order].searchsorted(negatives[first], side="right")
-    sensitivity = np.append(above, 0.0)[at_or_below] / above[0]
-    sensitivity = np.where(wanted == 0.0, 1.0, sensitivity)  # every row may be called positive
+    rounding = (4 + (0 if weight is None else np.count_nonzero(~positive))) * np.finfo(np.float64).eps
+    most = (1.0 - wanted + rounding) * alarms[-1]
+    sensitivity = hits[alarms.searchsorted(most, side="right") - 1] / hits[-1]
     return float(sensitivity) if wanted.ndim == 0 else sensitivity
 
 

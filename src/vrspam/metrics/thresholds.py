@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit, stdtrit
+from scipy.special import expit, logit
 
 from vrspam._utils.texts import short_between
 from vrspam.metrics.intervals import Clusters, group_names
@@ -20,8 +20,8 @@ from vrspam.metrics.roc import (
     checked_scores,
     checked_weights,
     descending,
-    normal_quantile,
     positive_rows,
+    quantile,
     rows_of_classes,
     unit_weights,
 )
@@ -69,24 +69,14 @@ def average_precision_columns(
     up, down = sides
     found = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
-        of_up, of_down = scores[up, j], scores[down, j]
         if weight is None:
-            of_up, ranked = np.sort(of_up), np.sort(of_down)
+            of_up, ranked = np.sort(scores[up, j]), np.sort(scores[down, j])
             hits = up.size - of_up.searchsorted(of_up)
             alarms = down.size - ranked.searchsorted(of_up)
             found[j] = np.mean(hits / (hits + alarms))
         else:
-            order_up, order_down = np.argsort(of_up), np.argsort(of_down)
-            of_up, ranked, parts = of_up[order_up], of_down[order_down], weight[up][order_up]
-            hits = _mass_from(parts)[of_up.searchsorted(of_up)]
-            alarms = _mass_from(weight[down][order_down])[ranked.searchsorted(of_up)]
-            found[j] = parts @ (hits / (hits + alarms)) / parts.sum()
+            found[j] = Curve.of(positive, scores[:, j], weight).average_precision
     return np.clip(found, 0.0, 1.0)
-
-
-def _mass_from(weight: NDArray) -> NDArray:
-    """The sum of the weights from each place on, and 0 after the last."""
-    return np.append(weight[::-1].cumsum()[::-1], 0.0)
 
 
 @dataclass(frozen=True)
@@ -159,11 +149,7 @@ class Curve:
 
     @classmethod
     def of(
-        cls,
-        positive: np.ndarray,
-        scores: np.ndarray,
-        weights: np.ndarray | None = None,
-        ranked: Ranked | None = None,
+        cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None, ranked: Ranked | None = None
     ) -> Curve:
         """The curve of scores, which may be sorted already; rows of weight 0 do not count."""
         _, ranks, hits, alarms = Ranked.of(positive, scores, weights) if ranked is None else ranked
@@ -363,7 +349,7 @@ def net_benefit(
     >>> found.model.tolist(), found.treat_all.tolist()  # one hit and one alarm in four rows; one hit and three
     ([0.0], [-0.5])
     """
-    limit, positive = normal_quantile(confidence), positive_rows(y)
+    limit, positive = quantile(confidence), positive_rows(y)
     chance = _checked_chances(probability, positive.size)
     points = np.arange(1, 100) / 100 if thresholds is None else np.atleast_1d(np.asarray(thresholds, np.float64))
     if not np.all((points > 0.0) & (points < 1.0)):
@@ -385,20 +371,35 @@ def net_benefit(
         for k, (at, one) in enumerate(zip(points, odds, strict=True)):
             moves = share * (np.where(positive, 1.0, -one) * (chance >= at) - model[k])
             clusters = Clusters.of_moves(moves, weight, names)
-            error[k], limit = clusters.error, float(stdtrit(clusters.freedom, 0.5 + confidence / 2.0))
+            error[k], limit = clusters.error, quantile(confidence, clusters.freedom)
     prevalence = float(share @ positive)
     treat_all = prevalence - odds * (1.0 - prevalence)
     return NetBenefit(points, model, model - limit * error, model + limit * error, error, treat_all)
 
 
-def benefit_over_all(y: NDArray, probability: NDArray, at: float, **beside: Any) -> Estimate:
-    """The net benefit of a model minus that of treating all rows, with its interval: `beside` as in `net_benefit`.
+def benefit_over_all(
+    y: NDArray,
+    probability: NDArray,
+    at: float,
+    confidence: float = 0.95,
+    groups: NDArray | None = None,
+    sample_weight: NDArray | None = None,
+) -> Estimate:
+    """The net benefit of a model minus that of treating all rows: to leave some alone saves alarms and misses hits."""
+    weight = np.ones(y.size) if sample_weight is None else sample_weight
+    gain, share = np.where(y, -1.0, at / (1.0 - at)) * (probability < at), weight / weight.sum()
+    value = float(share @ gain)
+    return _estimate(value, share * (gain - value), weight, groups, confidence)
 
-    To leave rows below t alone saves alarms and misses hits, which is the net benefit of treating the others.
-    """
-    found = net_benefit(~y, 1.0 - probability, [np.nextafter(1.0 - at, 1.0)], **beside)
-    odds = at / (1.0 - at)
-    return Estimate(*(float(odds * values[0]) for values in (found.model, found.low, found.high)))
+
+def _estimate(value: float, moves: NDArray, weight: NDArray, groups: NDArray | None, confidence: float) -> Estimate:
+    """A number with its interval, from how much each row moves it; rows of a group move it together."""
+    error, freedom = float(np.linalg.norm(moves)), np.inf
+    if groups is not None:
+        clusters = Clusters.of_moves(moves, weight, groups)
+        error, freedom = clusters.error, clusters.freedom
+    limit = quantile(confidence, freedom)
+    return Estimate(float(value), float(value - limit * error), float(value + limit * error))
 
 
 def _checked_chances(probability: ArrayLike, n: int) -> NDArray[np.float64]:
@@ -476,7 +477,7 @@ def calibration_measures(
     >>> print(f"slope {found.slope.value:.2f}, 95 % interval {found.slope.low:.2f} to {found.slope.high:.2f}")
     slope 0.52, 95 % interval 0.49 to 0.56
     """
-    z_limit = normal_quantile(confidence)
+    quantile(confidence)  # refuses what is no confidence
     positive = both_classes(positive_rows(y), at_least=1)
     chance = _checked_chances(probability, positive.size)
     weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
@@ -489,13 +490,11 @@ def calibration_measures(
         odds, chance = (np.bincount(level, weight * part)[there] / mass[there] for part in (odds, chance))
         shrink, weight = np.sqrt(np.bincount(level, weight**2)[there]) / mass[there], mass[there]
         positive = there % 2 == 1
-    names = np.arange(positive.size) if groups is None else group_names(groups, positive.size)
-    ones = np.ones((positive.size, 1))
+    names, ones = None if groups is None else group_names(groups, positive.size), np.ones((positive.size, 1))
+    shrink = shrink * np.sqrt(positive.size / (positive.size - 1)) if groups is None else shrink
 
     def estimate(value: float, moves: NDArray) -> Estimate:
-        found = Clusters.of_moves(shrink * moves, weight, names)
-        limit = z_limit if groups is None else float(stdtrit(found.freedom, 0.5 + confidence / 2.0))
-        return Estimate(float(value), float(value - limit * found.error), float(value + limit * found.error))
+        return _estimate(value, shrink * moves, weight, names, confidence)
 
     slope = intercept = Estimate(*[float("nan")] * 3)
     if np.ptp(odds) > 0.0 and (fit := _logistic(np.column_stack([ones, odds]), positive, weight)) is not None:

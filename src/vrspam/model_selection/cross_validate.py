@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 from vrspam._utils.validation import Rows
 from vrspam.metrics.correction import Sample
 from vrspam.metrics.intervals import Clusters, influence, placements
-from vrspam.metrics.roc import normal_quantile, roc_auc_columns
+from vrspam.metrics.roc import quantile, roc_auc_columns
 from vrspam.metrics.thresholds import Estimate
 from vrspam.model_selection.held_out import HeldOut, as_they_are, in_range, scores_of
 from vrspam.model_selection.pairs import measure_columns
@@ -240,13 +240,13 @@ class LearningCurve:
         """The AUC to expect of a model of so many rows, with its band, which is symmetric on the logit scale."""
         middle, spread = self._trend(rows)
         inside = min(max(middle, 1e-6), 1.0 - 1e-6)
-        half = normal_quantile(confidence) * np.hypot(spread, self.error) / (inside * (1.0 - inside))
+        half = quantile(confidence) * np.hypot(spread, self.error) / (inside * (1.0 - inside))
         return Estimate(middle, float(expit(logit(inside) - half)), float(expit(logit(inside) + half)))
 
     def gain(self, times: float, confidence: float = 0.9) -> Estimate:
         """What the AUC gains by so many times the rows, with its band: the held-out rows are the same for both."""
         (now, _), (then, spread) = self._trend(self.total), self._trend(times * self.total)
-        half = normal_quantile(confidence) * spread
+        half = quantile(confidence) * spread
         return Estimate(then - now, max(then - now - half, 0.0), then - now + half)
 
     def _trend(self, rows: float) -> tuple[float, float]:

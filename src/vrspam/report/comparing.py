@@ -33,10 +33,7 @@ def comparison_page(
     positive = found.positive
     told = words.describe_tests(found.pairs, measure)
     counted = "" if positive.all() else f", {int(positive.sum()):,} positive"
-    page = Page(
-        f"{words.listed(found.names)} on {data_name}",
-        f"{told} ({positive.size:,} rows{counted}.)",
-    )
+    page = Page(f"{words.listed(found.names)} on {data_name}", f"{told} ({positive.size:,} rows{counted}.)")
     how = "DeLong's paired test" if curves else "Paired test, by the jackknife,"
     shown = f"{measure[0].upper()}{measure[1:]}"
     page.add(shown, html.paragraph(f"{how} on the same rows:"), *pair_tables(measure, found.pairs, found.intervals))

@@ -35,13 +35,7 @@ FIRST_CURVES = 12  # the others are folded
 ShowParameter = Callable[[Parameter], str]
 
 
-def report_page(
-    report: Report,
-    *,
-    data_name: str,
-    parameter: ShowParameter = str,
-    command: str = "",
-) -> Page:
+def report_page(report: Report, *, data_name: str, parameter: ShowParameter = str, command: str = "") -> Page:
     """The report of a table on one page.
 
     Parameters
