@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from vrspam._utils.compiled import kernels
 from vrspam._utils.parameters import Interval, StrOptions, keep_parameters
 from vrspam._utils.validation import check_weights
 from vrspam._utils.warnings import NumbersAreNames
@@ -407,8 +408,6 @@ class BoostedFeatures(LabelledTrees):
         return 150 if n < 12_500 else 100
 
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         (d, n), (rate, leaves) = codes.shape, (self.learning_rate, self.max_leaves)
         rate = float(np.clip(0.05 * (n / 1_500) ** 0.25, 0.05, 0.1)) if isinstance(rate, str) else float(rate)
         leaves = int(np.clip(8.0 * (n / 1_500) ** 0.5, 8, 31)) if isinstance(leaves, str) else leaves
@@ -484,8 +483,6 @@ class ForestFeatures(LabelledTrees):
         keep_parameters(locals())
 
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         d, nodes = len(codes), 2**self.max_depth - 1
         tried = rng.randint(d, size=(n_trees, nodes, int(np.ceil(np.sqrt(d)))))
         rows = rng.randint(positive.size, size=(n_trees, positive.size))
