@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,10 +20,7 @@ from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
-from vrspam.model_selection.calibration import Calibration
-from vrspam.moments import ClassMoments
 from vrspam.tables.frames import check_frame, in_order, is_frame
-from vrspam.tables.schema import TableSchema
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -33,24 +31,15 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class ExplainedScores:
+class ExplainedScores(BaseEstimator):
     """What an estimator has whose score is linear in the columns or in features: it is calibrated, and read by column.
 
     With the parameter `calibration`, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and
     for `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
     """
 
-    classes_: np.ndarray
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    calibration: str | None
-    calibration_: Calibration | None
-    baseline_: float
-    features_: Any
-    moments_: ClassMoments
-    _read_later: Callable[[], inspection.Shapes | str]
+    _read_later: Any  # makes the reading, where `fit` has not
     _centre: np.ndarray
-    _table_schema: TableSchema | None
 
     @cached_property
     def _reading(self) -> inspection.Shapes | str:
@@ -80,17 +69,14 @@ class ExplainedScores:
             In the order of `classes_`. The second column is more than ½ where `predict` gives `classes_[1]`.
         """
         check_is_fitted(self, "coef_")
-        assert self.calibration_ is not None
-        scorer: Any = self  # an estimator
-        scores = scorer.decision_function(X)
+        scores = self.decision_function(X)
         positive = self.calibration_(array_api.on_host(scores) - self.baseline_)
         both = np.column_stack([1.0 - positive, positive])
         return both if array_api.device_namespace(scores) is None else array_api.beside(both, scores)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the parts of the score follow from the rest."""
-        inherited: Any = super()
-        return {name: value for name, value in inherited.__getstate__().items() if name != "_kept_parts"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept_parts"}
 
     def _mapped(self, X) -> MappedArray:
         """The features of rows to be scored, where the model has a feature map."""

@@ -527,6 +527,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """
         if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
             raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
+        return cls._from_plain(plain)
+
+    @classmethod
+    def _from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `from_dict` returns of a map of this class."""
         new = cls(**plain["params"])
         new.n_features_in_ = int(plain["n_features_in"])
         if plain["feature_names_in"] is not None:

@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from vrspam._utils.parameters import Interval, StrOptions
+from vrspam._utils.compiled import kernels
+from vrspam._utils.parameters import Interval, StrOptions, keep_parameters
 from vrspam._utils.validation import check_weights
 from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features.base import FeatureMap, share_map_texts
@@ -397,15 +398,7 @@ class BoostedFeatures(LabelledTrees):
         random_state=None,
         monotonic_cst=None,
     ):
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
-        self.max_depth = max_depth
-        self.min_rows = min_rows
-        self.max_categories = max_categories
-        self.max_rows = max_rows
-        self.random_state = random_state
-        self.monotonic_cst = monotonic_cst
+        keep_parameters(locals())
 
     def _enough_trees(self, n: int, grow: Callable[..., TreePart]) -> int:
         if not isinstance(self.n_trees, str):
@@ -415,8 +408,6 @@ class BoostedFeatures(LabelledTrees):
         return 150 if n < 12_500 else 100
 
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         (d, n), (rate, leaves) = codes.shape, (self.learning_rate, self.max_leaves)
         rate = float(np.clip(0.05 * (n / 1_500) ** 0.25, 0.05, 0.1)) if isinstance(rate, str) else float(rate)
         leaves = int(np.clip(8.0 * (n / 1_500) ** 0.5, 8, 31)) if isinstance(leaves, str) else leaves
@@ -489,16 +480,9 @@ class ForestFeatures(LabelledTrees):
     """
 
     def __init__(self, *, n_trees=50, max_depth=8, min_rows=3, max_categories=1000, max_rows=50_000, random_state=None):
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.min_rows = min_rows
-        self.max_categories = max_categories
-        self.max_rows = max_rows
-        self.random_state = random_state
+        keep_parameters(locals())
 
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         d, nodes = len(codes), 2**self.max_depth - 1
         tried = rng.randint(d, size=(n_trees, nodes, int(np.ceil(np.sqrt(d)))))
         rows = rng.randint(positive.size, size=(n_trees, positive.size))

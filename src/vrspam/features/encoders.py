@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vrspam._utils.compiled import kernels
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.tables import frames
 from vrspam.tables.texts import NEARLY_ALL
@@ -156,8 +157,6 @@ class Curves:
 
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
         """Fill `out` (rows × width) with the features of `values`."""
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         q = self.table.shape[1]
         values = values if self.limits is None else np.clip(values, *self.limits)
         # Where other columns are double this one is too; differences of very large numbers may overflow in float32.

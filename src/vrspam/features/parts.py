@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.compiled import kernels
 from vrspam.features.encoders import Curves, Encoder, Indicators, same_encoders
 from vrspam.tables import frames
 
@@ -54,8 +55,6 @@ class PackedCurves(NamedTuple):
     @classmethod
     def of(cls, encoders: Sequence[Any]) -> PackedCurves:
         """Put the curves of all columns into one; made once for the same encoders."""
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         known = encoders[0].made.get("packed")
         if known is not None and len(known[0]) == len(encoders) and all(map(is_, known[0], encoders)):
             return known[1]
@@ -105,8 +104,6 @@ def read_columns(encoders: Sequence[Encoder], X: Any) -> tuple[list[np.ndarray],
 
 def encode(encoders: Sequence[Encoder], X: Any, out: np.ndarray | None = None) -> np.ndarray:
     """The features of all columns, side by side, written to `out` where it is given."""
-    from vrspam import kernels  # compiled code is loaded only when it is needed
-
     packed = can_pack(encoders, X)
     columns, dtype = ([], _FLOAT64) if packed else read_columns(encoders, X)
     if out is None:
@@ -124,8 +121,6 @@ def encode(encoders: Sequence[Encoder], X: Any, out: np.ndarray | None = None) -
 def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype]:
     """The place of each value among the nodes of its column, or the number of its category; -1 for none."""
     if can_pack(encoders, X):
-        from vrspam import kernels
-
         packed = PackedCurves.of(encoders)
         return kernels.places_of_many(X, packed.nodes, packed.starts, packed.bins, packed.per_bin), X.dtype
     values, dtype = read_columns(encoders, X)
@@ -294,8 +289,6 @@ class KernelPart(Stored):
 
 def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
     """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ."""
-    from vrspam import kernels  # compiled code is loaded only when it is needed
-
     weights: dict[float, Any] = {}
     for part in parts:
         weights[part.gamma] = weights.get(part.gamma, 0.0) + part.coef.reshape(len(part.coef), -1)
@@ -344,8 +337,6 @@ class TreePart(Stored):
     @cached_property
     def sums(self) -> np.ndarray:
         """What each leaf adds: trees × leaves."""
-        from vrspam import kernels
-
         if not self.has_landmarks:
             return self.coef
         n_trees, n_nodes = self.trees["columns"].shape
@@ -356,8 +347,6 @@ class TreePart(Stored):
     @cached_property
     def _masks(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Thresholds and masks of all nodes, for trees whose columns have few categories."""
-        from vrspam import kernels
-
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
         columns, thresholds, multipliers, absent_left = self.trees.values()
         if (
@@ -368,8 +357,6 @@ class TreePart(Stored):
 
     def add_to(self, out: np.ndarray, X: Any) -> None:
         """Add the scores of the rows of X to `out` (rows × scores)."""
-        from vrspam import kernels
-
         level_rows = 576  # rows that go down a tree together
 
         codes, sums = places_of(self.encoders, X)[0], self.sums.reshape(*self.sums.shape[:2], -1)
@@ -529,8 +516,6 @@ def kernel_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_ax
 
 def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axes: int = 1) -> TreePart:
     """The trees whose fields a file holds, as compiled code takes them."""
-    from vrspam import kernels
-
     trees = {name: _whole_numbers(plain["trees"][name], name) for name in TREE_ARRAYS}
     n_trees, nodes = trees["columns"].shape
     depth = (nodes + 1).bit_length() - 1
@@ -566,10 +551,8 @@ def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axe
 
 def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> np.ndarray:
     """For each of some nodes whether it sends each code of a column of `width` categories to the right."""
-    from vrspam.kernels import CATEGORY_PRIME
-
     codes, factors = np.arange(width), multipliers.astype(np.int64)[:, np.newaxis]
-    return np.where(factors == 0, codes, (codes + 1) * factors % CATEGORY_PRIME) > thresholds[:, np.newaxis]
+    return np.where(factors == 0, codes, (codes + 1) * factors % kernels.CATEGORY_PRIME) > thresholds[:, np.newaxis]
 
 
 def _whole_numbers(values: Any, name: str) -> np.ndarray:

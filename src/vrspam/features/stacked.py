@@ -136,19 +136,7 @@ class StackedFeatures(FeatureMap):
         return {"map": type(self).__name__, "maps": [part.to_dict() for part in self.maps_]}
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        FeatureMap
-        """
-        if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
-            raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
+    def _from_plain(cls, plain: Mapping[str, Any]) -> Self:
         from vrspam.features import MAPS
 
         known = {name: kind for name, kind in MAPS.items() if name != cls.__name__}

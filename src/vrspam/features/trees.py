@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.parameters import Interval, StrOptions
+from vrspam._utils.compiled import kernels
+from vrspam._utils.parameters import Interval, StrOptions, keep_parameters
 from vrspam.features import parts
 from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
@@ -103,20 +104,12 @@ class TreeFeatures(LandmarkFeatures):
         max_rows=50_000,
         random_state=None,
     ):
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.max_categories = max_categories
-        self.max_rows = max_rows
-        self.random_state = random_state
+        keep_parameters(locals())
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
 
     def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         super()._learn(X, seen, rng, weights)
         n, columns, nodes = X.shape[0], len(self.encoders_), 2**self.max_depth - 1
         size = (self.n_trees, min(n, SAMPLE_ROWS))
@@ -138,14 +131,10 @@ class TreeFeatures(LandmarkFeatures):
 
     def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """In how many trees rows with these leaves share them with each landmark."""
-        from vrspam import kernels
-
         return kernels.count_shared_leaves(leaves, np.ascontiguousarray(self.landmarks_.T)).astype(dtype)
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        from vrspam import kernels
-
         codes, dtype = parts.places_of(self.encoders_, X)
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:

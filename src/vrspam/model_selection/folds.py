@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, on_host
+from vrspam._utils.compiled import kernels
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import FewerFolds, warn
 from vrspam.metrics import correction
@@ -444,8 +445,6 @@ def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> lis
         for values in found:
             rng.shuffle(values)
         return found
-    from vrspam.kernels import shuffle_by_bits
-
     draw = partial(rng.randint, 0, 2**32, size=at_once, dtype=np.uint32)
     bits, used = np.empty(0, dtype=np.uint32), 0
     with ThreadPoolExecutor(1) as pool:  # draws the next numbers while these are used
@@ -456,7 +455,7 @@ def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> lis
                 if used == bits.size:
                     bits, used = drawn.result(), 0
                     drawn = pool.submit(draw)
-                left, used = shuffle_by_bits(values, left, bits, used)
+                left, used = kernels.shuffle_by_bits(values, left, bits, used)
     return found
 
 

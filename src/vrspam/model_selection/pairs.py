@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam._utils.compiled import kernels
 from vrspam.metrics.correction import Sample, group_numbers
 from vrspam.model_selection.folds import Split
 from vrspam.moments import RankedPairs, SortedGroups
@@ -20,13 +21,11 @@ def concordance_of(groups: SortedGroups, lines: np.ndarray, moved: bool = True) 
 
     The scores are those of ``groups.rows``. Without any pair both are NaN. The second is empty if not `moved`.
     """
-    from vrspam.kernels import pair_wins
-
     lines = np.ascontiguousarray(lines, dtype=np.float64)
     above, below = np.zeros(lines.shape), np.zeros(lines.shape if moved else (0, 0))
     one = groups.stratum.size > 0 and groups.stratum[-1] == 0
     orders = np.argsort(lines, axis=1) if one else np.empty((0, 0), dtype=np.intp)  # quicker than in compiled code
-    pair_wins(lines, orders, groups.weight, groups.group, groups.event, groups.stratum, above, below)
+    kernels.pair_wins(lines, orders, groups.weight, groups.group, groups.event, groups.stratum, above, below)
     each = groups.factor[groups.group] * groups.weight
     pairs = (groups.event * groups.below)[groups.group]
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 
@@ -119,25 +120,9 @@ class FinishedMoments(ClassMoments):
 
     # What the loss needs, without the statistics of single classes.
 
-    @property
-    def complete(self) -> bool:
-        """Whether both classes have been seen."""
-        return self.unfinished.complete
-
-    @property
-    def rows(self) -> np.ndarray:
-        """Number of rows of each class (rows of weight 0 are not counted)."""
-        return self.unfinished.rows
-
-    @property
-    def weights(self) -> np.ndarray:
-        """Total weight of each class."""
-        return self.unfinished.weights
-
-    @property
-    def rounding(self) -> float:
-        """Relative rounding of the scatters: that of float32 if any rows were multiplied in float32, else 0."""
-        return self.unfinished.rounding
+    complete, rows, weights, rounding = (
+        property(attrgetter(f"unfinished.{name}")) for name in ("complete", "rows", "weights", "rounding")
+    )
 
     @cached_property
     def within(self) -> np.ndarray:

@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
+from vrspam._utils.compiled import kernels
 from vrspam._utils.validation import union_of_labels
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one, two_sum
 from vrspam.moments._statistics import THREAD_PRODUCTS, ClassStatistics, check_range
@@ -354,8 +355,6 @@ class _Walk:
 
     def gather(self, pilot: np.ndarray, full: bool, edges: list[int]) -> _Sums:
         """Sum over some chunks, of which the first begins with a stratum."""
-        from vrspam.kernels import pair_rows
-
         groups, d = self.groups, self.X.shape[1]
         own, state, out = np.zeros((d, d) if full else d), np.zeros((3, d + 1)), np.empty((2 * self.step + 2, d))
         level, sums, middle = np.zeros((3, d))
@@ -364,7 +363,7 @@ class _Walk:
             if not self.direct:
                 X, places, offset = self._read(groups.rows[first:last]), np.arange(last), first
             carried = (self.bounds, self.table, pilot, state, level, sums, middle, out)
-            count = pair_rows(X, places, offset, first, last, groups.group, groups.weight, *carried)
+            count = kernels.pair_rows(X, places, offset, first, last, groups.group, groups.weight, *carried)
             rows = out[:count]
             own += rows.T @ rows if full else np.einsum("ij,ij->j", rows, rows)
         begun = slice(groups.group[edges[0]], groups.group[edges[-1] - 1] + 1)

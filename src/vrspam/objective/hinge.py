@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.compiled import kernels
 from vrspam.moments import ClassMoments, SortedGroups
 from vrspam.objective.losses import are_far, multiply
 from vrspam.objective.rounding import UNIT
@@ -204,8 +205,6 @@ class SortedPairs:
 
     def product(self, u: np.ndarray) -> np.ndarray:
         """The Hessian of h times u, one number for each row; u is centred like the scores."""
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         out = np.zeros(self.n_rows)
         kernels.pair_hinge_product(self.upper, self.a, self.lower, self.b, self.up, self.down, *self.edges, u, out)
         out *= 2.0
@@ -214,8 +213,6 @@ class SortedPairs:
     @cached_property
     def reach(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of each positive: the first and the one after the last negative that count; of a negative: their weight."""
-        from vrspam import kernels
-
         first, below = np.empty(self.up.size, dtype=np.intp), np.empty(self.down.size)
         kernels.pair_hinge_reach(self.upper, self.a, self.lower, *self.edges, first, below)
         return first, np.repeat(self.edges[1][1:], np.diff(self.edges[0])), below
@@ -349,8 +346,6 @@ class SquaredHingeLoss:
 
     def at_pairs(self, pairs: SortedPairs) -> Point:
         """f at scores that are sorted."""
-        from vrspam import kernels
-
         slope = np.zeros(pairs.n_rows)
         given = (pairs.upper, pairs.a, pairs.lower, pairs.b, pairs.up, pairs.down, *pairs.edges)
         value = kernels.pair_hinge_sums(*given, slope)

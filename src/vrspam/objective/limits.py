@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,20 +99,9 @@ class Bounded(BoundedNumbers, Separable):
 
     __slots__ = ()
 
-    @property
-    def is_convex(self) -> bool:  # type: ignore[override]
-        """As of the penalty."""
-        return self.penalty.is_convex
-
-    @property
-    def strong_convexity(self) -> float:  # type: ignore[override]
-        """As of the penalty."""
-        return self.penalty.strong_convexity
-
-    @property
-    def l1(self) -> float:
-        """As of the penalty."""
-        return self.penalty.l1
+    is_convex, strong_convexity, l1 = (  # as of the penalty
+        property(attrgetter(f"penalty.{name}")) for name in ("is_convex", "strong_convexity", "l1")
+    )
 
     def value(self, w: np.ndarray) -> float:
         """Ω(w), infinite outside, but for rounding."""

@@ -106,19 +106,6 @@ class Solver(Protocol):
         """The minimiser, from `w0` where a start helps."""
 
 
-class EpochMethod(Protocol):
-    """An algorithm that works in epochs. It neither loops over them nor tests for the end: `run` does both."""
-
-    def refuses(self, objective: Objective) -> str | None:
-        """Why it cannot minimise the objective, in words; None if it can."""
-
-    def init(self, objective: Objective) -> State:
-        """The starting point, evaluated."""
-
-    def epoch(self, objective: Objective, state: State) -> None:
-        """Advance `state` in place, leaving `grad` and `value` those of the new `w`."""
-
-
 class EpochSolver:
     """Base of the solvers that work in epochs: `solve` runs them from `w0`.
 
@@ -172,7 +159,7 @@ def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.
 
 
 def run(
-    solver: EpochMethod,
+    solver: Any,
     objective: Objective,
     *,
     tol: float,
@@ -181,6 +168,8 @@ def run(
 ) -> Solution:
     """Run epochs until the certificate is at most tol · F(0), or `max_iter` epochs are done.
 
+    `solver` has `refuses` as any `Solver`, `init`, which returns the starting point as an evaluated `State`, and
+    `epoch`, which advances it in place, leaving `grad` and `value` those of the new `w`; it does not test for the end.
     Where the penalty allows no certificate its `violation` takes that place. Where rounding alone keeps it above its
     target, the run ends when it no longer falls. The clock runs only while the solver works. `callback` gets one row
     of the history after each epoch.

@@ -19,6 +19,7 @@ from scipy import linalg
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import solve_shifted
+from vrspam._utils.compiled import kernels
 from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers.base import Solution, certify, is_done
 
@@ -96,8 +97,6 @@ NOT_RIDGE = "it solves a linear system, and the penalty is not l2/2 ‖w‖² al
 
 def refuse_uncompiled(objective: Objective) -> str | None:
     """Why compiled loops cannot take the penalty; None if they can."""
-    from vrspam import kernels
-
     if kernels.has_prox(objective.penalty):
         return None
     return "the prox of the penalty is not registered for compiled code (vrspam.kernels.register_prox)"
@@ -257,8 +256,6 @@ class GramDescent:
         return NO_MATRIX if objective.loss.matrix is None else refuse_uncompiled(objective)
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         loss = objective.loss
         if self._loss is not loss:
             self._loss, (self.gram, self.linear) = loss, gram_of(loss)

@@ -8,26 +8,16 @@ index array one by one. With `learn=True` it estimates p and the class means fro
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg, sparse
 
 from vrspam._utils.array_api import padded
 from vrspam._utils.blas import blas_threads
+from vrspam._utils.compiled import kernels
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, ElasticNet, Objective, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point
-
-if TYPE_CHECKING:
-    from vrspam import kernels
-
-
-def _kernels() -> Any:
-    """The compiled code, which is loaded only when it is needed."""
-    from vrspam import kernels
-
-    return kernels
 
 
 def kernel_rows(X) -> np.ndarray | kernels.CSR:
@@ -37,7 +27,7 @@ def kernel_rows(X) -> np.ndarray | kernels.CSR:
     if not X.has_canonical_format:  # squares of an entry in two parts would be wrong
         X = X.copy()
         X.sum_duplicates()
-    return _kernels().CSR(X.data, X.indices, X.indptr)
+    return kernels.CSR(X.data, X.indices, X.indptr)
 
 
 def largest_square(X) -> float:
@@ -52,7 +42,7 @@ def largest_square(X) -> float:
 def step_rule(step_size: float | str, l2: float | None, *, theory: bool = False) -> kernels.StepRule:
     """Return the `StepRule` for a `step_size` ("auto" or a number) and an l2 (None: computed from the rows so far)."""
     size = 0.0 if isinstance(step_size, str) else float(step_size)
-    return _kernels().StepRule(size, theory, 0.0 if l2 is None else float(l2), AUTO_L2_SHARE if l2 is None else 0.0)
+    return kernels.StepRule(size, theory, 0.0 if l2 is None else float(l2), AUTO_L2_SHARE if l2 is None else 0.0)
 
 
 def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: bool = False) -> kernels.ClassSums:
@@ -68,17 +58,17 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: 
     squares = counts * (moments.variances.sum(axis=1) + np.einsum("cj,cj->c", means, means))
     cross = sums @ sums.T
     totals = np.array([*squares, cross[0, 0], cross[1, 1], cross[0, 1], largest_square])
-    return _kernels().ClassSums(counts, sums, totals)
+    return kernels.ClassSums(counts, sums, totals)
 
 
 class SumsMethod:
     """Base of SPAM and SOLAM: `classes` are `ClassSums`, `carry` is what kernels go on with, `total` for `average`s."""
 
     def __init__(self, n_features: int, slots: int, average: bool):
-        self.classes = _kernels().ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
+        self.classes = kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
         self.average, self.w, self.total = average, np.zeros(n_features), np.zeros(n_features if average else 0)
         self.carry = np.zeros(slots)
-        self.carry[_kernels().Carry.SCALE] = 1.0
+        self.carry[kernels.Carry.SCALE] = 1.0
 
     def know(self, moments: ClassMoments, largest_square: float) -> None:
         """Use the statistics of a data set."""
@@ -86,7 +76,7 @@ class SumsMethod:
 
     @property
     def n_steps(self) -> int:
-        return int(self.carry[_kernels().Carry.STEPS])
+        return int(self.carry[kernels.Carry.STEPS])
 
     @property
     def counts(self) -> np.ndarray:
@@ -98,7 +88,7 @@ class SumsMethod:
 
     @property
     def l2_unit(self) -> float:
-        return float(_kernels().running_unit(self.classes))
+        return float(kernels.running_unit(self.classes))
 
     def add_features(self, count: int) -> None:
         size = self.w.size + count
@@ -179,7 +169,7 @@ class SPAM(SumsMethod):
         """Start an average with the next step, or drop the average; do nothing if that is the case already."""
         if average != self.average:
             self.average, self.total = average, np.zeros(self.w.size if average else 0)
-            self.carry[[_kernels().Spam.OF_V, _kernels().Spam.WEIGHT]] = 0.0
+            self.carry[[kernels.Spam.OF_V, kernels.Spam.WEIGHT]] = 0.0
 
     def advance(
         self,
@@ -192,7 +182,7 @@ class SPAM(SumsMethod):
         learn: bool,
     ) -> None:
         """Visit the rows `order`; `side` is 1 for positive rows."""
-        kernels, state = _kernels(), (self.w, self.total, self.carry)
+        state = (self.w, self.total, self.carry)
         if l1 > 0.0 and self.carry[kernels.Spam.SINCE_FOLD] > 0.0:  # the steps before had no l1
             kernels.spam_fold(self.classes, *state)
         kernels.spam_steps(X, order, side, self.classes, learn, *state, rule, float(l1))
@@ -201,7 +191,6 @@ class SPAM(SumsMethod):
 
     @property
     def coef(self) -> np.ndarray:
-        kernels = _kernels()
         weight = self.carry[kernels.Spam.WEIGHT]
         if self.average and weight > 0.0:
             return (self.total + self.carry[kernels.Spam.OF_V] * self.w) / weight
@@ -223,7 +212,7 @@ def spam_pass(
     c is `step_size`; 0 means 1 / (mean Lipschitz constant), and no step that exceeds 1 / (Lipschitz constant of its
     row).
     """
-    kernels, method = _kernels(), SPAM(w.size)
+    method = SPAM(w.size)
     method.classes = classes
     method.w = np.array(w, dtype=np.float64)
     method.carry[[kernels.Spam.LOWER, kernels.Spam.UPPER]] = classes.sums @ method.w
@@ -258,11 +247,10 @@ class SOLAM(SumsMethod):
     ) -> None:
         """Visit the rows `order`; `side` is 1 for positive rows, and `radius` bounds ‖w‖."""
         bound = np.inf if radius is None else float(radius)
-        _kernels().solam_steps(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, bound)
+        kernels.solam_steps(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, bound)
 
     @property
     def coef(self) -> np.ndarray:
-        kernels = _kernels()
         weight = self.carry[kernels.Solam.WEIGHT]
         if weight == 0.0:
             return np.zeros_like(self.w)
@@ -271,7 +259,6 @@ class SOLAM(SumsMethod):
     @property
     def saddle(self) -> np.ndarray:
         """The averages of (a, b, ζ)."""
-        kernels = _kernels()
         return self.carry[kernels.Solam.SUMS :] / max(self.carry[kernels.Solam.WEIGHT], np.finfo(float).tiny)
 
 
@@ -295,7 +282,7 @@ class OPAUC:
         self.sketch = sketch
         self.w = np.zeros(d)
         self.carry = np.zeros(1)
-        self.classes = _kernels().RunningCovariances(np.zeros(2), np.zeros((2, d)), np.zeros(2))
+        self.classes = kernels.RunningCovariances(np.zeros(2), np.zeros((2, d)), np.zeros(2))
         self.scatters = np.zeros((2, d, d) if sketch is None else (2, 0, 0))
         self.buffers = np.zeros((2, BUFFERED_ROWS if sketch is None else 2 * sketch, d))
         self.filled = np.zeros(2, dtype=np.int64)
@@ -313,7 +300,7 @@ class OPAUC:
         """Use the statistics of a data set; it needs scatter matrices, and works only without a sketch."""
         self.scatters = np.ascontiguousarray(moments.scatters)
         traces = np.trace(self.scatters, axis1=1, axis2=2)
-        self.classes = _kernels().RunningCovariances(moments.weights, moments.means, traces)
+        self.classes = kernels.RunningCovariances(moments.weights, moments.means, traces)
 
     def advance(
         self,
@@ -330,7 +317,7 @@ class OPAUC:
         with blas_threads(1):
             start = 0
             while start < order.size:
-                start += _kernels().opauc_steps(
+                start += kernels.opauc_steps(
                     X, order[start:], side, self.classes, self.scatters, self.buffers, self.filled, self.spread,
                     learn, step, self.w, self.carry, rule,
                 )  # fmt: skip

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg.blas import daxpy, dscal
 
+from vrspam._utils.compiled import kernels
 from vrspam.objective import Objective, WithinProducts
 from vrspam.solvers.base import EpochSolver, Solution, State, certify
 from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled
@@ -105,8 +106,6 @@ class ColumnDescent(EpochSolver):
         return self.start(objective, passes=2.0)
 
     def epoch(self, objective: Objective, state: State) -> None:
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         loss = objective.loss
         scores = np.zeros(loss.rows.X.shape[0])
         kernels.weighted_row_sum(self._columns, np.flatnonzero(state.w), state.w, scores)
@@ -139,8 +138,6 @@ class ColumnDescent(EpochSolver):
         state.passes += 3.0
 
     def _copy_columns(self, rows: WithinProducts) -> None:
-        from vrspam import kernels
-
         root = np.sqrt(rows.share).astype(rows.X.dtype, copy=False)
         if sparse.issparse(rows.X):
             csc = (sparse.diags_array(root) @ rows.X).tocsc()

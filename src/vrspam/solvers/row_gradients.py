@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.compiled import kernels
 from vrspam.moments import ClassMoments
 from vrspam.solvers.online import kernel_rows
 
@@ -52,16 +53,12 @@ class TrainingRows:
 
     def product_and_square(self, w: np.ndarray) -> tuple[np.ndarray, float]:
         """Σw, and wᵀΣw as the sum of the squares of the scores."""
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         out, left = np.zeros(w.size), np.zeros(3)
         kernels.within_product(self.kernel, self.side, self.share, self.means @ w, w, out, left)
         return out - left[:2] @ self.means, float(left[2])  # the sums are 0, except for rounding if the means are large
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return w·x of each row."""
-        from vrspam import kernels
-
         out = np.empty(self.side.size)
         kernels.all_row_dots(self.kernel, w, out)
         return out
@@ -73,8 +70,6 @@ class TrainingRows:
     @cached_property
     def distances(self) -> np.ndarray:
         """‖x‖², ‖x - μ₋‖² and ‖x - μ₊‖² of each row, computed in one pass."""
-        from vrspam import kernels
-
         out = np.empty((self.side.size, 3))
         kernels.all_row_distances(self.kernel, self.means, np.einsum("cj,cj->c", self.means, self.means), out)
         return out
@@ -145,8 +140,6 @@ class RowGradient:
 
     def kernel_draws(self):
         """The same draws as a tuple for the kernels."""
-        from vrspam import kernels
-
         return kernels.Draws(self.rows.side, self.scale, self.rows.k, self.centred)
 
     def variance(self, u: np.ndarray) -> float:

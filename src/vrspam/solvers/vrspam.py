@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from vrspam._utils.compiled import kernels
 from vrspam.objective import ELASTIC_NET, ElasticNet, Objective, Penalty, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums, spam_pass
@@ -305,8 +306,6 @@ class VRSPAM:
     # The inner steps. Each method returns the next anchor and u = (the point of the next gradient) - w̃.
 
     def _plain(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
-        from vrspam import kernels  # compiled code is loaded only when it is needed
-
         gradient, rows = self.gradient, self.rows
         order = gradient.draw(self.rng, self.steps)
         if rows.is_sparse and objective.penalty.ridge is not None:
@@ -328,8 +327,6 @@ class VRSPAM:
         return w, w - state.w
 
     def _accelerated(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
-        from vrspam import kernels
-
         l2 = objective.penalty.strong_convexity
         gradient, rows, anchor = self.gradient, self.rows, state.w
         if self._anchor is not anchor:  # the first epoch, or the point was changed from outside
@@ -362,8 +359,6 @@ class VRSPAM:
         tau3: float,
         step: float,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        from vrspam import kernels
-
         l2, rows = objective.penalty.strong_convexity, self.rows
         fixed = np.stack([*rows.means, state.grad + l2 * state.w])
         work = whole_lines(state.w.size, 8)
@@ -377,8 +372,6 @@ class VRSPAM:
         return work[:, slots.Z].copy(), work[:, slots.Y].copy(), work[:, slots.AVERAGE].copy()
 
     def _pairs(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
-        from vrspam import kernels
-
         positives, negatives, scale = self.gradient.draw(self.rng, self.steps)
         work, slots = whole_lines(state.w.size, 4), kernels.Net
         work[:, slots.W], work[:, slots.ANCHOR], work[:, slots.ANCHOR_GRAD] = state.w, state.w, state.grad
