@@ -119,11 +119,6 @@ def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
     return decorate
 
 
-def keep_parameters(given: dict[str, Any]) -> None:
-    """Store the parameters of a constructor, its `locals()`, each under its own name, as scikit-learn asks."""
-    vars(given.pop("self")).update(given)
-
-
 def constructor_without(base: type, *names: str) -> Callable[..., None]:
     """The constructor of an estimator without some of its parameters, which the class then has as they are."""
     whole = inspect.signature(base)

@@ -329,7 +329,27 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         random_state=None,
         verbose=0,
     ):
-        parameters.keep_parameters(locals())
+        self.l2s = l2s
+        self.l1s = l1s
+        self.loss = loss
+        self.penalty = penalty
+        self.gamma = gamma
+        self.max_fpr = max_fpr
+        self.scoring = scoring
+        self.strata_weight = strata_weight
+        self.cv = cv
+        self.selection = selection
+        self.calibration = calibration
+        self.threshold = threshold
+        self.features = features
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     @cached_property
     def out_of_fold_(self) -> HeldOut:

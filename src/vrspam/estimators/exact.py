@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 
 from vrspam import metrics
 from vrspam._utils.blas import blas_threads_for
-from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters, keep_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
 from vrspam.estimators import base
@@ -160,7 +160,19 @@ class AUCClassifier(AUCClassifierBase):
         max_iter=1000,
         random_state=None,
     ):
-        keep_parameters(locals())
+        self.l2 = l2
+        self.l1 = l1
+        self.loss = loss
+        self.penalty = penalty
+        self.gamma = gamma
+        self.max_fpr = max_fpr
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
+        self.strata_weight = strata_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def _validate_params(self) -> None:
         check_parameters(self)
@@ -408,7 +420,13 @@ class OneVsRestAUC(AUCClassifierBase):
     penalty = "elasticnet"
 
     def __init__(self, l2="auto", l1=0.0, *, monotonic_cst=None, positive=False, bounds=None, tol=1e-8, max_iter=1000):
-        keep_parameters(locals())
+        self.l2 = l2
+        self.l1 = l1
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
+        self.tol = tol
+        self.max_iter = max_iter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

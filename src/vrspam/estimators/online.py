@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.parameters import Interval, StrOptions, checks_parameters, keep_parameters
+from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.validation import Rows, union_of_labels
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
@@ -287,7 +287,14 @@ class SPAMClassifier(StreamClassifierBase):
         tol=None,
         random_state=None,
     ):
-        keep_parameters(locals())
+        self.l2 = l2
+        self.l1 = l1
+        self.step_size = step_size
+        self.schedule = schedule
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
 
     def _new_method(self, n_features: int) -> online.SPAM:
         return online.SPAM(n_features, self.average)
@@ -369,7 +376,12 @@ class SOLAMClassifier(StreamClassifierBase):
     }
 
     def __init__(self, l2="auto", *, step_size="auto", radius=None, max_iter=50, tol=None, random_state=None):
-        keep_parameters(locals())
+        self.l2 = l2
+        self.step_size = step_size
+        self.radius = radius
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
 
     def _new_method(self, n_features: int) -> online.SOLAM:
         return online.SOLAM(n_features)
@@ -454,7 +466,12 @@ class OPAUCClassifier(StreamClassifierBase):
     }
 
     def __init__(self, l2="auto", *, step_size="auto", sketch=None, max_iter=5, tol=None, random_state=None):
-        keep_parameters(locals())
+        self.l2 = l2
+        self.step_size = step_size
+        self.sketch = sketch
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
 
     def _new_method(self, n_features: int) -> online.OPAUC:
         if self.sketch is None and n_features > 20_000:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 from vrspam._utils.messages import usual_spelling
-from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters, keep_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.progress import StatusLine
 from vrspam.estimators import base
 from vrspam.moments import ClassMoments
@@ -151,7 +151,21 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         random_state=None,
         verbose=0,
     ):
-        keep_parameters(locals())
+        self.l2 = l2
+        self.l1 = l1
+        self.penalty = penalty
+        self.gamma = gamma
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
+        self.variant = variant
+        self.step_size = step_size
+        self.inner_steps = inner_steps
+        self.max_iter = max_iter
+        self.tol = tol
+        self.record_variance = record_variance
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _validate_params(self) -> None:
         check_parameters(self)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 from scipy.interpolate import BSpline
 
-from vrspam._utils.parameters import Interval, keep_parameters
+from vrspam._utils.parameters import Interval
 from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import Curves, Distribution
 
@@ -59,7 +59,10 @@ class LinearFeatures(FeatureMap):
     _encoded_by = ()
 
     def __init__(self, *, max_categories=1000, max_rows=50_000, random_state=None, monotonic_cst=None):
-        keep_parameters(locals())
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
+        self.monotonic_cst = monotonic_cst
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
@@ -185,7 +188,14 @@ class AdditiveFeatures(FeatureMap):
         random_state=None,
         monotonic_cst=None,
     ):
-        keep_parameters(locals())
+        self.n_knots = n_knots
+        self.decay = decay
+        self.clip = clip
+        self.max_features = max_features
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
+        self.monotonic_cst = monotonic_cst
 
     def _nodes(self, seen: Distribution) -> tuple[np.ndarray, np.ndarray]:
         """The nodes of a column that varies, and the standardised column there, clipped."""

@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from vrspam._utils.compiled import kernels
-from vrspam._utils.parameters import Interval, StrOptions, keep_parameters
+from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_weights
 from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features.base import FeatureMap, share_map_texts
@@ -398,7 +398,15 @@ class BoostedFeatures(LabelledTrees):
         random_state=None,
         monotonic_cst=None,
     ):
-        keep_parameters(locals())
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.max_leaves = max_leaves
+        self.max_depth = max_depth
+        self.min_rows = min_rows
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
+        self.monotonic_cst = monotonic_cst
 
     def _enough_trees(self, n: int, grow: Callable[..., TreePart]) -> int:
         if not isinstance(self.n_trees, str):
@@ -480,7 +488,12 @@ class ForestFeatures(LabelledTrees):
     """
 
     def __init__(self, *, n_trees=50, max_depth=8, min_rows=3, max_categories=1000, max_rows=50_000, random_state=None):
-        keep_parameters(locals())
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.min_rows = min_rows
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
 
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
         d, nodes = len(codes), 2**self.max_depth - 1

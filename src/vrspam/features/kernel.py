@@ -13,7 +13,7 @@ from scipy import linalg
 from sklearn.base import clone
 
 from vrspam._utils.blas import TwoSteps, blas_threads
-from vrspam._utils.parameters import Interval, StrOptions, keep_parameters
+from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features import parts
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap, share_map_texts
@@ -226,7 +226,14 @@ class KernelFeatures(LandmarkFeatures):
         max_rows=50_000,
         random_state=None,
     ):
-        keep_parameters(locals())
+        self.bandwidth = bandwidth
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.additive = additive
+        self.max_additive = max_additive
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.compiled import kernels
-from vrspam._utils.parameters import Interval, StrOptions, keep_parameters
+from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features import parts
 from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
@@ -104,7 +104,13 @@ class TreeFeatures(LandmarkFeatures):
         max_rows=50_000,
         random_state=None,
     ):
-        keep_parameters(locals())
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
