@@ -28,7 +28,7 @@ from tool_data import write
 
 from vrspam._utils.texts import percent
 from vrspam.cli import main
-from vrspam.metrics.thresholds import effective_share, wilson
+from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.page import FINE, Stops, confusion
 from vrspam.report.sections import evaluation_page, report_page
@@ -94,7 +94,7 @@ def scored(rows: int, seed: int = 0, digits: int = 2) -> tuple[np.ndarray, np.nd
 @pytest.mark.parametrize("digits", [1, 9])
 def test_every_stop_of_the_slider_counts_what_scikit_learn_counts(digits):
     positive, scores = scored(400, digits=digits)
-    stops = Stops.of(positive, scores)
+    stops = Stops.of(Curve.of(positive, scores))
     assert (np.diff(stops.thresholds) > 0.0).all()
     for place in range(0, stops.thresholds.size, 1 if digits == 1 else 9):
         called = scores >= stops.thresholds[place]
@@ -115,7 +115,7 @@ def test_every_stop_of_the_slider_counts_what_scikit_learn_counts(digits):
 def test_stops_count_weights():
     positive, scores = scored(200)
     weights = np.random.default_rng(1).integers(0, 4, 200).astype(float)
-    stops = Stops.of(positive, scores, weights)
+    stops = Stops.of(Curve.of(positive, scores, weights))
     for place in (0, 17, 60):
         called = scores >= stops.thresholds[place]
         assert stops.hits[place] == weights[called & positive].sum()
@@ -124,7 +124,7 @@ def test_stops_count_weights():
 
 def test_the_best_stops_are_those_of_a_search():
     positive, scores = scored(300, digits=9)
-    stops = Stops.of(positive, scores)
+    stops = Stops.of(Curve.of(positive, scores))
     false, true, _ = roc_curve(positive, scores, drop_intermediate=False)
     found = confusion(stops, stops.best())
     assert found["sensitivity"] + found["specificity"] - 1.0 == pytest.approx((true - false).max())
@@ -135,7 +135,7 @@ def test_the_best_stops_are_those_of_a_search():
 
 def test_curves_of_many_rows_are_thin_and_move_by_less_than_a_pixel():
     positive, scores = scored(200_000, digits=12)
-    stops = Stops.of(positive, scores)
+    stops = Stops.of(Curve.of(positive, scores))
     assert stops.thresholds.size < 8_000
     false, true, _ = roc_curve(positive, scores, drop_intermediate=False)
     called = (false * (~positive).sum() + true * positive.sum()) / positive.size
@@ -555,7 +555,7 @@ def test_the_slider_shows_what_scikit_learn_computes(folder, opened):
     cost.clear()
     cost.send_keys("20")
     browser.find_element("id", "cheapest").click()
-    thresholds = Stops.of(positive, scores).thresholds
+    thresholds = Stops.of(Curve.of(positive, scores)).thresholds
     costs = [(~positive & (scores >= t)).sum() + 20 * (positive & (scores < t)).sum() for t in thresholds]
     assert number(shown(browser)["cost"]) == pytest.approx(1000 * min(costs) / positive.size, abs=0.051)
 
@@ -565,7 +565,7 @@ def test_boxes_move_the_threshold(folder, opened):
     browser = opened()
     plan = TrainPlan(features="additive", n_splits=3)
     evaluation = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=plan, rows=0).evaluation
-    stops = Stops.of(evaluation.positive, evaluation.scores)
+    stops = Stops.of(Curve.of(evaluation.positive, evaluation.scores))
     called, total = stops.hits + stops.alarms, stops.positives + stops.negatives
     middle = float(stops.thresholds[stops.thresholds.size // 3])
     expected = {

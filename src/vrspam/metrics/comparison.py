@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,11 +131,11 @@ def compare_aucs(
     old - best = -0.15, adjusted p = 3.4e-09
     new - best = -0.15, adjusted p = 3.4e-09
     """
-    given: dict[str, Any] = {"groups": groups, "sample_weight": sample_weight}
     names, values = list(scores), list(scores.values())
     if max_fpr is None:
-        return compare_placed(roc_measures(y_true, values, names, **given), names, confidence)
-    found = partial_measures(y_true, values, names, max_fpr=max_fpr, standardized=True, **given)
+        placed = roc_measures(y_true, values, names, sample_weight=sample_weight, groups=groups)
+        return compare_placed(placed, names, confidence)
+    found = partial_measures(y_true, values, names, max_fpr, True, sample_weight, groups)
     return compare_placed(found, names, confidence)
 
 

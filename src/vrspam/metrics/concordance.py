@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,9 +80,14 @@ class ComparablePairs:
         strata: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         strata_weight: StrataWeight = "pairs",
-        factor: NDArray | None = None,
+        weights: Literal["uno"] | None = None,
+        tau: float | None = None,
     ) -> ComparablePairs:
-        """The pairs of a target; `factor` multiplies the weight of each row as the one that should be above."""
+        """The pairs that count, and how much, as in :func:`concordance_index`."""
+        if weights not in (None, "uno"):
+            raise ValueError(f'weights must be "uno" or None, got {weights!r}; weights of rows are sample_weight.')
+        if tau is not None and weights is None:
+            raise ValueError('tau applies only to weights="uno".')
         time, happened = canonical_target(y, event)
         names = (
             np.zeros(time.size, dtype=np.intp) if strata is None else numbers_of(strata, time.size, "strata", "stratum")
@@ -97,7 +102,8 @@ class ComparablePairs:
         places[order] = counted - counted[start]
         weight = np.ones(time.size) if sample_weight is None else checked_weights(sample_weight, time.size)
         below = weight if sample_weight is None else unit_weights(weight)
-        above = np.where(happened, below if factor is None else below * factor, 0.0)
+        factor = 1.0 if weights is None else uno_factors(time, happened, weight, tau)
+        above = np.where(happened, below * factor, 0.0)
         found = cls(time, happened, names, places, above, below)
         if strata_weight == "pairs":
             return found
@@ -145,7 +151,9 @@ class ComparablePairs:
             seen = running(late)
             before = seen[:-1] - seen[start]
             to = np.where(late, end - (seen[end] - seen[:-1]), np.arange(n) - before)
-            order, rank, key = (moved(to, values) for values in (order, rank, key))
+            source = np.empty_like(to)
+            source[to] = np.arange(n)
+            order, rank, key = order[source], rank[source], key[source]
         return np.where(self.above > 0.0, found[0], 0.0), found[1]
 
     def concordance(self, score: NDArray) -> float:
@@ -229,13 +237,6 @@ def runs(begins: NDArray[np.bool_]) -> tuple[NDArray, NDArray]:
     return np.repeat(edges[:-1], lengths), np.repeat(edges[1:], lengths)
 
 
-def moved(to: NDArray[np.intp], values: NDArray) -> NDArray:
-    """Each value at its new place."""
-    result = np.empty_like(values)
-    result[to] = values
-    return result
-
-
 def concordance_index(
     y: ArrayLike,
     score: ArrayLike,
@@ -294,7 +295,7 @@ def concordance_index(
     >>> concordance_index([1, 2, 3], [0.1, 0.9, 0.5])
     0.666...
     """
-    pairs = _counted(y, event, strata, sample_weight, strata_weight, weights, tau)
+    pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
     value = pairs.concordance(checked_scores(score, pairs.time.size, "score"))
     if np.isnan(value):
         warn("No two rows are comparable: the concordance index is not defined.", UndefinedMetricWarning)
@@ -351,7 +352,7 @@ def concordance_index_ci(
     >>> print(f"{found.auc:.2f}, 95 % interval {found.low:.2f} to {found.high:.2f}")
     0.82, 95 % interval 0.14 to 0.99
     """
-    pairs = _counted(y, event, strata, sample_weight, strata_weight, weights, tau)
+    pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
     own = checked_scores(score, pairs.time.size, "score")
     value, error, freedom = _measured(pairs, (own,), groups, weights == "uno")
     wider = error * quantile(confidence, max(freedom, 1.0)) / quantile(confidence)
@@ -393,7 +394,7 @@ def concordance_test(
     >>> print(f"{test.auc_a:.2f} - {test.auc_b:.2f} = {test.difference:.2f}, p = {test.p_value:.2f}")
     0.82 - 0.39 = 0.42, p = 0.20
     """
-    pairs = _counted(y, event, strata, sample_weight, strata_weight, weights, tau)
+    pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
     named = {"score_a": score_a, "score_b": score_b}
     both = [checked_scores(score, pairs.time.size, name) for name, score in named.items()]
     a, b = (_measured(pairs, (score,), groups, weights == "uno")[0] for score in both)
@@ -401,29 +402,16 @@ def concordance_test(
     return paired_test(a, b, difference, error, confidence, max(freedom, 1.0))
 
 
-def _counted(
-    y: Any, event: Any, strata: Any, sample_weight: Any, strata_weight: StrataWeight, weights: Any, tau: float | None
-) -> ComparablePairs:
-    """The pairs that count, with Uno's weights if they are asked for."""
-    if weights not in (None, "uno"):
-        raise ValueError(f'weights must be "uno" or None, got {weights!r}; weights of rows are sample_weight.')
-    if tau is not None and weights is None:
-        raise ValueError('tau applies only to weights="uno".')
-    factor = None
-    if weights == "uno":
-        time, happened = canonical_target(y, event)
-        if happened.all():
-            raise ValueError('weights="uno" needs event: no row is censored.')
-        own = None if sample_weight is None else checked_weights(sample_weight, time.size)
-        times, free = kaplan_meier(time, happened, own, censoring=True)
-        counts = happened if tau is None else happened & (time < tau)
-        left = np.where(counts, free[np.searchsorted(times, time)], 1.0)
-        if (left <= 0.0).any():
-            raise ValueError(
-                "An event comes when all other rows are censored, so Uno's weights are infinite: give tau."
-            )
-        factor = np.where(counts, 1.0 / left**2, 0.0)
-    return ComparablePairs.of(y, event, strata, sample_weight, strata_weight, factor)
+def uno_factors(time: NDArray, event: NDArray[np.bool_], weight: NDArray, tau: float | None) -> NDArray[np.float64]:
+    """1/G(t)² of the events that count, G the share not yet censored; 0 for all other rows."""
+    if event.all():
+        raise ValueError('weights="uno" needs event: no row is censored.')
+    times, free = kaplan_meier(time, event, weight, censoring=True)
+    counts = event if tau is None else event & (time < tau)
+    left = np.where(counts, free[np.searchsorted(times, time)], 1.0)
+    if (left <= 0.0).any():
+        raise ValueError("An event comes when all other rows are censored, so Uno's weights are infinite: give tau.")
+    return np.where(counts, 1.0 / left**2, 0.0)
 
 
 def _measured(

@@ -24,14 +24,14 @@ MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
 MANY_GROUPS = 60  # from here on the correction draws groups; with fewer the choice is made anew without each fold
 
-Rule = Callable[[np.ndarray], np.ndarray]
+Rule = Callable[[NDArray], NDArray]
 """From weights of the rows of a sample, (rows, draws), to weights of the points, (points, draws).
 
 A choice gives one point the weight 1. A blend gives several points weights: their scores are then mixed with these.
 """
-Taken = Callable[[np.ndarray], np.ndarray]  # the same from what the points measure, (points, folds, draws)
+Taken = Callable[[NDArray], NDArray]  # the same from what the points measure, (points, folds, draws)
 # From weights of the points, (lines, points), to AUCs of the folds, (lines, folds), and influences, (lines, rows).
-Measured = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+Measured = Callable[[NDArray], tuple[NDArray, NDArray]]
 
 
 @dataclass(frozen=True)
@@ -177,15 +177,15 @@ def one_point(chosen: NDArray, n_points: int) -> NDArray:
 
 def corrected_choice(
     sample: Sample,
-    scores: np.ndarray,
-    point_auc: np.ndarray,
+    scores: NDArray,
+    point_auc: NDArray,
     take: Taken,
     *,
-    other: Callable[[np.ndarray], np.ndarray] | None = None,
+    other: Callable[[NDArray], NDArray] | None = None,
     seed: int = 0,
     mixed: bool = False,
     before: float | None = None,
-    optimism_by: Callable[[np.ndarray], float] | None = None,
+    optimism_by: Callable[[NDArray], float] | None = None,
     stable: float = 0.0,
     fixed: float = 0.0,
     clusters: Clusters | None = None,
@@ -204,10 +204,10 @@ def corrected_choice(
         return CorrectedAUC(*[float("nan")] * 3)
     moves = influences(sample, scores)
 
-    def rule(weights: np.ndarray) -> np.ndarray:
+    def rule(weights: NDArray) -> NDArray:
         return take(drawn_auc(sample, point_auc, moves, weights) if other is None else other(weights))
 
-    def measure(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def measure(lines: NDArray) -> tuple[NDArray, NDArray]:
         if mixed:
             return mixture_auc(sample, scores, lines)
         points = lines.argmax(axis=1)
@@ -245,22 +245,22 @@ class Sample:
     A row that several folds hold out is there for each of them.
     """
 
-    rows: np.ndarray  # which of the training rows these are
-    positive: np.ndarray
-    fold: np.ndarray
-    weights: np.ndarray  # the largest is 1
-    places: np.ndarray  # among the held-out rows of their fold
-    unit: np.ndarray  # the number of the row, or of its group: those of the same number are drawn together
-    sizes: np.ndarray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
+    rows: NDArray  # which of the training rows these are
+    positive: NDArray
+    fold: NDArray
+    weights: NDArray  # the largest is 1
+    places: NDArray  # among the held-out rows of their fold
+    unit: NDArray  # the number of the row, or of its group: those of the same number are drawn together
+    sizes: NDArray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
     totals: tuple[int, int]  # the same for all folds together, each row counted once
     held_out_per_trained: float  # rows that a fold holds out, over those it is trained on: 1/(K-1) for K folds
     pairs: Any = None  # of the training rows, those that count if they are not all of two classes
     by_strata: bool = False  # whether units are whole strata: then each pair is inside a unit
-    of_pairs: Callable[[Sample, slice, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None  # what measures these
+    of_pairs: Callable[[Sample, slice, NDArray], tuple[NDArray, NDArray]] | None = None  # what measures these
     n_units: int = field(init=False)  # rows or groups that are drawn
     parts: list[slice] = field(init=False)  # where the rows of each fold lie
-    kept: np.ndarray = field(init=False)  # negative and positive rows of each fold in the sample, (folds, 2)
-    standing_for: np.ndarray = field(init=False)  # weights with which rows stand for all that their fold holds out
+    kept: NDArray = field(init=False)  # negative and positive rows of each fold in the sample, (folds, 2)
+    standing_for: NDArray = field(init=False)  # weights with which rows stand for all that their fold holds out
 
     def __post_init__(self) -> None:
         self.n_units = int(self.unit.max(initial=-1)) + 1
@@ -284,7 +284,7 @@ class Sample:
         folds = len(self.sizes) * sum(self.totals) / int(self.sizes.sum())
         return float(np.sqrt(1.0 + (1.0 - stable) * folds * self.held_out_per_trained))
 
-    def spreads(self, scores: np.ndarray) -> np.ndarray:
+    def spreads(self, scores: NDArray) -> NDArray:
         """Standard deviation of scores, (rows, points), about the mean of their fold; 1 where they are all equal."""
         total, squares, standing = 0.0, np.zeros(scores.shape[1]), self.standing_for
         for part in self.parts:
@@ -298,10 +298,10 @@ class Sample:
 
 
 def draw_sample(
-    parts: Sequence[np.ndarray],
-    trained: Sequence[int] | np.ndarray,
-    positive: np.ndarray,
-    weights: np.ndarray | None,
+    parts: Sequence[NDArray],
+    trained: Sequence[int] | NDArray,
+    positive: NDArray,
+    weights: NDArray | None,
     groups: Any,
     n_points: int,
     seed: int,
@@ -343,7 +343,7 @@ def draw_sample(
     )
 
 
-def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+def some_of_each_class(counts: NDArray, positive: NDArray, most: int, rng: np.random.Generator) -> NDArray:
     """The numbers of at most `most` rows that count, class by class: half of each, or all of a class that has fewer."""
     sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
     drawn = places_in_classes([side.size for side in sides], most, rng)
@@ -359,7 +359,7 @@ def places_in_classes(sizes: Sequence[int], most: int, rng: np.random.Generator)
     return drawn
 
 
-def group_numbers(groups: Any, n_rows: int) -> np.ndarray:
+def group_numbers(groups: Any, n_rows: int) -> NDArray:
     """The number of each row's group; groups may be named by anything that can be hashed."""
     names = array_api.on_host(groups)
     if names.shape != (n_rows,):
@@ -368,7 +368,7 @@ def group_numbers(groups: Any, n_rows: int) -> np.ndarray:
     return np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()], dtype=np.intp)
 
 
-def stable_share(by_all: np.ndarray, common: np.ndarray, sample: Sample) -> float:
+def stable_share(by_all: NDArray, common: NDArray, sample: Sample) -> float:
     """The share of the variance of the scores, within the classes, that does not come from the choice of training rows.
 
     A score is s + e, where s is common to all training sets, and e is a sum over training rows: two models correlate by
@@ -398,7 +398,7 @@ def stable_share(by_all: np.ndarray, common: np.ndarray, sample: Sample) -> floa
     return float(np.clip(beyond / room, 0.0, 1.0)) if room > 0.0 else 0.0
 
 
-def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
+def influences(sample: Sample, scores: NDArray) -> NDArray:
     """How much the AUC of its fold moves when a row weighs one more, to first order; an array (points, rows).
 
     A positive row moves it by (its share of negatives below it - AUC) over the number of positives, a negative one
@@ -426,7 +426,7 @@ def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
     return found
 
 
-def drawn_auc(sample: Sample, auc: np.ndarray, moves: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def drawn_auc(sample: Sample, auc: NDArray, moves: NDArray, weights: NDArray) -> NDArray:
     """AUCs of drawn rows to first order, (points, folds, draws), from those of all rows and their influences."""
     drawn = [
         of_fold[:, np.newaxis] + moves[:, p] @ (weights[p] - 1.0)
@@ -435,7 +435,7 @@ def drawn_auc(sample: Sample, auc: np.ndarray, moves: np.ndarray, weights: np.nd
     return np.stack(drawn, axis=1)
 
 
-def mixture_auc(sample: Sample, scores: np.ndarray, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mixture_auc(sample: Sample, scores: NDArray, lines: NDArray) -> tuple[NDArray, NDArray]:
     """AUCs of mixtures of points on the sample, (lines, folds), and the influences of the rows, (lines, rows).
 
     Each line has the weights of the points. All are measured on the sample, so that they are alike.
@@ -480,8 +480,8 @@ def optimism_of(
     everything = rule(np.ones((sample.rows.size, 1))).T
     # With more rows the choice varies less, and fewer draws do.
     draws = int(np.clip(80_000 // sample.n_units, 50, most_draws))
-    leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out
-    taken_auc: list[np.ndarray] = []
+    leads: list[NDArray] = []  # of what was taken on all rows, on the rows left out
+    taken_auc: list[NDArray] = []
     batch_values = 1 << 22  # AUCs of all points, folds and some draws that are held at once
     step = max(1, batch_values // (everything.size * len(sample.sizes)))
     for first in range(0, draws, step):
@@ -498,6 +498,6 @@ def optimism_of(
     return float(np.concatenate(leads).mean()), float(np.concatenate(taken_auc).var()) / odds
 
 
-def standard_error(sample: Sample, moves: np.ndarray) -> float:
+def standard_error(sample: Sample, moves: NDArray) -> float:
     """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
     return float(np.linalg.norm(np.bincount(sample.unit, moves, sample.n_units))) / len(sample.sizes)

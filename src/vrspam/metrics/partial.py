@@ -235,8 +235,7 @@ def partial_auc_ci(
     normal = roc.quantile(confidence)
     if method not in ("auto", "logit", "plain", "score"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "score", got {method!r}.')
-    beside: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups}
-    found = partial_measures(y_true, [y_score], ["y_score"], max_fpr=max_fpr, standardized=False, **beside)
+    found = partial_measures(y_true, [y_score], ["y_score"], max_fpr, False, sample_weight, groups)
     share, error, (negatives, positives), freedom = found.of(0)
     z = roc.quantile(confidence, freedom)  # larger for an error that comes from few groups
     share = 1.0 if share > 1.0 - EQUAL else share
@@ -306,9 +305,8 @@ def partial_auc_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.2g}")
     0.768 - 0.567 = 0.201, p = 3.3e-08
     """
-    beside: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups}
     both, names = [score_a, score_b], ["score_a", "score_b"]
-    found = partial_measures(y_true, both, names, max_fpr=max_fpr, standardized=standardized, **beside)
+    found = partial_measures(y_true, both, names, max_fpr, standardized, sample_weight, groups)
     return found.test(0, 1, confidence)
 
 
@@ -316,7 +314,6 @@ def partial_measures(
     y_true: ArrayLike,
     scores: Sequence[ArrayLike],
     names: Sequence[str],
-    *,
     max_fpr: float,
     standardized: bool,
     sample_weight: ArrayLike | None,
@@ -354,10 +351,7 @@ def _placements(positive: NDArray, score: NDArray, max_fpr: float, weight: NDArr
     return placed / max_fpr
 
 
-@cache
-def _gauss_legendre(points: int) -> tuple[NDArray, NDArray]:
-    nodes, weights = np.polynomial.legendre.leggauss(points)
-    return nodes, weights
+_gauss_legendre = cache(np.polynomial.legendre.leggauss)
 
 
 class _NormalScores:

@@ -15,7 +15,7 @@ from vrspam.metrics.thresholds import ChosenThreshold, Curve
 
 
 def choose_threshold(
-    positive: np.ndarray, scores: np.ndarray, rule: str, asked: float, weights: np.ndarray | None = None
+    positive: NDArray, scores: NDArray, rule: str, asked: float, weights: NDArray | None = None
 ) -> ChosenThreshold:
     """The threshold that a rule takes on scored rows, as a short number between two scores.
 
@@ -50,12 +50,7 @@ def choose_threshold(
 
 
 def stored_threshold(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    rule: str,
-    asked: float,
-    weights: np.ndarray | None = None,
-    grouped: bool = False,
+    positive: NDArray, scores: NDArray, rule: str, asked: float, weights: NDArray | None = None, grouped: bool = False
 ) -> tuple[ChosenThreshold, Message | None]:
     """The threshold that a model stores for a rule, and what to say where it is no promise about new rows.
 

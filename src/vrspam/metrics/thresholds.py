@@ -12,19 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 from vrspam._utils.texts import short_between
+from vrspam.metrics import roc
 from vrspam.metrics.intervals import Clusters, group_names
-from vrspam.metrics.roc import (
-    Ranked,
-    both_classes,
-    checked_columns,
-    checked_scores,
-    checked_weights,
-    descending,
-    positive_rows,
-    quantile,
-    rows_of_classes,
-    unit_weights,
-)
 
 BINS = 10
 
@@ -60,10 +49,10 @@ def average_precision_columns(
     >>> average_precision_columns(np.array([False, False, True, True]), scores).round(4).tolist()
     [0.8333, 0.5]
     """
-    positive, scores, weight = checked_columns(positive, scores, sample_weight)
+    positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
     if weight is not None:
-        weight = unit_weights(weight)
-    sides = rows_of_classes(positive, weight, "average precision")
+        weight = roc.unit_weights(weight)
+    sides = roc.rows_of_classes(positive, weight, "average precision")
     if sides is None:
         return np.full(scores.shape[1], np.nan)
     up, down = sides
@@ -113,17 +102,13 @@ class ChosenThreshold(Threshold):
     @property
     def words(self) -> str:
         """What it stands for."""
+        asked, least, most, sure = f"{100 * self.asked:g} %", "", "", ""
         if self.confidence is not None:
-            kept, asked = f"with {100 * self.confidence:g} % confidence", f"{100 * self.asked:g} %"
-            return {
-                "recall": f"finds at least {asked} of the positives, {kept}",
-                "precision": f"is right in at least {asked} of its calls, {kept}",
-                "alerts": f"calls at most {asked} of the rows, {kept}",
-            }[self.rule]
+            least, most, sure = "at least ", "at most ", f", with {100 * self.confidence:g} % confidence"
         return {
-            "recall": f"finds {100 * self.asked:g} % of the positives",
-            "precision": f"is right in {100 * self.asked:g} % of its calls",
-            "alerts": f"calls {100 * self.asked:g} % of the rows",
+            "recall": f"finds {least}{asked} of the positives{sure}",
+            "precision": f"is right in {least}{asked} of its calls{sure}",
+            "alerts": f"calls {most}{asked} of the rows{sure}",
             "cost_ratio": f"has the least cost, one miss worth {self.asked:g} false alarms",
             "threshold": "was given",
         }[self.rule]
@@ -141,23 +126,23 @@ class Bin(NamedTuple):
 class Curve:
     """Hits (positives found) and false alarms for every threshold, starting at one that no row reaches."""
 
-    thresholds: np.ndarray
-    hits: np.ndarray
-    alarms: np.ndarray
+    thresholds: NDArray
+    hits: NDArray
+    alarms: NDArray
     positives: float
     negatives: float
 
     @classmethod
     def of(
-        cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None, ranked: Ranked | None = None
+        cls, positive: NDArray, scores: NDArray, weights: NDArray | None = None, ranked: roc.Ranked | None = None
     ) -> Curve:
         """The curve of scores, which may be sorted already; rows of weight 0 do not count."""
-        _, ranks, hits, alarms = Ranked.of(positive, scores, weights) if ranked is None else ranked
+        _, ranks, hits, alarms = roc.Ranked.of(positive, scores, weights) if ranked is None else ranked
         thresholds = np.append(np.nextafter(ranks[0], np.inf), ranks)
         return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
 
     @cached_property
-    def called(self) -> np.ndarray:
+    def called(self) -> NDArray:
         """Rows that are called positive."""
         return self.hits + self.alarms
 
@@ -168,9 +153,9 @@ class Curve:
         more = self.hits[new + 1] - self.hits[new]
         return float(np.sum(more * self.hits[new + 1] / self.called[new + 1]) / self.positives)
 
-    def sensitivity_at(self, specificity: float, rounding: float = 1e-12) -> float:
+    def sensitivity_at(self, specificity: float) -> float:
         """The largest sensitivity where the specificity is at least this, as in `sensitivity_at_specificity`."""
-        most = (1.0 - specificity + rounding) * self.negatives
+        most = (1.0 - specificity + 1e-12) * self.negatives
         return float(self.hits[self.alarms.searchsorted(most, side="right") - 1] / self.positives)
 
     def lift(self, share: float) -> float:
@@ -205,17 +190,13 @@ class Curve:
 
 
 def reliability(
-    positive: np.ndarray,
-    probabilities: np.ndarray,
-    bins: int = BINS,
-    weights: np.ndarray | None = None,
-    order: np.ndarray | None = None,
+    positive: NDArray, probabilities: NDArray, bins: int = BINS, weights: Any = None, order: NDArray | None = None
 ) -> tuple[Bin, ...]:
     """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
 
     `order` is that of falling probabilities, if it is known.
     """
-    order = (descending(probabilities) if order is None else order)[::-1]
+    order = (roc.descending(probabilities) if order is None else order)[::-1]
     ranked, label = probabilities[order], positive[order]
     edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]
     starts, found = [*np.unique(np.append(0, ranked.searchsorted(edges))).tolist(), ranked.size], []
@@ -227,7 +208,7 @@ def reliability(
     return tuple(found)
 
 
-def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def wilson(share: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
     """Wilson's 95 % interval of a share."""
     z = 1.959963984540054
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
@@ -235,7 +216,7 @@ def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
 
 
-def effective_share(right: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> float:
+def effective_share(right: NDArray, weights: NDArray, groups: NDArray | None = None) -> float:
     """How many independent rows a row counts for, in an interval of the share of some that are `right`.
 
     With weights it is (Σ w)² / Σ w² by Σ w; rows of a group vary together, as in `vrspam.metrics.roc_auc_ci`.
@@ -298,12 +279,12 @@ class NetBenefit(NamedTuple):
     99
     """
 
-    thresholds: np.ndarray
-    model: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    standard_error: np.ndarray
-    treat_all: np.ndarray
+    thresholds: NDArray
+    model: NDArray
+    low: NDArray
+    high: NDArray
+    standard_error: NDArray
+    treat_all: NDArray
 
 
 def net_benefit(
@@ -349,19 +330,21 @@ def net_benefit(
     >>> found.model.tolist(), found.treat_all.tolist()  # one hit and one alarm in four rows; one hit and three
     ([0.0], [-0.5])
     """
-    limit, positive = quantile(confidence), positive_rows(y)
+    limit, positive = roc.quantile(confidence), roc.positive_rows(y)
     chance = _checked_chances(probability, positive.size)
     points = np.arange(1, 100) / 100 if thresholds is None else np.atleast_1d(np.asarray(thresholds, np.float64))
     if not np.all((points > 0.0) & (points < 1.0)):
         raise ValueError("thresholds must lie strictly between 0 and 1.")
-    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    weight = np.ones(positive.size) if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
     odds, share = points / (1.0 - points), weight / weight.sum()
     rising = np.argsort(points)
     reached = np.searchsorted(points[rising], chance, side="right")  # how many thresholds a row reaches
-    sums = np.empty((4, points.size))  # of rows from each threshold on: hits, alarms, and their squares
-    for place, part in enumerate((share * positive, share * ~positive, share**2 * positive, share**2 * ~positive)):
-        sums[place, rising] = np.bincount(reached, part, points.size + 1)[::-1].cumsum()[::-1][1:]
-    hits, alarms, hits2, alarms2 = sums
+    reached[positive] += points.size + 1  # behind those of the negatives
+    sums = np.empty((2, 2, points.size))  # of alarms and hits from each threshold on: shares, and their squares
+    for place, part in enumerate((share, share**2)):
+        mass = np.bincount(reached, part, 2 * points.size + 2).reshape(2, -1)
+        sums[place][:, rising] = mass[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+    (alarms, hits), (alarms2, hits2) = sums
     model = hits - odds * alarms
     if groups is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
         left = share @ share - hits2 - alarms2
@@ -371,7 +354,7 @@ def net_benefit(
         for k, (at, one) in enumerate(zip(points, odds, strict=True)):
             moves = share * (np.where(positive, 1.0, -one) * (chance >= at) - model[k])
             clusters = Clusters.of_moves(moves, weight, names)
-            error[k], limit = clusters.error, quantile(confidence, clusters.freedom)
+            error[k], limit = clusters.error, roc.quantile(confidence, clusters.freedom)
     prevalence = float(share @ positive)
     treat_all = prevalence - odds * (1.0 - prevalence)
     return NetBenefit(points, model, model - limit * error, model + limit * error, error, treat_all)
@@ -398,12 +381,12 @@ def _estimate(value: float, moves: NDArray, weight: NDArray, groups: NDArray | N
     if groups is not None:
         clusters = Clusters.of_moves(moves, weight, groups)
         error, freedom = clusters.error, clusters.freedom
-    limit = quantile(confidence, freedom)
+    limit = roc.quantile(confidence, freedom)
     return Estimate(float(value), float(value - limit * error), float(value + limit * error))
 
 
 def _checked_chances(probability: ArrayLike, n: int) -> NDArray[np.float64]:
-    chance = checked_scores(probability, n, "probability").astype(np.float64)
+    chance = roc.checked_scores(probability, n, "probability").astype(np.float64)
     if chance.size == 0 or chance.min() < 0.0 or chance.max() > 1.0:
         raise ValueError("probability must hold numbers from 0 to 1: make probabilities of scores first.")
     return chance
@@ -477,10 +460,10 @@ def calibration_measures(
     >>> print(f"slope {found.slope.value:.2f}, 95 % interval {found.slope.low:.2f} to {found.slope.high:.2f}")
     slope 0.52, 95 % interval 0.49 to 0.56
     """
-    quantile(confidence)  # refuses what is no confidence
-    positive = both_classes(positive_rows(y), at_least=1)
+    roc.quantile(confidence)  # refuses what is no confidence
+    positive = roc.both_classes(roc.positive_rows(y), at_least=1)
     chance = _checked_chances(probability, positive.size)
-    weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
+    weight = np.ones(positive.size) if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
     odds, shrink, many = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones(1), 50_000
     if groups is None and positive.size > many:  # rows of nearly the same probability and of one class count as one
         level = 2 * np.rint(250.0 * odds).astype(np.intp) + positive

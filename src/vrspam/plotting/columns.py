@@ -23,32 +23,8 @@ from matplotlib.ticker import NullLocator
 from vrspam._utils.array_api import on_host
 from vrspam._utils.texts import shorten, shorten_distinct, wrap_distinct
 from vrspam.inspection import PairEffect, Shape, distinct
-from vrspam.model.drawing import (
-    ADDED,
-    BAND,
-    DECADES,
-    MEAN_SCORE,
-    ColumnPlan,
-    bin_ticks,
-    common_range,
-    is_curve,
-    number_ticks,
-    plan_column,
-)
-from vrspam.plotting.style import (
-    GREY,
-    axes_or_new,
-    axes_points,
-    colours,
-    draws_on_axes,
-    font_points,
-    ink,
-    letter_size,
-    mixed,
-    new_figure,
-    own_style,
-    text_width,
-)
+from vrspam.model import drawing
+from vrspam.plotting import style
 from vrspam.tables.frames import columns_of, is_frame
 
 
@@ -102,15 +78,15 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     every: list[Shape] = sorted(found.values(), key=lambda shape: -shape.importance)
     figure, panels, shown = _panels(every, most, n_cols, (3.2, 2.4), figure)
     titles = wrap_distinct([shape.name for shape in shown], 32)
-    ends = common_range(shown)
-    with mpl.rc_context(own_style()):  # in which the texts are measured
+    ends = drawing.common_range(shown)
+    with mpl.rc_context(style.own_style()):  # in which the texts are measured
         for ax, shape, title in zip(panels, shown, titles, strict=True):
-            _draw_column(ax, shape, plan_column(shape, ends), title, letter_size() * 72 * 2.5)
+            _draw_column(ax, shape, drawing.plan_column(shape, ends), title, style.letter_size() * 72 * 2.5)
     for number, ax in enumerate(panels):
-        ax.set_yticks(*number_ticks(*ends, room=np.inf))
+        ax.set_yticks(*drawing.number_ticks(*ends, room=np.inf))
         ax.set_ylim(*ends)
         if number % n_cols == 0:
-            ax.set_ylabel(ADDED)
+            ax.set_ylabel(drawing.ADDED)
         else:
             ax.tick_params(labelleft=False)
     handles = _marks(shown)
@@ -128,9 +104,9 @@ def _panels(
         raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
     shown = list(every[:most])
     n_cols = min(n_cols, len(shown))
-    rows, larger = ceil(len(shown) / n_cols), letter_size()
+    rows, larger = ceil(len(shown) / n_cols), style.letter_size()
     inches = (larger * (size[0] * n_cols + more), larger * size[1] * rows)
-    figure, panels = new_figure(rows, n_cols, inches, figure)
+    figure, panels = style.new_figure(rows, n_cols, inches, figure)
     for ax in panels.ravel()[len(shown) :]:
         ax.remove()
     return figure, list(panels.ravel()[: len(shown)]), shown
@@ -138,74 +114,74 @@ def _panels(
 
 def _marks(shapes: list[Shape]) -> list[Artist]:
     """What the marks mean that occur in the panels."""
-    own = colours()[0]
-    look: dict[str, Any] = {"linestyle": "-"} if any(map(is_curve, shapes)) else {"marker": "o", "linestyle": ""}
+    own = style.colours()[0]
+    curved = any(map(drawing.is_curve, shapes))
+    look: dict[str, Any] = {"linestyle": "-"} if curved else {"marker": "o", "linestyle": ""}
     handles: list[Artist] = [Line2D([], [], color=own, label="the column's own part", **look)]
-    means = [is_curve(shape) for shape in shapes if shape.mean_score is not None]
+    means = [drawing.is_curve(shape) for shape in shapes if shape.mean_score is not None]
     if means:  # dashes along curves, rings at points; one line of the legend where the panels have both
         mean: dict[str, Any] = {"linestyle": (0, (4, 2)) if True in means else "", "linewidth": 1.0}
         mean |= {"marker": "o", "fillstyle": "none"} if False in means else {}
-        handles.append(Line2D([], [], color=GREY, label=MEAN_SCORE, **mean))
-    banded = [is_curve(shape) for shape in shapes if np.isfinite(shape.low).all()]
+        handles.append(Line2D([], [], color=style.GREY, label=drawing.MEAN_SCORE, **mean))
+    banded = [drawing.is_curve(shape) for shape in shapes if np.isfinite(shape.low).all()]
     if True in banded:
-        handles.append(Patch(color=own, alpha=0.2, linewidth=0, label=BAND))
+        handles.append(Patch(color=own, alpha=0.2, linewidth=0, label=drawing.BAND))
     if False in banded:
         handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label="95 % interval"))
     return handles
 
 
-def _draw_column(ax: Axes, shape: Shape, plan: ColumnPlan, title: str, width: float) -> None:
+def _draw_column(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, title: str, width: float) -> None:
     """One panel; `width` is that of its axis, in points."""
-    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    ax.axhline(0.0, color=style.GREY, linewidth=0.8, zorder=1)
     end = (_draw_curve if plan.curve else _draw_points)(ax, shape, plan, width)
     if shape.missing is not None:
         value, low, high = (np.array([part]) for part in shape.missing)
-        _points(ax, np.array([end]), value, low, high, colours()[1])
-        lowest = (end, np.fmin(value, low)[0])
-        ax.annotate(
-            "missing", lowest, (0, -11), textcoords="offset points", ha="right", color=colours()[1], fontsize="small"
-        )
+        lowest, colour = (end, np.fmin(value, low)[0]), style.colours()[1]
+        _points(ax, np.array([end]), value, low, high, colour)
+        ax.annotate("missing", lowest, (0, -11), textcoords="offset points", ha="right", color=colour, fontsize="small")
     words = "; ".join(part for part in (plan.scale.words, *plan.remarks) if part)
     ax.set_xlabel(wrap_distinct([words], 40)[0], fontsize="small", parse_math=False)
     ax.set_title(title, parse_math=False)  # a name may contain dollar signs
     if shape.together:
-        ax.set_title(title, parse_math=False, pad=6.0 + 1.3 * font_points("xtick.labelsize"))
+        ax.set_title(title, parse_math=False, pad=6.0 + 1.3 * style.font_points("xtick.labelsize"))
         ax.annotate(
             shorten(f"with {', '.join(shape.together)}", 38), (0.5, 1.0), (0, 3), xycoords="axes fraction",
-            textcoords="offset points", ha="center", va="bottom", fontsize="small", color=GREY, parse_math=False,
+            textcoords="offset points", ha="center", va="bottom", fontsize="small", color=style.GREY, parse_math=False,
         )  # fmt: skip
 
 
-def _draw_curve(ax: Axes, shape: Shape, plan: ColumnPlan, width: float) -> float:
+def _draw_curve(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, width: float) -> float:
     """Draw a curve; return the x position for the missing value."""
-    colour, chosen, scale = colours()[0], plan.chosen, plan.scale
+    colour, chosen, scale = style.colours()[0], plan.chosen, plan.scale
     grid = shape.grid[chosen]
     if np.isfinite(shape.low).all():
         ax.fill_between(grid, shape.low[chosen], shape.high[chosen], color=colour, alpha=0.2, linewidth=0)
     ax.plot(grid, shape.contribution[chosen], color=colour)
     if shape.mean_score is not None:
-        ax.plot(grid, shape.mean_score[chosen], color=GREY, linestyle=(0, (4, 2)), linewidth=1.0, zorder=1.5)
-    more: dict[str, Any] = {"linthresh": scale.middle, "linscale": DECADES} if scale.kind == "symlog" else {}
+        ax.plot(grid, shape.mean_score[chosen], color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.0, zorder=1.5)
+    more: dict[str, Any] = {"linthresh": scale.middle, "linscale": drawing.DECADES} if scale.kind == "symlog" else {}
     ax.set_xscale(scale.kind, **more)
     ax.set_xticks(*plan.ticks)
     ax.xaxis.set_minor_locator(NullLocator())
     if plan.rug.size:
         foot = np.full(plan.rug.size, 0.015)
-        ax.plot(plan.rug, foot, "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
+        ax.plot(plan.rug, foot, "|", color=style.GREY, transform=ax.get_xaxis_transform(), clip_on=False)
     bent = ax.xaxis.get_transform()
     first, last = bent.transform(grid[[0, -1]])
     return float(bent.inverted().transform(np.array([last + 0.08 * (last - first)]))[0])
 
 
-def _draw_points(ax: Axes, shape: Shape, plan: ColumnPlan, width: float) -> float:
+def _draw_points(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, width: float) -> float:
     """As `_draw_curve`, but points with error bars: for categories, and for numbers with few different values."""
     chosen, (places, labels) = plan.chosen, plan.ticks
-    _points(ax, places, shape.contribution[chosen], shape.low[chosen], shape.high[chosen], colours()[0])
+    _points(ax, places, shape.contribution[chosen], shape.low[chosen], shape.high[chosen], style.colours()[0])
     if shape.mean_score is not None:
-        ax.plot(places, shape.mean_score[chosen], "o", color=GREY, fillstyle="none", markersize=5, zorder=1.5)
+        ax.plot(places, shape.mean_score[chosen], "o", color=style.GREY, fillstyle="none", markersize=5, zorder=1.5)
     short = shorten_distinct(labels, 16 if len(labels) <= 6 else 10)
-    size, room = font_points("xtick.labelsize"), width / (1.3 * max(places.size - 1 + (shape.missing is not None), 1))
-    widest = max(text_width(label, size) for label in short)
+    size, gaps = style.font_points("xtick.labelsize"), max(places.size - 1 + (shape.missing is not None), 1)
+    room = width / (1.3 * gaps)
+    widest = max(style.text_width(label, size) for label in short)
     turned = 0 if widest + 4.0 <= room else 45 if 0.7 * room > 1.3 * size else 90  # so that none touches the next
     ax.set_xticks(
         places, short, rotation=turned, ha="right" if turned == 45 else "center", rotation_mode="anchor"
@@ -271,24 +247,24 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
         raise ValueError("There is nothing to draw: no pair of columns of this model stands out as interacting.")
     figure, panels, shown = _panels(found, most, n_cols, (3.6, 3.2), figure, more=0.7)
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
-    low, high = colours()[:2]
-    palette = LinearSegmentedColormap.from_list("interactions", [low, mixed(0.03), high])
+    low, high = style.colours()[:2]
+    palette = LinearSegmentedColormap.from_list("interactions", [low, style.mixed(0.03), high])
     for ax, pair in zip(panels, shown, strict=True):
         mesh = _draw_pair(ax, pair, largest, palette)
     bar = figure.colorbar(mesh, ax=panels, shrink=0.8 if len(shown) <= n_cols else 0.5)
-    bar.set_label(ADDED)
+    bar.set_label(drawing.ADDED)
     bar.outline.set_visible(False)
     return figure
 
 
 def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmentedColormap) -> Any:
     ax.grid(visible=False)
-    ax.set_facecolor(mixed(0.15))  # of cells without rows
+    ax.set_facecolor(style.mixed(0.15))  # of cells without rows
     values = np.ma.masked_invalid(pair.values.T)
     mesh = ax.pcolormesh(values, cmap=palette, vmin=-largest, vmax=largest, rasterized=False)
     first, second = pair.columns
     for set_ticks, axis in ((ax.set_xticks, first), (ax.set_yticks, second)):
-        places, labels = bin_ticks(axis)
+        places, labels = drawing.bin_ticks(axis)
         short = shorten_distinct(labels)
         crowded = sum(map(len, short)) + len(short) > 30 or (places.size > 1 and places[-1] - places[-2] < 1.0)
         turned = axis is first and crowded
@@ -303,7 +279,7 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     return mesh
 
 
-@draws_on_axes
+@style.draws_on_axes
 def plot_coefficients(
     names: Any,
     values: Sequence[float] | None = None,
@@ -367,23 +343,23 @@ def _bars_of(model: Any, most: int) -> tuple[list[str], list[float], str]:
 
 def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None) -> Axes:
     """One bar for each name, the first on top; in a figure of its own there is room for all of them."""
-    larger = letter_size()
-    ax = axes_or_new(ax, (6.4 * larger, larger * (1.1 + 0.27 * max(sizes.size, 6))))
-    below, above = colours()[:2]
+    larger = style.letter_size()
+    ax = style.axes_or_new(ax, (6.4 * larger, larger * (1.1 + 0.27 * max(sizes.size, 6))))
+    below, above = style.colours()[:2]
     places = np.arange(sizes.size)[::-1]
     ax.barh(places, sizes, color=np.where(sizes > 0, above, below), height=0.7)
-    ax.axvline(0.0, color=GREY, linewidth=1.0)
+    ax.axvline(0.0, color=style.GREY, linewidth=1.0)
     ax.set_yticks(places, shown, parse_math=False)
     ax.grid(axis="y", visible=False)
-    with mpl.rc_context(own_style()):  # the label has the width that the names leave, more than their usual margin
-        taken = max((text_width(name, font_points("ytick.labelsize")) for name in shown), default=0.0)
-        wide = max(1.2 * axes_points(ax)[0] - taken, 72.0)
-        letters = len(label) * wide / text_width(label, font_points("axes.labelsize"))
+    with mpl.rc_context(style.own_style()):  # the label has the width that names leave, more than their usual margin
+        taken = max((style.text_width(name, style.font_points("ytick.labelsize")) for name in shown), default=0.0)
+        wide = max(1.2 * style.axes_points(ax)[0] - taken, 72.0)
+        letters = len(label) * wide / style.text_width(label, style.font_points("axes.labelsize"))
     ax.set_xlabel(fill(label, max(int(letters), 12)))
     return ax
 
 
-@draws_on_axes
+@style.draws_on_axes
 def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw what each column adds to the score of one row, the largest part on top; the last bar is their sum.
 
@@ -427,8 +403,8 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
         sizes.append(float(sum(parts[name] for name in others)))
     ax = _draw_bars([*names, "score"], np.array([*sizes, sum(sizes) + 0.0]), "added to the score of this row", ax)
     bars: Any = ax.containers[-1]
-    bars.patches[-1].set_color(ink())
-    ax.axhline(0.5, color=GREY, linewidth=0.8)
+    bars.patches[-1].set_color(style.ink())
+    ax.axhline(0.5, color=style.GREY, linewidth=0.8)
     ax.bar_label(bars, fmt="%+.3g", padding=3, fontsize="small")
     ax.margins(x=0.18)
     return ax

@@ -14,24 +14,13 @@ from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.thresholds import reliability, wilson
 from vrspam.model.drawing import score_edges
-from vrspam.plotting.style import (
-    DASHES,
-    GREY,
-    add_legend,
-    axes_or_new,
-    axes_points,
-    colours,
-    draws_on_axes,
-    fit_labels,
-    font_points,
-    legend_texts,
-)
+from vrspam.plotting import style
 from vrspam.tables.frames import columns_of, is_frame
 
 Scores = Any  # an array, an estimator, a dict of names to these, or a frame
 
 
-@draws_on_axes
+@style.draws_on_axes
 def plot_roc(
     y_true: Any, y_score: Scores = None, *, X: Any = None, max_fpr: float | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -55,13 +44,13 @@ def plot_roc(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first: AUC 0.938 [0.513, 0.995]', 'second: AUC 0.062 [0.005, 0.487]']
     """
-    positive, several = _labelled_scores(y_true, y_score, X)
+    positive, several = _labelled(y_true, y_score, X)
     if max_fpr is not None:
         check_max_fpr(max_fpr)
-    ax = axes_or_new(ax)
+    ax = style.axes_or_new(ax)
     if max_fpr is not None and max_fpr < 1.0:
-        ax.axvspan(max_fpr, 1.0, color=GREY, alpha=0.15, linewidth=0.0, zorder=0, label="not in the partial AUC")
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+        ax.axvspan(max_fpr, 1.0, color=style.GREY, alpha=0.15, linewidth=0.0, zorder=0, label="not in the partial AUC")
+    ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     shown = _model_names(several)
     for number, (name, values) in enumerate(zip(shown, several.values(), strict=True)):
         false, true, _ = roc_curve(positive, values)
@@ -71,13 +60,15 @@ def plot_roc(
             interval = roc_auc_ci(positive, values)
             label += f" [{interval.low:.3f}, {interval.high:.3f}]"
         ax.plot(false[kept], true[kept], label=label, **_look(number))
-    fit_labels(ax, "share of negatives called positive (1 - specificity)", "share of positives found (sensitivity)")
+    style.fit_labels(
+        ax, "share of negatives called positive (1 - specificity)", "share of positives found (sensitivity)"
+    )
     _unit_square(ax)
-    add_legend(ax, loc="lower right")
+    style.add_legend(ax, loc="lower right")
     return ax
 
 
-@draws_on_axes
+@style.draws_on_axes
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
@@ -92,21 +83,21 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first', 'second']
     """
-    positive, several = _labelled_scores(y_true, y_score, X)
-    ax = axes_or_new(ax)
-    ax.axhline(positive.mean(), color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    positive, several = _labelled(y_true, y_score, X)
+    ax = style.axes_or_new(ax)
+    ax.axhline(positive.mean(), color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     for number, (name, values) in enumerate(several.items()):
         precision, recall, _ = precision_recall_curve(positive, values, drop_intermediate=True)
         kept = _thin(recall.size - 1)  # the last point, recall 0, is a convention that no threshold reaches
         ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **_look(number))
-    fit_labels(ax, "share of positives found (recall)", "share of called rows that are positive (precision)")
+    style.fit_labels(ax, "share of positives found (recall)", "share of called rows that are positive (precision)")
     _unit_square(ax)
     if any(several):
-        add_legend(ax, loc="best")
+        style.add_legend(ax, loc="best")
     return ax
 
 
-@draws_on_axes
+@style.draws_on_axes
 def plot_scores(
     y_true: Any,
     y_score: Any = None,
@@ -134,11 +125,11 @@ def plot_scores(
     'share of the class'
     """
     positive, values = _one(y_true, y_score, X)
-    ax = axes_or_new(ax)
+    ax = style.axes_or_new(ax)
     edges = score_edges(positive, values).tolist()
     shown = np.clip(values, edges[0], edges[-1])
     highest = 0.0
-    for rows, name, colour, hatch in zip((~positive, positive), names, colours()[:2], ("", "///"), strict=True):
+    for rows, name, colour, hatch in zip((~positive, positive), names, style.colours()[:2], ("", "///"), strict=True):
         share = np.full(rows.sum(), 1.0 / max(rows.sum(), 1))
         heights, _, _ = ax.hist(
             shown[rows], edges, weights=share, histtype="stepfilled", color=colour, alpha=0.35, hatch=hatch
@@ -146,18 +137,18 @@ def plot_scores(
         ax.hist(shown[rows], edges, weights=share, histtype="step", color=colour, label=name)
         highest = max(highest, float(np.max(heights)))
     if threshold is not None:
-        ax.axvline(threshold, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2, label="threshold")
+        ax.axvline(threshold, color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.2, label="threshold")
     ax.set_xlabel("score")
     ax.set_ylabel("share of the class")
     # the legend in the corner is above all bars
-    lines = sum(1 + text.count("\n") for text in legend_texts(ax.get_legend_handles_labels()[1]))
-    legend = (1.6 * lines + 1.4) * font_points("legend.fontsize") / axes_points(ax)[1]
+    lines = sum(1 + text.count("\n") for text in style.legend_texts(ax.get_legend_handles_labels()[1]))
+    legend = (1.6 * lines + 1.4) * style.font_points("legend.fontsize") / style.axes_points(ax)[1]
     ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(legend, 0.8)) or 1.0)
-    add_legend(ax, loc="upper left")
+    style.add_legend(ax, loc="upper left")
     return ax
 
 
-@draws_on_axes
+@style.draws_on_axes
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
@@ -175,17 +166,17 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     positive, values = _one(y_true, y_score, X)
     false, true, _ = roc_curve(positive, values, drop_intermediate=False)
     share = (true * positive.sum() + false * (~positive).sum()) / positive.size
-    ax = axes_or_new(ax)
+    ax = style.axes_or_new(ax)
     kept = _thin(share.size)[1:]
-    ax.plot(share[kept], true[kept] / share[kept], color=colours()[0])
-    ax.axhline(1.0, color=GREY, linewidth=1.0, linestyle=(0, (4, 2)))
+    ax.plot(share[kept], true[kept] / share[kept], color=style.colours()[0])
+    ax.axhline(1.0, color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)))
     ax.set_xlim(0, 1)
     ax.set_ylim(bottom=0)
-    fit_labels(ax, "share of rows, highest scores first", "lift over chance")
+    style.fit_labels(ax, "share of rows, highest scores first", "lift over chance")
     return ax
 
 
-@draws_on_axes
+@style.draws_on_axes
 def plot_reliability(
     predicted: Any, observed: Any = None, rows: Sequence[int] | None = None, *, X: Any = None, ax: Axes | None = None
 ) -> Axes:
@@ -208,15 +199,15 @@ def plot_reliability(
     ('predicted probability', 'observed frequency')
     """
     if rows is None:
-        positive, several = _labelled_chances(predicted, observed, X)
+        positive, several = _labelled(predicted, observed, X, chances=True)
         groups = reliability(positive, next(iter(several.values())))
         rows, predicted, observed = zip(*groups, strict=True)
     probability, frequency, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
     low, high = wilson(frequency, n)
-    ax = axes_or_new(ax)
+    ax = style.axes_or_new(ax)
     top = min(1.0, 1.08 * max(probability.max(), high.max()))
-    ax.plot([0, top], [0, top], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
-    colour = colours()[0]
+    ax.plot([0, top], [0, top], color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    colour = style.colours()[0]
     ax.vlines(probability, low, high, color=colour, linewidth=1.2)
     ax.plot(probability, frequency, color=colour, marker="o", linestyle="", clip_on=False)  # whole dots on the edge too
     ax.set_xlim(0, top)
@@ -226,7 +217,7 @@ def plot_reliability(
     return ax
 
 
-@draws_on_axes
+@style.draws_on_axes
 def plot_decision_curve(
     y_true: Any, probability: Any = None, *, X: Any = None, ax: Axes | None = None, **beside: Any
 ) -> Axes:
@@ -248,12 +239,12 @@ def plot_decision_curve(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['act on all rows', 'act on none', 'model']
     """
-    positive, several = _labelled_chances(y_true, probability, X)
+    positive, several = _labelled(y_true, probability, X, chances=True)
     found = {name: net_benefit(positive, values, **beside) for name, values in several.items()}
     at, every = (getattr(next(iter(found.values())), name) for name in ("thresholds", "treat_all"))
-    ax = axes_or_new(ax)
-    ax.plot(at, every, color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), label="act on all rows")
-    ax.axhline(0.0, color=GREY, linewidth=1.0, label="act on none")
+    ax = style.axes_or_new(ax)
+    ax.plot(at, every, color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), label="act on all rows")
+    ax.axhline(0.0, color=style.GREY, linewidth=1.0, label="act on none")
     for number, (name, curve) in enumerate(zip(_model_names(several), found.values(), strict=True)):
         look = _look(number)
         ax.fill_between(at, curve.low, curve.high, color=look["color"], alpha=0.2, linewidth=0.0)
@@ -261,19 +252,19 @@ def plot_decision_curve(
     highest = max(float(curve.high.max()) for curve in found.values())
     ax.set_xlim(0, 1)
     ax.set_ylim(-0.25 * highest, 1.05 * highest or 1.0)
-    fit_labels(ax, "probability from which on rows are acted on", "net benefit (hits a row)")
-    add_legend(ax, loc="best")
+    style.fit_labels(ax, "probability from which on rows are acted on", "net benefit (hits a row)")
+    style.add_legend(ax, loc="best")
     return ax
 
 
 def _look(number: int) -> dict[str, Any]:
-    palette = colours()
-    return {"color": palette[number % len(palette)], "linestyle": DASHES[number % len(DASHES)]}
+    palette = style.colours()
+    return {"color": palette[number % len(palette)], "linestyle": style.DASHES[number % len(style.DASHES)]}
 
 
 def _one(y_true: Any, scores: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels and scores of one model."""
-    positive, several = _labelled_scores(y_true, scores, X)
+    positive, several = _labelled(y_true, scores, X)
     if len(several) > 1:
         raise ValueError(f"this plot shows one model, and {len(several)} were given: call it for each.")
     return positive, next(iter(several.values()))
@@ -298,23 +289,28 @@ def _unit_square(ax: Axes) -> None:
     ax.set_aspect("equal")
 
 
-def _labelled_scores(y_true: Any, scores: Scores, X: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Which rows are positive, and the scores of each model; a single model has the name ""."""
-    if scores is None:
-        held_out = _held_out(y_true)
-        return np.asarray(held_out.positive), {"": np.asarray(held_out.scores, dtype=float)}
-    positive = _labels(y_true)
-    if is_frame(scores):
-        columns = columns_of(scores)
-        named: Mapping[str, Any] = dict(zip(map(str, columns.names), columns.columns, strict=True))
-    else:
-        named = scores if isinstance(scores, Mapping) else {"": scores}
-    several = {}
-    for name, values in named.items():
-        if hasattr(values, "decision_function"):
-            values = values.decision_function(_rows(X))
-        elif hasattr(values, "predict_proba"):
-            values = values.predict_proba(_rows(X))[:, 1]
+def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Which rows are positive, and the scores of each model, or its probabilities; a single one has the name ""."""
+    if given is None:
+        if not hasattr(y_true, "out_of_fold_"):
+            ways = "labels and scores, labels and a fitted estimator with X, or a fitted AUCClassifierCV"
+            raise ValueError(f"give {ways}.")
+        held_out, made = y_true.out_of_fold_, y_true.out_of_fold_.scores
+        if chances and getattr(y_true, "calibration_", None) is None:
+            raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
+        made = y_true.calibration_(made) if chances else made
+        return np.asarray(held_out.positive), {"": np.asarray(made, dtype=float)}
+    positive, several = _labels(y_true), {}
+    if is_frame(given):
+        columns = columns_of(given)
+        given = dict(zip(columns.names, columns.columns, strict=True))
+    for name, values in (given if isinstance(given, Mapping) else {"": given}).items():
+        method = "decision_function" if hasattr(values, "decision_function") and not chances else "predict_proba"
+        if hasattr(values, method):
+            if X is None:
+                raise ValueError("an estimator needs rows to score: give X as well.")
+            values = np.asarray(getattr(values, method)(X))
+            values = values[:, 1] if method == "predict_proba" else values
         several[str(name)] = np.asarray(values, dtype=float)
     if not several or any(values.ndim != 1 for values in several.values()):
         raise ValueError("scores must be one number for each row, or several models: pass a dict from names to scores.")
@@ -322,32 +318,6 @@ def _labelled_scores(y_true: Any, scores: Scores, X: Any) -> tuple[np.ndarray, d
         if values.size != positive.size:
             raise ValueError(f"there are {positive.size:,} labels and {values.size:,} scores: give one for each row.")
     return positive, several
-
-
-def _labelled_chances(y_true: Any, given: Any, X: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Which rows are positive, and the probabilities of each model; a single model has the name ""."""
-    if given is None:
-        held_out, calibrate = _held_out(y_true), getattr(y_true, "calibration_", None)
-        if calibrate is None:
-            raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
-        return np.asarray(held_out.positive), {"": np.asarray(calibrate(held_out.scores), dtype=float)}
-    several = {}
-    for name, values in (given if isinstance(given, Mapping) else {"": given}).items():
-        made = values.predict_proba(_rows(X))[:, 1] if hasattr(values, "predict_proba") else values
-        several[str(name)] = np.asarray(made, dtype=float)
-    return _labels(y_true), several
-
-
-def _held_out(estimator: Any) -> Any:
-    if not hasattr(estimator, "out_of_fold_"):
-        raise ValueError("give labels and scores, labels and a fitted estimator with X, or a fitted AUCClassifierCV.")
-    return estimator.out_of_fold_
-
-
-def _rows(X: Any) -> Any:
-    if X is None:
-        raise ValueError("an estimator needs rows to score: give X as well.")
-    return X
 
 
 def _labels(y_true: Any) -> np.ndarray:

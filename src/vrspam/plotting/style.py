@@ -144,10 +144,10 @@ def add_legend(ax: Axes, **options: Any) -> None:
         text.set_parse_math(False)
 
 
-def legend_texts(labels: list[str], letters: int = 26, lines: int = 3) -> list[str]:
+def legend_texts(labels: list[str]) -> list[str]:
     """Labels as a legend has room for them; different ones stay different, and line ends that they have stay."""
-    long = [label for label in labels if "\n" not in label and len(label) > letters + 8]
-    short = dict(zip(long, wrap_distinct(long, letters, lines), strict=True))
+    long = [label for label in labels if "\n" not in label and len(label) > 34]
+    short = dict(zip(long, wrap_distinct(long, 26, 3), strict=True))
     return [short.get(label, label) for label in labels]
 
 

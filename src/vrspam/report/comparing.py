@@ -41,9 +41,13 @@ def comparison_page(
         what = f"{words.describe_partial(max_fpr)} {words.describe_tests(partial, 'partial AUC')}"
         page.add("Partial AUC", html.paragraph(what), *pair_tables("partial AUC", partial))
     if curves:
-        drawn = {name: Curve.of(positive, scores) for name, scores in zip(found.names, found.scores, strict=True)}
-        page.add("Curves", curves_of(drawn))
+        page.add("Curves", curves_of(compared_curves(found)))
     return page
+
+
+def compared_curves(found: Comparison) -> dict[str, Curve]:
+    """The curve of each of the scores that are compared."""
+    return {name: Curve.of(found.positive, own) for name, own in zip(found.names, found.scores, strict=True)}
 
 
 def curves_of(curves: Mapping[str, Curve]) -> Html:

@@ -288,18 +288,13 @@ class Stops:
     effective: tuple[float, float] = (1.0, 1.0)  # independent rows for each positive, and for each row called
 
     @classmethod
-    def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Stops:
-        """The thresholds of scores, thinned.
+    def of(cls, curve: Curve) -> Stops:
+        """The thresholds of a curve, thinned.
 
-        >>> stops = Stops.of(np.array([True, False, True]), np.array([3.0, 2.0, 1.0]))
+        >>> stops = Stops.of(Curve.of(np.array([True, False, True]), np.array([3.0, 2.0, 1.0])))
         >>> stops.thresholds.tolist(), stops.hits.tolist(), stops.alarms.tolist()
         ([1.0, 2.0, 3.0, 3.04], [2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0])
         """
-        return cls.of_curve(Curve.of(positive, scores, weights))
-
-    @classmethod
-    def of_curve(cls, curve: Curve) -> Stops:
-        """The thresholds of a curve, thinned."""
         kept, ranked = thin(curve), curve.thresholds
         low, high = float(ranked[-1]), float(ranked[1])
         margin = 0.02 * (high - low) or max(1.0, abs(low))
@@ -356,8 +351,7 @@ def confusion(stops: Stops, place: int) -> dict[str, float]:
     """The numbers of one threshold, under the names that the page gives them."""
     hits, alarms = float(stops.hits[place]), float(stops.alarms[place])
     misses, rejections = stops.positives - hits, stops.negatives - alarms
-    total = stops.positives + stops.negatives
-    called = hits + alarms
+    called, total = hits + alarms, stops.positives + stops.negatives
     return {
         "tp": hits,
         "fp": alarms,
@@ -365,7 +359,7 @@ def confusion(stops: Stops, place: int) -> dict[str, float]:
         "tn": rejections,
         "sensitivity": hits / stops.positives,
         "specificity": rejections / stops.negatives,
-        "ppv": hits / (hits + alarms) if hits + alarms > 0.0 else np.nan,
+        "ppv": hits / called if called > 0.0 else np.nan,
         "npv": rejections / (rejections + misses) if rejections + misses > 0.0 else np.nan,
         "alerts": 1000.0 * called / total,
     }

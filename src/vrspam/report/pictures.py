@@ -14,34 +14,11 @@ from itertools import zip_longest
 
 import numpy as np
 
-from vrspam._utils.texts import (
-    auc_text,
-    decimals,
-    interval_text,
-    isolated,
-    percent,
-    shorten,
-    shorten_distinct,
-    shorten_to_fit,
-    signed,
-    text_width,
-)
+from vrspam._utils import texts
 from vrspam.inspection import PairEffect, Shape
 from vrspam.metrics import NetBenefit
-from vrspam.metrics.thresholds import Curve, wilson
-from vrspam.model.drawing import (
-    ADDED,
-    BAND,
-    MEAN_SCORE,
-    ColumnPlan,
-    Scale,
-    Ticks,
-    bin_ticks,
-    is_curve,
-    number_ticks,
-    plan_column,
-    text_of,
-)
+from vrspam.metrics.thresholds import Bin, Curve, wilson
+from vrspam.model import drawing
 from vrspam.model_selection.cross_validate import LearningCurve
 from vrspam.report.page import NUMBERS, Html, Stops, spelled
 
@@ -52,7 +29,7 @@ WIDTH, HEIGHT = 330.0, 270.0
 class Side:
     """One side of a picture: how values lie along it, and where it starts and stops."""
 
-    scale: Scale
+    scale: drawing.Scale
     start: float
     stop: float
 
@@ -65,7 +42,7 @@ class Frame:
 
     def __init__(
         self,
-        x: tuple[float, float] | Scale,
+        x: tuple[float, float] | drawing.Scale,
         y: tuple[float, float],
         *,
         width: float = WIDTH,
@@ -76,8 +53,8 @@ class Frame:
         bottom: float = 42.0,
     ):
         self.width, self.height = width, height
-        self.x = Side(x if isinstance(x, Scale) else Scale(*x), left, width - right)
-        self.y = Side(Scale(*y), height - bottom, top)
+        self.x = Side(x if isinstance(x, drawing.Scale) else drawing.Scale(*x), left, width - right)
+        self.y = Side(drawing.Scale(*y), height - bottom, top)
 
 
 def picture(
@@ -104,21 +81,23 @@ def picture(
     return Html(f"<figure><figcaption><bdi>{escape(title)}</bdi></figcaption>{svg}{below}</figure>")
 
 
-def axes(frame: Frame, x_label: str, y_label: str = "", *, ticks: Ticks | None = None, percents: str = "") -> str:
+def axes(
+    frame: Frame, x_label: str, y_label: str = "", *, ticks: drawing.Ticks | None = None, percents: str = ""
+) -> str:
     """Ticks below the plot area (by default round numbers), and beside it if it is named; what they are, along them.
 
     The values of `percents` ("x", "y", "xy") are shares, shown in percent.
     """
     left, right, base, top = frame.x.start, frame.x.stop, frame.y.start, frame.y.stop
     if ticks is None:
-        ticks = number_ticks(frame.x.scale.low, frame.x.scale.high, room=right - left, shares="x" in percents)
+        ticks = drawing.number_ticks(frame.x.scale.low, frame.x.scale.high, room=right - left, shares="x" in percents)
     parts = []
     for tick, text in zip(*ticks, strict=True):
-        at, half = float(frame.x(tick)), text_width(text) / 2
+        at, half = float(frame.x(tick)), texts.text_width(text) / 2
         parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
         parts.append(words(min(max(at, half), frame.width - half), base + 15.0, text, "middle"))
     if y_label:
-        heights = number_ticks(frame.y.scale.low, frame.y.scale.high, room=np.inf, shares="y" in percents)
+        heights = drawing.number_ticks(frame.y.scale.low, frame.y.scale.high, room=np.inf, shares="y" in percents)
         for tick, text in zip(*heights, strict=True):
             at = float(frame.y(tick))
             parts.append(f'<path class="grid-line" d="M{left:g} {at:.1f}H{right:g}"/>')
@@ -130,8 +109,8 @@ def axes(frame: Frame, x_label: str, y_label: str = "", *, ticks: Ticks | None =
 def axis_name(frame: Frame, label: str, upright: bool = False) -> str:
     """What an axis is, below the plot area or `upright` beside it, moved where it would leave the picture."""
     side, room = (frame.y, frame.height - 10.0) if upright else (frame.x, frame.width)
-    short = shorten_to_fit([label], len(label), room)[0]
-    half = text_width(short) / 2
+    short = texts.shorten_to_fit([label], len(label), room)[0]
+    half = texts.text_width(short) / 2
     middle = min(max((side.start + side.stop) / 2, half), room - half)
     if not upright:
         return words(middle, frame.height - 6.0, short, "middle name", label)
@@ -140,14 +119,14 @@ def axis_name(frame: Frame, label: str, upright: bool = False) -> str:
 
 def label_room(names: Sequence[str], most: int = 22) -> float:
     """The room that names beside an axis need."""
-    return 12.0 + max(map(text_width, shorten_distinct(names, most)), default=0.0)
+    return 12.0 + max(map(texts.text_width, texts.shorten_distinct(names, most)), default=0.0)
 
 
 def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most: int = 22) -> str:
     """Names beside the plot area, each at its place; a name that is cut shows itself where the pointer rests."""
     return "".join(
         words(frame.x.start - 6.0, at + 4.0, short, "end", name)
-        for name, short, at in zip(names, shorten_to_fit(names, most, frame.x.start - 8.0), places, strict=True)
+        for name, short, at in zip(names, texts.shorten_to_fit(names, most, frame.x.start - 8.0), places, strict=True)
     )
 
 
@@ -268,9 +247,7 @@ def _threshold_curve(
 
 
 def calibration(
-    predicted: np.ndarray,
-    observed: np.ndarray,
-    rows: np.ndarray,
+    bins: Sequence[Bin],
     names: Mapping[str, str],
     at: float | None,
     numbers: Sequence[tuple[str, str, str]] = (),
@@ -280,6 +257,7 @@ def calibration(
 
     `numbers` are measures of calibration: name, value, what would be right.
     """
+    rows, predicted, observed = np.array(bins).T
     low, high = wilson(observed, rows)
     top = float(min(1.0, 1.08 * max(predicted.max(), high.max())))
     frame = Frame((0.0, top), (0.0, top))
@@ -287,8 +265,8 @@ def calibration(
     labels = "predicted probability", f"observed: {names['positive']}"
     marks = [_threshold_curve(frame, predicted, observed, point, labels, (0.0, top))]
     for p, n, part in zip(predicted, rows, zip(observed, low, high, strict=True), strict=True):
-        o, a, b = map(percent, part)
-        said = f"{n:,.0f} rows: predicted {percent(p)}, observed {o} ({a} to {b})"
+        o, a, b = map(texts.percent, part)
+        said = f"{n:,.0f} rows: predicted {texts.percent(p)}, observed {o} ({a} to {b})"
         marks.append(whisker(float(frame.x(p)), frame.y(np.array(part)), "dot", said, radius=3.0))
     label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
     remark = "groups of rows with 95 % intervals; dashed: as predicted"
@@ -367,14 +345,14 @@ def learning_curve(curve: LearningCurve) -> Html:
     ahead = rows >= curve.rows[-1]
     lowest, highest = min(float(low[ahead].min()), float(curve.auc.min())), min(1.0, float(high[ahead].max()))
     room = 0.05 * (highest - lowest)
-    frame = Frame(Scale(float(rows[0]), float(rows[-1]), "log"), (lowest - room, highest + room), width=440.0)
+    frame = Frame(drawing.Scale(float(rows[0]), float(rows[-1]), "log"), (lowest - room, highest + room), width=440.0)
     shown = curve.total * 4.0 ** np.arange(-2, 2)
     shown = shown[shown >= rows[0]]
-    marks = [axes(frame, "rows to train on", "AUC", ticks=Ticks(shown, [f"{n:,.0f}" for n in shown]))]
+    marks = [axes(frame, "rows to train on", "AUC", ticks=drawing.Ticks(shown, [f"{n:,.0f}" for n in shown]))]
     marks += [band(frame, rows[ahead], low[ahead], high[ahead]), line(frame, rows, middle)]
     marks.append(rule(frame, x=float(curve.total), css="guess"))
     for n, auc in zip(curve.rows, curve.auc, strict=True):
-        marks.append(dot(float(frame.x(n)), float(frame.y(auc)), title=f"{n:,.0f} rows: AUC {auc_text(auc)}"))
+        marks.append(dot(float(frame.x(n)), float(frame.y(auc)), title=f"{n:,.0f} rows: AUC {texts.auc_text(auc)}"))
     label = "Learning curve: AUC against rows to train on, with a band."
     remark = "dots: models of parts of the rows; band: 90 %; dashed: the rows at hand"
     return picture(frame, marks, label=label, title="Learning curve", remark=remark)
@@ -395,8 +373,8 @@ def auc_scale(auc: float, low: float, high: float) -> Html:
         segment(at, 5.0, at, 27.0, "at"),
         f"<g{NUMBERS}>{below}{words(frame.x.stop, 46.0, '1 perfect', 'end')}</g>",
     ]
-    interval = "" if low == high else f", interval {interval_text(low, high)}"
-    return picture(frame, marks, label=f"AUC {auc_text(auc)}{interval}, on a scale to 1.")
+    interval = "" if low == high else f", interval {texts.interval_text(low, high)}"
+    return picture(frame, marks, label=f"AUC {texts.auc_text(auc)}{interval}, on a scale to 1.")
 
 
 def forest(
@@ -406,19 +384,14 @@ def forest(
 
     The last entry of a row says whether it is marked.
     """
-    names = shorten_distinct([row[0] for row in rows], 22)
+    names = [row[0] for row in rows]
     least = max(0.0, min(0.5, *(row[2] - 0.02 for row in rows)))  # an interval that ends beside its name looks cut
-    left, height = 12.0 + max(map(text_width, names)), 52.0 + 21.0 * len(rows)
-    frame = Frame((least, 1.0), UNIT, width=360.0, height=height, left=left)
-    marks = [axes(frame, measure), rule(frame, x=reference, css="guess")]
-    for number, (row, name) in enumerate(zip(rows, names, strict=True)):
-        y = frame.y.stop + 11.0 + 21.0 * number
-        full, *part, marked = row
-        said = f"{full}: {measure} {auc_text(part[0])} ({interval_text(part[1], part[2])})"
-        marks += [
-            words(frame.x.start - 6.0, y + 4.0, name, "end", full),
-            whisker(y, frame.x(np.array(part)), "marked" if marked else "dot", said, across=True),
-        ]
+    frame = Frame((least, 1.0), UNIT, width=360.0, height=52.0 + 21.0 * len(rows), left=label_room(names))
+    places = [frame.y.stop + 11.0 + 21.0 * number for number in range(len(rows))]
+    marks = [axes(frame, measure), rule(frame, x=reference, css="guess"), row_names(frame, names, places)]
+    for y, (name, *part, marked) in zip(places, rows, strict=True):
+        said = f"{name}: {measure} {texts.auc_text(part[0])} ({texts.interval_text(part[1], part[2])})"
+        marks.append(whisker(y, frame.x(np.array(part)), "marked" if marked else "dot", said, across=True))
     label = f"{measure} of each group with its interval; dashed: all rows."
     return picture(frame, marks, label=label, title=title, remark="dashed: all rows")
 
@@ -426,7 +399,7 @@ def forest(
 def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = False) -> str:
     """Which colour is which, in a corner of the plot area."""
     parts = []
-    short = shorten_distinct([name for _, name in entries], 44 if below else 34)
+    short = texts.shorten_distinct([name for _, name in entries], 44 if below else 34)
     for number, ((css, name), text) in enumerate(zip(entries, short, strict=True)):
         y = (frame.y.start + 6.0 - 18.0 * len(entries) if below else 12.0) + 18.0 * number
         x = frame.x.start + (160.0 if below else 24.0)
@@ -438,13 +411,13 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
 
 def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
     """What one column adds to the score: a curve with its band, or points for categories and few values."""
-    plan = plan_column(shape, ends)
+    plan = drawing.plan_column(shape, ends)
     remarks = list(plan.remarks)
     if shape.together:
-        remarks.append(f"says nearly the same as {', '.join(shorten(name, 40) for name in shape.together)}")
+        remarks.append(f"says nearly the same as {', '.join(texts.shorten(name, 40) for name in shape.together)}")
     frame, marks, label = (_curve if plan.curve else _values)(shape, plan, ends)
     kind, part = ("column", plan.part or "") if plan.curve else ("", "")
-    title, remark = shorten(shape.name, 70), "; ".join(remarks)
+    title, remark = texts.shorten(shape.name, 70), "; ".join(remarks)
     return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=part)
 
 
@@ -454,26 +427,26 @@ def key(shapes: Sequence[Shape]) -> Html:
     averaged = [shape for shape in shapes if shape.mean_score is not None]
     marks = [
         ("what the column adds", shapes, [segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)]),
-        (BAND, banded, [box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)]),
-        (MEAN_SCORE, averaged, [segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")]),
+        (drawing.BAND, banded, [box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)]),
+        (drawing.MEAN_SCORE, averaged, [segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")]),
         ("missing value", [shape for shape in shapes if shape.missing is not None], [dot(30.0, 7.0, "missing")] * 2),
     ]
     entries = []
     for name, having, drawn in marks:
-        kinds = {drawn[0] if is_curve(shape) else drawn[1] for shape in having}
+        kinds = {drawn[0] if drawing.is_curve(shape) else drawn[1] for shape in having}
         svg = f'<svg viewBox="0 0 46 14" width="46" aria-hidden="true">{"".join(sorted(kinds))}</svg>'
         entries += [f'<span class="n">{svg}{name}</span>'] if kinds else []
     return Html(f'<p class="remark marks">{" ".join(entries)}</p>')
 
 
-def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
+def _curve(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
     chosen = plan.chosen
     grid = shape.grid[chosen]
-    widest = max(map(text_width, number_ticks(*ends, room=np.inf).labels))
+    widest = max(map(texts.text_width, drawing.number_ticks(*ends, room=np.inf).labels))
     left, right = 26.0 + widest, 16.0 if shape.missing is None else 68.0
     frame = Frame(plan.scale, ends, height=230.0, left=left, right=right)
     scale = f" ({plan.scale.words})" if plan.scale.words else ""
-    marks = [axes(frame, f"{shorten(shape.name, 36)}{scale}", ADDED, ticks=plan.ticks), rule(frame)]
+    marks = [axes(frame, f"{texts.shorten(shape.name, 36)}{scale}", drawing.ADDED, ticks=plan.ticks), rule(frame)]
     marks.append(band(frame, grid, *(np.clip(side[chosen], *ends) for side in (shape.low, shape.high))))
     for css, values in (("mean", shape.mean_score), ("line", shape.contribution)):
         if values is not None:  # a line is broken where the picture has no room for it
@@ -485,12 +458,12 @@ def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[F
         at = frame.x.stop + 38.0
         marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
-    first, last = (text_of(plan.part, value) for value in grid[[0, -1]])
+    first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
     label = f"What {shape.name} adds to the score, from {first} to {last}."
     return frame, marks, label
 
 
-def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
+def _values(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
     chosen, names = plan.chosen, plan.ticks.labels
     parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
     means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
@@ -499,7 +472,7 @@ def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[
     height = ROW * len(names) + 56.0
     frame = Frame(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
     places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
-    marks = [axes(frame, ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
+    marks = [axes(frame, drawing.ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
     for name, part, mean, y in zip(names, parts, means, places, strict=True):
         if mean is not None and np.isfinite(mean):
             marks.append(dot(float(frame.x(mean)), y, "ring"))
@@ -525,10 +498,10 @@ def whisker(at: float, part: np.ndarray, css: str, title: str, *, across: bool =
 def heat_map(pair: PairEffect, largest: float) -> Html:
     """What a pair of columns adds to the score beyond the curves of both, in bins of both."""
     first, second = pair.columns
-    below, beside = bin_ticks(first), bin_ticks(second)
-    short, names = shorten_distinct(below.labels, 14), beside.labels
+    below, beside = drawing.bin_ticks(first), drawing.bin_ticks(second)
+    short, names = texts.shorten_distinct(below.labels, 14), beside.labels
     columns, rows = pair.values.shape
-    room = 10.0 + 0.77 * max(map(text_width, short))
+    room = 10.0 + 0.77 * max(map(texts.text_width, short))
     left, height = min(label_room(names, 16) + 14.0, 0.4 * WIDTH), HEIGHT + room - 20.0
     frame = Frame((0.0, float(columns)), (0.0, float(rows)), height=height, left=left, bottom=room + 22.0)
     wide, high = (frame.x.stop - frame.x.start) / columns, (frame.y.start - frame.y.stop) / rows
@@ -548,8 +521,8 @@ def heat_map(pair: PairEffect, largest: float) -> Html:
         at = f"translate({float(frame.x(place)) + 3.0:.1f} {frame.y.start + 12.0:.1f}) rotate(-50)"
         marks.append(f'<g transform="{at}">{words(0, 0, text, "end", full)}</g>')
     marks += [axis_name(frame, first.name), axis_name(frame, second.name, upright=True)]
-    across, upwards = shorten(first.name, 50), shorten(second.name, 60)
-    title, remark = f"{across} × {upwards}", f"{percent(pair.share)} of the variance of the score"
+    across, upwards = texts.shorten(first.name, 50), texts.shorten(second.name, 60)
+    title, remark = f"{across} × {upwards}", f"{texts.percent(pair.share)} of the variance of the score"
     return picture(frame, marks, label=f"How {first.name} and {second.name} interact.", title=title, remark=remark)
 
 
@@ -570,15 +543,15 @@ def bars(
     names = [name for name, _ in entries]
     sizes = np.array([size for _, size in entries], dtype=float)
     shown = []  # a column and its value in a row, short enough to stand beside a bar
-    for name, value in zip_longest(names, (shorten(value, 12) for value in values), fillvalue=""):
-        short = shorten(name, BAR_LETTERS - 3 - len(value))
-        shown.append(f"{isolated(short)} = {isolated(value)}" if value else name)
+    for name, value in zip_longest(names, (texts.shorten(value, 12) for value in values), fillvalue=""):
+        short = texts.shorten(name, BAR_LETTERS - 3 - len(value))
+        shown.append(f"{texts.isolated(short)} = {texts.isolated(value)}" if value else name)
     low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
     low, high = min(0.0, low), max(0.0, high)
     left = min(label_room(shown, BAR_LETTERS), 0.52 * WIDTH)
-    places_after = decimals(max(high, -low))
-    numbers = [signed(size, places_after, sign=low < 0.0) for size in sizes]
-    sides, room = 2 if low < 0.0 else 1, 6.0 + 0.92 * max(map(text_width, numbers), default=0.0)
+    places_after = texts.decimals(max(high, -low))
+    numbers = [texts.signed(size, places_after, sign=low < 0.0) for size in sizes]
+    sides, room = 2 if low < 0.0 else 1, 6.0 + 0.92 * max(map(texts.text_width, numbers), default=0.0)
     margin = (high - low) * room / (WIDTH - left - 16.0 - sides * room) or 1.0  # for numbers at the ends of bars
     scale = (low - (margin if low < 0.0 else 0.0), high + margin)
     frame = Frame(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=16.0)

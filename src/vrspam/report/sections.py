@@ -14,11 +14,11 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.thresholds import BINS, Curve, benefit_over_all, calibration_error, effective_share, reliability
+from vrspam.metrics.thresholds import BINS, benefit_over_all, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.comparing import curves_of, number_cell, pair_tables
+from vrspam.report.comparing import compared_curves, curves_of, number_cell, pair_tables
 from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
 
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ def add_beside(page: Page, report: Report) -> None:
     if (found := report.beside) is not None:
         grouped = evaluation.groups is not None
         told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
-        curves = {name: Curve.of(found.positive, part) for name, part in zip(found.names, found.scores, strict=True)}
-        drawn = [] if model.ranks else [curves_of(curves)]
+        drawn = [] if model.ranks else [curves_of(compared_curves(found))]
         tests = pair_tables(words.name_measure(model), found.pairs, found.intervals)
         page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
 
@@ -193,10 +192,7 @@ def add_columns(
     for name, one in list(several.items())[1:]:
         numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
         if one.bins:
-            points, seen, rows = (
-                np.array([getattr(b, k) for b in one.bins]) for k in ("predicted", "observed", "rows")
-            )
-            drawn.append(pictures.calibration(points, seen, rows, names, None, title=f"Calibration of {name}"))
+            drawn.append(pictures.calibration(one.bins, names, None, title=f"Calibration of {name}"))
     page.add(
         "The columns side by side",
         html.paragraph(words.describe_tests(compared.pairs)),
@@ -344,7 +340,7 @@ def add_scores(
     if model.ranks:
         return add_ranks(page, model, evaluation, names)
     assert evaluation.curve is not None
-    stops = Stops.of_curve(evaluation.curve)
+    stops = Stops.of(evaluation.curve)
     if model.calibration is not None:
         stops = replace(stops, probabilities=model.calibration(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
@@ -367,12 +363,11 @@ def add_scores(
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
         count = max(2, evaluation.n // least)
         bins = reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
-    predicted, observed, rows = (np.array([getattr(b, k) for b in bins]) for k in ("predicted", "observed", "rows"))
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
         told = words.calibration_numbers(evaluation.calibration)
-        drawn.append(pictures.calibration(predicted, observed, rows, names, at, told))
-    curve = [predicted.tolist(), observed.tolist()] if bins else None
+        drawn.append(pictures.calibration(bins, names, at, told))
+    curve = [[b.predicted for b in bins], [b.observed for b in bins]] if bins else None
     page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
     counted_by = "Rows are counted by their weights. " if evaluation.weights is not None else ""
     remark = "Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."
@@ -534,7 +529,7 @@ def _interactions(model: Model) -> list[Html]:
     numbers = html.table(["columns", "share"], rows, "Share: part of the variance of the score")
     return [
         html.paragraph(words.describe_interactions(model)),
-        html.paragraph(words.describe_cells(largest), soft=True),
+        html.paragraph(words.CELLS.format(largest), soft=True),
         html.grid([pictures.heat_map(pair, largest) for pair in shown]),
         html.folded("All pairs as numbers", numbers),
     ]

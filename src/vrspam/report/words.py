@@ -36,6 +36,10 @@ SHARE_OF_PAIRS = "Share: how much of the mean distance of the scores in a pair c
 ELSEWHERE = (
     "The scores were made elsewhere: these numbers hold for new rows if no row here was used to make its own score."
 )
+CELLS = (
+    "Orange cells raise the score and blue ones lower it, by up to {:.2f}, on top of the curves of both columns; grey: "
+    "fewer than three rows. Bins of numbers hold about equally many rows."
+)
 GUESSING = "0.5 is guessing"
 NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
@@ -569,14 +573,6 @@ def describe_rest(model: Model) -> str:
     alone = len(model.shapes.columns) == 1
     what = "what the curve is too smooth to show" if alone else "what combinations of columns add"
     return f"{model.shapes.rest_name}: {what}, {100 * model.shapes.share:.1f} % of the variance of the score"
-
-
-def describe_cells(largest: float) -> str:
-    """What the colours of heat maps mean."""
-    return (
-        f"Orange cells raise the score and blue ones lower it, by up to {largest:.2f}, on top of the curves of both "
-        "columns; grey: fewer than three rows. Bins of numbers hold about equally many rows."
-    )
 
 
 def describe_together(model: Model) -> list[str]:
