@@ -287,8 +287,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     @property
     def _limits(self) -> Callable[[int], Any] | None:
         """From the number of columns as they are to the limits of their coefficients; None where none are asked for."""
-        own: Any = self
-        asked = own.monotonic_cst is not None or own.positive or own.bounds is not None
+        asked = self.monotonic_cst is not None or self.positive or self.bounds is not None
         return partial(limits_of, self) if asked else None
 
     def __sklearn_tags__(self):
@@ -485,9 +484,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             With several classes of shape (n_samples, n_classes), in the order of `classes_`.
         """
         check_is_fitted(self, "coef_")
-        own: Any = self
         if getattr(self, "features_", None) is not None:
-            return own._scores_by_map(X)
+            return self._scores_by_map(X)
         validation.refuse_complex(X)
         if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)

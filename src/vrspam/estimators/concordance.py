@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
 from vrspam import metrics
@@ -42,16 +43,13 @@ def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
     return time, happened, "event" if structured or event is not None else "y"
 
 
-class Ranker:
+class Ranker(BaseEstimator):
     """What both rankers share, over an estimator of two classes: their target, their score, and what they are."""
 
-    strata_weight: str
-    higher_: str
     max_fpr = None
-    _loss: LossChoice
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.estimator_type, tags.classifier_tags = None, None
         tags.array_api_support = False
         return tags
@@ -67,9 +65,8 @@ class Ranker:
         self, X: Any, y: Any, event: Any, strata: Any, sample_weight: Any, table: bool = False
     ) -> tuple[Rows, LossChoice]:
         """Validated rows, whose y are two classes that stand for the target, and the loss on the pairs that count."""
-        own: Any = self
         target = None if y is None else _of_target(y, event)
-        rows = own._validate_rows(X, None if target is None else np.zeros(target[0].size), sample_weight, table=table)
+        rows = self._validate_rows(X, None if target is None else np.zeros(target[0].size), sample_weight, table=table)
         assert target is not None
         time, happened, higher = target
         numbers = None if strata is None else validation.strata_numbers(strata, time.size)
@@ -79,17 +76,16 @@ class Ranker:
         if numbers is None and happened[counted].all() and np.unique(time[counted]).size == 2:
             return rows._replace(y=time < time[counted].max()), self._loss  # two classes: the AUC
         pairs = RankedPairs(-time, happened, numbers, self.strata_weight == "strata")
-        return rows._replace(y=pairs.upper), own._loss_of_pairs(rows, pairs)
+        return rows._replace(y=pairs.upper), self._loss_of_pairs(rows, pairs)
 
     def _as_ranker(self, rows: Rows, loss: LossChoice) -> Self:
         """Keep what a ranker has, and not what belongs to two classes."""
-        own: Any = self
-        own.higher_ = own.__dict__.pop("_higher")
+        self.higher_ = self.__dict__.pop("_higher")
         if not hasattr(self, "pairs_"):
             weights = np.ones(rows.y.size) if rows.weights is None else rows.weights
-            own.pairs_ = float(weights[rows.y].sum() * weights[~rows.y].sum())
-        own._inside_strata = loss.pairs is not None and loss.pairs.stratum is not None
-        own.__dict__.pop("classes_", None)
+            self.pairs_ = float(weights[rows.y].sum() * weights[~rows.y].sum())
+        self._inside_strata = loss.pairs is not None and loss.pairs.stratum is not None
+        self.__dict__.pop("classes_", None)
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -106,8 +102,7 @@ class Ranker:
         -------
         ndarray of shape (n_samples,)
         """
-        own: Any = self
-        return own.decision_function(X)
+        return self.decision_function(X)
 
     def score(self, X, y, *, event=None, strata=None, sample_weight=None) -> float:
         """Harrell's concordance index: the share of comparable pairs that the scores put in order.

@@ -273,11 +273,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     _reads_columns = True  # whether text in a frame is read as numbers and dates
     _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
     _orders: Mapping[str, Sequence[str]] = {}  # the categories of some columns in their order, beside ordered types
-    l1_: float
-    converged_path_: np.ndarray
-    corrected_score_: float
-    corrected_interval_: tuple[float, float]
-    held_out_: HeldOut
     _out_of_fold_there: HeldOut
     _parameter_constraints: dict = {
         "l2s": [parameters.StrOptions({"auto"}), "array-like"],

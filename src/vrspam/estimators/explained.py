@@ -1,7 +1,5 @@
 """Scores of feature maps, read column by column: curves, interactions, importances, and the parts of one score."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property

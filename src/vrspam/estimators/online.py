@@ -1,7 +1,5 @@
 """`SPAMClassifier`, `SOLAMClassifier` and `OPAUCClassifier`: `fit` in shuffled epochs, `partial_fit` row by row."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -11,7 +9,7 @@ import numpy as np
 
 from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.validation import Rows, union_of_labels
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, share_estimator_texts
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers import online
@@ -39,9 +37,6 @@ class StreamClassifierBase(AUCClassifierBase):
     }
     _stream: Stream
     _sparsify = False  # whether `fit` must restore exact zeros
-    step_size: float | str
-    max_iter: int
-    tol: float | None
 
     @abstractmethod
     def _new_method(self, n_features: int) -> Any:
@@ -184,6 +179,7 @@ class StreamClassifierBase(AUCClassifierBase):
         self._store(solution, stream.labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
 
 
+@share_estimator_texts
 class SPAMClassifier(StreamClassifierBase):
     """SPAM: proximal stochastic gradient on the pairwise squared AUC loss, one row a step.
 
@@ -220,10 +216,7 @@ class SPAMClassifier(StreamClassifierBase):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-        Puts the score 0 half-way between the class means.
-    classes_ : ndarray of shape (2,)
+    {coef_, intercept_, classes_}
     gap_ : float
         After `fit` an upper bound on F(coef_) - min F; NaN after `partial_fit`, which keeps no rows.
     objective_ : float
@@ -236,9 +229,7 @@ class SPAMClassifier(StreamClassifierBase):
         Steps taken since `fit` or since the stream began.
     history_ : dict of ndarray
         After `fit`: epoch, passes, seconds, objective and gap for each epoch.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X had string column names.
+    {n_features_in_, feature_names_in_}
 
     Notes
     -----

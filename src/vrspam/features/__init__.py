@@ -13,8 +13,6 @@ All of them take arrays, sparse matrices and data frames, encode categories one-
 indicator, keep float32, and can be stored without pickle (`to_dict`, `from_dict`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

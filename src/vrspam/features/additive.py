@@ -3,8 +3,6 @@
 A linear score of the latter is a sum of curves.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from numbers import Integral, Real
 

@@ -67,9 +67,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     gains_by_rows = False  # whether it gains more than others by more rows, so that a few of them tell less of it
     kind: str  # what the map is called among the facts about a model
     encoders_: list[encoders.Encoder]
-    max_categories: int
-    max_rows: int
-    random_state: Any
     _n_rows: int  # of fit, those of weight 0 left out
     _read_columns: tuple[Any, ...] | None = None  # of the frame that an estimator made this map's columns of
     # parameters that the encoders depend on, so that equal maps of the same rows share them; None where they do not

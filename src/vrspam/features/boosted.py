@@ -5,8 +5,6 @@ cross-validation the sets are the training rows of the folds, and the scorer of 
 alone: no row is scored by trees that saw its label (`vrspam.model_selection.labelled`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from vrspam._utils.compiled import kernels
+from vrspam._utils.array_api import kernels
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_weights
 from vrspam._utils.warnings import NumbersAreNames
@@ -47,9 +45,6 @@ class LabelledTrees(FeatureMap):
 
     supervised = True
     groves_: list[TreePart]
-    n_trees: Any
-    max_depth: int
-    min_rows: int
     _encoded_by = ()
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,

@@ -1,7 +1,5 @@
 """`KernelFeatures`: Nyström features of a Gaussian kernel between ranks, beside the additive ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -38,8 +36,6 @@ class LandmarkFeatures(FeatureMap):
     """
 
     kernel_name = "kernel"
-    landmarks: str
-    n_landmarks: int | str
     landmarks_: np.ndarray
     whitening_: np.ndarray
     additive_: AdditiveFeatures | None = None

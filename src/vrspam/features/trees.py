@@ -1,14 +1,12 @@
 """`TreeFeatures`: Nyström features of the kernel of random trees, which are grown without labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from vrspam._utils.compiled import kernels
+from vrspam._utils.array_api import kernels
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features import parts
 from vrspam.features.base import FeatureMap, share_map_texts

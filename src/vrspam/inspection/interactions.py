@@ -1,7 +1,5 @@
 """Which pairs of columns interact: functions of two columns, in bins, in what the curves of single columns leave."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple

@@ -11,8 +11,6 @@ function of variance below `NEARLY_TIED` are left out, unless one explains more 
 `LEFT_OUT`, and clearly more than any direction would by chance. A score that is made of such a difference keeps it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -5,8 +5,6 @@ score is projected on such sums (`vrspam.inspection.projection`): the curves are
 interactions are the rest, in which no function of one column is left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise

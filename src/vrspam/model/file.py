@@ -4,8 +4,6 @@ A packed array is Base64 of its compressed bytes, little-endian, with its type a
 What is read back has the same bits. The unpacked size is bounded by the shapes before anything is allocated.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

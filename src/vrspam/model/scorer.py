@@ -1,7 +1,5 @@
 """What estimators and model files hand to exporters and clusters: columns, parts of the score, labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """From scores to probabilities: functions that a model file can hold, fitted on rows that the model had not seen."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -341,7 +341,7 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
         rows, axes = folds.rows, candidate.scores.grid
         again = replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample)
         if getattr(candidate.features, "supervised", False):
-            scores = cross_validate_labelled(copy(candidate.features), paired, again).scores
+            scores = cross_validate_labelled(copy(candidate.features), paired, again)[0]
         else:
             if candidate.features is not None:
                 rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
@@ -353,18 +353,8 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
     return Nested(pairs, fold, sample, np.concatenate(kept, axis=1), np.concatenate(intercepts), search.scoring)
 
 
-class Evaluator(Protocol):
-    """Cross-validates and fits feature maps, wherever the rows are."""
-
-    def evaluate(self, name: str, features: Any) -> tuple[Candidate, Any]:
-        """The candidate of a map, and the source of its folds."""
-
-    def fit(self, candidate: Candidate, source: Any = None) -> ExactFit:
-        """The point of a candidate fitted on all rows; without `source` all that `evaluate` gathered is gone."""
-
-
 class MapsInMemory(NamedTuple):
-    """The `Evaluator` of learnt maps on rows in memory."""
+    """Cross-validates and fits learnt maps on rows in memory."""
 
     folds: FoldedRows
     search: GridSearch
@@ -373,10 +363,9 @@ class MapsInMemory(NamedTuple):
         """Cross-validate the grid of a fitted map; with the source of its folds, where trees are not grown for each."""
         folds, search = self
         if getattr(features, "supervised", False):
-            labelled = cross_validate_labelled(features, folds, search)
-            size = features.n_features_out_, folds.rows.y.size
-            found = Candidate.of(name, features, *size, labelled.scores, search.rule)
-            found.held_out, found.by_all, found.fit = labelled.held_out, labelled.by_all, labelled.fit
+            scores, held_out, by_all, fit = cross_validate_labelled(features, folds, search)
+            found = Candidate.of(name, features, features.n_features_out_, folds.rows.y.size, scores, search.rule)
+            found.held_out, found.by_all, found.fit = held_out, by_all, fit
             return found, None
         X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
         source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
@@ -392,7 +381,7 @@ class MapsInMemory(NamedTuple):
         return found, source
 
     def fit(self, candidate: Candidate, source: sources.RowsInMemory | None = None) -> ExactFit:
-        """The point of a candidate fitted on all rows."""
+        """The point of a candidate fitted on all rows; without `source` all that `evaluate` gathered is gone."""
         if candidate.fit is not None:  # of trees that learnt from labels
             return candidate.fit
         if source is None:
@@ -411,10 +400,8 @@ class MapsInMemory(NamedTuple):
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
 
 
-def compare(
-    maps: dict[str, Any], evaluator: Evaluator, rule: SelectionRule, watch: Watch = lambda what: None
-) -> Comparison:
-    """Evaluate each map, and fit what is chosen on all rows.
+def compare(maps: dict[str, Any], evaluator: Any, rule: SelectionRule, watch: Watch = lambda what: None) -> Comparison:
+    """Evaluate each map, and fit what is chosen on all rows; `evaluator` is `MapsInMemory`, or has its methods.
 
     Maps that give too many features are skipped; if all of them do, that is an error.
     """

@@ -17,8 +17,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
-from vrspam._utils.array_api import beside, device_namespace, on_host
-from vrspam._utils.compiled import kernels
+from vrspam._utils.array_api import beside, device_namespace, kernels, on_host
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import FewerFolds, warn
 from vrspam.metrics import correction

@@ -5,10 +5,7 @@ coefficients of the others are 0. The factor of the scores is fitted on held-out
 ranking, is never negative, and is the same for all folds, so that no label of a held-out row decides its place.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,18 +25,12 @@ from vrspam.solvers.path import check_grid_axis
 from vrspam.tables.frames import rows_of
 
 
-class Labelled(NamedTuple):
-    """What cross-validation of such a map gave."""
-
-    scores: GridScores  # of a grid of one point
-    held_out: np.ndarray  # scores of the held-out rows, fold by fold and without intercepts
-    by_all: np.ndarray | None  # scores of the rows of the sample by the models of all folds
-    fit: ExactFit  # of what is handed out
-
-
-def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: GridSearch) -> Labelled:
+def cross_validate_labelled(
+    features: LabelledTrees, folds: FoldedRows, search: GridSearch
+) -> tuple[GridScores, np.ndarray, np.ndarray | None, ExactFit]:
     """Grow the trees of each fold, and measure the ranking of the rows that it holds out; the map keeps the trees.
 
+    Returns the scores of a grid of one point, `held_out` and `by_all` of a `Candidate`, and the fit that is handed out.
     What is handed out is the mean of the scores of all folds, where each row trains the same number of them; where that
     is not so, as in folds that look forward in time, it is the score of trees of all rows.
     """
@@ -67,7 +58,7 @@ def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: 
     handed_out = ExactFit(
         replace(fit.solution, w=w), ClassMoments.side_by_side([fit.moments] * len(sets)), fit.l2, fit.solver
     )
-    return Labelled(scores, factor * rows.X[:, 0], by_all, handed_out)
+    return scores, factor * rows.X[:, 0], by_all, handed_out
 
 
 def _factor(rows: Rows, classes: np.ndarray, search: GridSearch, varies: bool) -> tuple[ExactFit, float]:

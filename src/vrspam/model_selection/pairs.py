@@ -1,7 +1,5 @@
 """How held-out rows are measured where only certain pairs of them count: inside strata, or of censored times."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.compiled import kernels
+from vrspam._utils.array_api import kernels
 from vrspam.metrics.correction import Sample, group_numbers
 from vrspam.model_selection.folds import Split
 from vrspam.moments import RankedPairs, SortedGroups

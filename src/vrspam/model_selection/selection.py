@@ -1,7 +1,5 @@
 """The measure that judges the points of a grid, and the choice of a point, or of the weights of a blend, by it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real

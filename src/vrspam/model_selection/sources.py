@@ -3,8 +3,6 @@
 Rows in memory, blocks of a stream and a cluster share one cross-validation, by answering the questions of `FoldSource`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar

@@ -1,7 +1,5 @@
 """Size, mean and scatter of each class of rows that lie on a device (see `vrspam._utils.array_api`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace

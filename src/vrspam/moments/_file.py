@@ -1,7 +1,5 @@
 """Read a file of class moments: a NumPy archive without pickle, all of which is checked."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from math import prod

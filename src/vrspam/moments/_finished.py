@@ -1,7 +1,5 @@
 """Moments of features that are cheap but for a last product: it is done with the moments instead of with every row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter

@@ -36,6 +36,11 @@ class PairErrors(NamedTuple):
     within: np.ndarray  # |error of Σ_ij| ≤ √(within_i within_j)
 
 
+def _of_pairs(name: str, text: str) -> property:
+    """A field of `pair_statistics`, as a property with this docstring."""
+    return property(lambda self: getattr(self.pair_statistics(), name), doc=text)
+
+
 class ClassMoments:
     """Size, mean and scatter of each of two classes; they add over rows, and subtract again.
 
@@ -428,25 +433,11 @@ class ClassMoments:
         """Relative rounding of the scatters: that of float32 if any rows were multiplied in float32, else 0."""
         return max((s.rounding for s in self._stats), default=0.0)
 
-    @property
-    def means(self) -> np.ndarray:
-        """Class means, shape (2, d)."""
-        return self.pair_statistics().means
-
-    @property
-    def p(self) -> float:
-        """Weighted share of the positive class."""
-        return self.pair_statistics().p
-
-    @property
-    def q(self) -> float:
-        """Weighted share of the negative class: 1 - p without its rounding."""
-        return self.pair_statistics().q
-
-    @property
-    def delta(self) -> np.ndarray:
-        """Mean of the positive class minus mean of the negative."""
-        return self.pair_statistics().delta
+    means = _of_pairs("means", "Class means, shape (2, d).")
+    p = _of_pairs("p", "Weighted share of the positive class.")
+    q = _of_pairs("q", "Weighted share of the negative class: 1 - p without its rounding.")
+    delta = _of_pairs("delta", "Mean of the positive class minus mean of the negative.")
+    within_diagonal = _of_pairs("within_diagonal", "The diagonal of `within`.")
 
     @property
     def within(self) -> np.ndarray:
@@ -477,11 +468,6 @@ class ClassMoments:
     def variances(self) -> np.ndarray:
         """Variance of each column within each class, shape (2, d)."""
         return np.maximum(np.stack([s.diagonal / s.weight for s in self._both()]), 0.0)
-
-    @property
-    def within_diagonal(self) -> np.ndarray:
-        """The diagonal of `within`."""
-        return self.pair_statistics().within_diagonal
 
     @property
     def cancellation(self) -> float:

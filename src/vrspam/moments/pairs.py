@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.array_api import kernels
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam._utils.compiled import kernels
 from vrspam._utils.validation import union_of_labels
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one, two_sum
 from vrspam.moments._statistics import THREAD_PRODUCTS, ClassStatistics, check_range

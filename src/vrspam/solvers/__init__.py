@@ -3,8 +3,6 @@
 `choose_solver` decides how the data is held; `solve` then runs the first of `exact_solvers` that accepts the objective.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """The interface of a solver, and the loop that drives all solvers that work in epochs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

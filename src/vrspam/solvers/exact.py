@@ -8,8 +8,6 @@ refinement, for any penalty):
     w ← argmin f̂(w) + t·w + Ω(w),   t = ∇f(w_last) - ∇f̂(w_last).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

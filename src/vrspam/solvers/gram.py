@@ -7,8 +7,6 @@
 | `GramDescent` | any: coordinate descent, with Newton steps on the columns in use |
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,8 +16,8 @@ import numpy as np
 from scipy import linalg
 
 from vrspam._utils import array_api
+from vrspam._utils.array_api import kernels
 from vrspam._utils.blas import solve_shifted
-from vrspam._utils.compiled import kernels
 from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers.base import Solution, certify, is_done
 

@@ -1,7 +1,5 @@
 """What estimators are told about coefficients and directions of columns: `monotonic_cst`, `positive` and `bounds`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

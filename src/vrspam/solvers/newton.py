@@ -12,8 +12,6 @@ preconditioner is between the diagonal and a multiple of the identity: few pairs
 alone, and the diagonal would hide that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

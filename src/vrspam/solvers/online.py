@@ -12,9 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg, sparse
 
-from vrspam._utils.array_api import padded
+from vrspam._utils.array_api import kernels, padded
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.compiled import kernels
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, ElasticNet, Objective, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point

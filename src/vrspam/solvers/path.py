@@ -6,8 +6,6 @@ is solved. A penalty that is not convex starts from the solution of its convex `
 is found does not depend on the rest of the grid.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import NamedTuple
 

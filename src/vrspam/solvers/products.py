@@ -7,8 +7,6 @@
 | `DualRidge` | dense rows in memory, fewer than features | l2 alone |
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +15,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg.blas import daxpy, dscal
 
-from vrspam._utils.compiled import kernels
+from vrspam._utils.array_api import kernels
 from vrspam.objective import Objective, WithinProducts
 from vrspam.solvers.base import EpochSolver, Solution, State, certify
 from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled

@@ -5,8 +5,6 @@ coordinate descent on the columns that are in use or should be: it finds which c
 not change, F is smooth on the others, and Newton steps by conjugate gradient, preconditioned by M, solve for them.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import Any

@@ -12,15 +12,13 @@ the sample weights.
 The variance of SPAM's direction, for comparison, is `vrspam.theory.gradient_variance`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.compiled import kernels
+from vrspam._utils.array_api import kernels
 from vrspam.moments import ClassMoments
 from vrspam.solvers.online import kernel_rows
 

@@ -5,8 +5,6 @@ In coefficients v of rising functions a limit is v ≥ 0, and F is quadratic: wh
 eliminated first.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

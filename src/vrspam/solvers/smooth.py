@@ -6,8 +6,6 @@
 | `ProximalGradient` | any |
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -17,14 +17,12 @@ With `extrapolates`, an epoch starts from the best affine combination of the las
 the data (`best_combination`). The epochs are shorter then, because each one adds an anchor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.compiled import kernels
+from vrspam._utils.array_api import kernels
 from vrspam.objective import ELASTIC_NET, ElasticNet, Objective, Penalty, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums, spam_pass
