@@ -479,8 +479,13 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
         found = ReportPlan(
             **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{in_options(stage)} ...")
         )
-    if found.target is None:
-        ask_for_target(data, {name: getattr(found, name) for name in READING})
+    if found.target is None:  # ask for it, if the table has such a column
+        from vrspam.data.readers import Source
+        from vrspam.tool.table import check_target
+
+        source = Source.open(data, **{name: getattr(found, name) for name in READING})
+        with misuse():
+            check_target(source, None)
     return found
 
 
@@ -532,16 +537,6 @@ def csv_line(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)
     return line.getvalue().removesuffix("\r\n")
-
-
-def ask_for_target(data: str, reading: dict[str, Any]) -> None:
-    """Ask for the label column of a table that has one."""
-    from vrspam.data.readers import Source
-    from vrspam.tool.table import check_target
-
-    source = Source.open(data, **reading)
-    with misuse():
-        check_target(source, None)
 
 
 def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> None:

@@ -9,10 +9,10 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import app
-from vrspam.tool.plan import PANELS, options_of
+from vrspam.tool.plan import CHECKED, PANELS
 
 
-@app.with_options(*options_of("check"), panels=PANELS)
+@app.with_options(*CHECKED, panels=PANELS)
 def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
     """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
 

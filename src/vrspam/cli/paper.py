@@ -15,7 +15,7 @@ import typer
 from vrspam._utils.messages import require
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import app
-from vrspam.tool.plan import PANELS, TrainPlan, check_option, positive_number, share
+from vrspam.tool.plan import PANELS, check_option, positive_number, share
 
 if TYPE_CHECKING:
     from vrspam.paper.protocol import Protocol, Run
@@ -136,9 +136,7 @@ def theory(
         check_option("theta", theta, share)
         check_option("epsilon", epsilon, share)
         check_option("l2", l2, positive_number)
-    opening = app.read_options(given)
-    if opening["target"] is None:
-        app.ask_for_target(data, {name: opening[name] for name in app.READING})
+    plan = app.plan_of(data, given)
     from scipy.sparse import issparse
 
     from vrspam import AUCClassifier, ClassMoments
@@ -147,7 +145,7 @@ def theory(
     from vrspam.tool.table import open_labelled
 
     with app.warnings_as_lines():
-        X, labels = open_labelled(data, TrainPlan(**opening, progress=app.err.is_terminal)).load()
+        X, labels = open_labelled(data, plan).load()
         if not raw:
             moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
             X = Scaling.of(moments, issparse(X))(X)

@@ -9,10 +9,10 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import app
-from vrspam.tool.plan import PANELS, options_of
+from vrspam.tool.plan import PANELS, ROWS
 
 
-@app.with_options(*options_of("rows"), panels=PANELS)
+@app.with_options(*ROWS, panels=PANELS)
 def rows(
     data: app.Data,
     html: app.HtmlOut = None,

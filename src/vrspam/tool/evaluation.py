@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -77,12 +77,12 @@ class Evaluation:
     scores: np.ndarray
     probabilities: np.ndarray | None
     auc: AUCInterval
-    average_precision: float = np.nan
-    sensitivity: dict[float, float] = field(default_factory=dict)
-    lift: dict[float, float] = field(default_factory=dict)
-    thresholds: dict[str, Threshold] = field(default_factory=dict)
-    bins: tuple[Bin, ...] = ()
-    brier: float | None = None
+    average_precision: float
+    sensitivity: dict[float, float]
+    lift: dict[float, float]
+    thresholds: dict[str, Threshold]
+    bins: tuple[Bin, ...]
+    brier: float | None
     max_fpr: float | None = None
     partial_auc: AUCInterval | None = None
     notes: tuple[str, ...] = ()
@@ -529,7 +529,8 @@ def _evaluate_ranks(
     if lacking := [name for name in needed if (name == "times" or name in model.training) and beside[name] is None]:
         raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
     auc = ranking_ci(positive, scores, **beside, confidence=confidence)
-    return Evaluation(positive, scores, None, auc, notes=notes, **beside)
+    nothing: Any = {"average_precision": np.nan, "sensitivity": {}, "lift": {}, "thresholds": {}, "bins": ()}
+    return Evaluation(positive, scores, None, auc, **nothing, brier=None, notes=notes, **beside)
 
 
 def compare(

@@ -550,21 +550,15 @@ def _completed(one: "Field[Any]") -> Option:
 
 
 OPTIONS = {one.name: _completed(one) for one in fields(ReportPlan)}
-
-
 CHECKED = (
     *("target", "positive", "event", "drop", "include", "categorical", "max_categories", "dates", "ignore", "groups"),
     *("time", "random_state", "streaming", "format", "delimiter", "encoding", "zero_based", "skip_errors"),
 )
-
-
 ROWS = ("weights", "features", *(name for name in CHECKED if name not in ("time", "streaming")))
 
 
 def options_of(command: str) -> list[str]:
-    """The names of the fields that a command has as options."""
-    if command in ("check", "rows"):
-        return list(CHECKED if command == "check" else ROWS)
+    """The names of the fields that `train` or `report` has as options."""
     return [name for name, one in OPTIONS.items() if one.panel is not None and one.only in (None, command)]
 
 

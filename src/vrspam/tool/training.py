@@ -98,11 +98,10 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     rows; scores of other models are no features.
     """
     plan.say("reading")
-    by, holdout = tuple[str, ...](), None
+    by, holdout, kept = tuple[str, ...](), None, None
     if isinstance(plan, ReportPlan):
         by, holdout = (*plan.by, *plan.beside), plan.holdout
         plan = replace(plan, drop=(*plan.drop, *plan.beside))
-    most, kept = 1_000, None  # encoded features: on wider tables most maps take long
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         opened, found = open_table(path, plan, keep=by)
@@ -114,7 +113,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
             others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
         wanted, asked = plan.features, plan.streaming or plan.l1 == "auto" or any(plan.l1)
-        wide = wanted is None and not asked and opened.schema.n_features > most
+        wide = wanted is None and not asked and opened.schema.n_features > 1_000  # there most maps take long
         if wanted is None:
             tabular = opened.chunks.source.reader.tabular
             plan = replace(plan, features="linear" if asked or (wide and not tabular) else "auto")
@@ -146,10 +145,8 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     facts: dict[str, Any] = {"warnings": notes, **({"monotone": plan.monotone} if plan.monotone else {})}
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
-    facts |= {} if plan.weights is None else {"weights": plan.weights}
-    facts |= plan.pairs
-    if opened.groups is not None:
-        facts["groups"] = opened.groups_column or COPIES
+    facts |= plan.pairs if plan.weights is None else {"weights": plan.weights, **plan.pairs}
+    facts |= {} if opened.groups is None else {"groups": opened.groups_column or COPIES}
     if found.repeats is not None and not np.isnan(found.repeats.apart):
         facts["independent_auc"] = found.repeats.apart
     model = _model(opened, fit, facts, fingerprint)
