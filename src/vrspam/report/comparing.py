@@ -9,7 +9,7 @@ from vrspam._utils.texts import auc_text, interval_text
 from vrspam.metrics.thresholds import Curve
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.page import Cell, Html, Page, Row, thin
+from vrspam.report.page import Cell, Html, Page, Row, number_cell, thin
 
 if TYPE_CHECKING:
     from vrspam.metrics import AUCInterval, ComparedPair
@@ -87,8 +87,3 @@ def pair_tables(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence
     several = f"; adjusted: for {len(pairs)} pairs, by Holm's method" if adjusted else ""
     each = html.table(["scores", measure, *([confidence] if intervals else [])], rows)
     return [each, html.table(names, tests, f"Paired tests{several}")]
-
-
-def number_cell(value: float, *, sign: bool = False) -> Cell:
-    """A number in a table."""
-    return Cell(f"{value:{'+' if sign else ''}.4{'f' if abs(value) < 1e4 else 'g'}}", value)

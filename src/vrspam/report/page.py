@@ -53,6 +53,11 @@ class Cell(NamedTuple):
     mark: str = ""
 
 
+def number_cell(value: float, *, sign: bool = False) -> Cell:
+    """A number in a table."""
+    return Cell(f"{value:{'+' if sign else ''}.4{'f' if abs(value) < 1e4 else 'g'}}", value)
+
+
 Row = Sequence[Cell | str]
 
 

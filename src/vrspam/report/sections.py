@@ -18,8 +18,8 @@ from vrspam.metrics.thresholds import BINS, benefit_over_all, calibration_error,
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.comparing import compared_curves, curves_of, number_cell, pair_tables
-from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry
+from vrspam.report.comparing import compared_curves, curves_of, pair_tables
+from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry, number_cell
 
 if TYPE_CHECKING:
     from vrspam.model_selection.cross_validate import LearningCurve

@@ -13,6 +13,7 @@ from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table, no_column
 from vrspam.metrics import AUCInterval, Calibration, calibration_measures, partial_auc_ci, roc_auc_ci
+from vrspam.metrics.intervals import interval_of, roc_measures
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
@@ -434,7 +435,8 @@ def evaluate(
         whole = _evaluate_ranks(model, is_positive, scores, confidence, notes, beside)
     else:
         ranked = Ranked.of(is_positive, scores, weights)
-        auc = compare_scores(is_positive, {"": scores}, [ranked], confidence=confidence, **beside).intervals[0]
+        placed = roc_measures(is_positive, [scores], ranked=[ranked], sample_weight=weights, groups=groups)
+        auc = interval_of(placed.of(0), confidence)
         whole = _evaluate(model, is_positive, scores, ranked, auc, beside, probabilities, notes, **measures)
     return replace(whole, subgroups=levels(whole, by))
 
