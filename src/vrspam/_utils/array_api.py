@@ -6,8 +6,6 @@ coefficients) are copied between device and host. As everywhere in scikit-learn,
 `sklearn.config_context(array_api_dispatch=True)` switches this on. `kernels` is the compiled code for the host.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator
 from importlib import import_module

@@ -1,7 +1,5 @@
 """BLAS and LAPACK: how many threads they may use, systems with many shifts, products with triangular matrices."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import os

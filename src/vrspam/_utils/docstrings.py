@@ -1,7 +1,5 @@
 """Texts of parameters and attributes that several docstrings share, each written once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from inspect import cleandoc

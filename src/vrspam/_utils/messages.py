@@ -4,8 +4,6 @@ A message is a template with fields. A field that is a `Parameter` is shown as P
 the reader gives parameters another form: the command line shows `--drop day`. So no sentence is ever taken apart.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import string

@@ -3,8 +3,6 @@
 rich comes with the extra `cli`. Where it is not installed, the line is printed once, when the job has ended.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

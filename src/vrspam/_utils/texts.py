@@ -1,7 +1,5 @@
 """Numbers and names as text, for pages, plots and the terminal."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

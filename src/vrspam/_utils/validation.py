@@ -1,7 +1,5 @@
 """Check the rows, columns, labels and weights that a user gives, before anything is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from decimal import Decimal

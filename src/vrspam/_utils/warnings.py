@@ -1,7 +1,5 @@
 """Warnings of the estimators as classes with fields, worded once, and `warn`, which points at the user's own line."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Sequence

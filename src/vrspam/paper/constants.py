@@ -1,7 +1,5 @@
 """Constants and rates for a data set: constants computed from its rows, and `describe`, a table of all of them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

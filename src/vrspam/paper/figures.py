@@ -1,7 +1,5 @@
 """The paper's figures, drawn from stored rows: convergence, variance of the update direction, Theorem 1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 The paper's section 4 (convergence) proves them; `vrspam.theory` explains `noise`, and docs/theory.md derives each.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from inspect import cleandoc, signature

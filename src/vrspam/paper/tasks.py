@@ -5,8 +5,6 @@ The figures treat an algorithm as a black box: its state after e epochs is the r
 same seed.
 """
 
-from __future__ import annotations
-
 import json
 import time
 import warnings

@@ -3,8 +3,6 @@
 What is drawn of a column is decided in `vrspam.model.drawing`, for the pages of `vrspam.report` as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import ceil
 from textwrap import fill

@@ -1,7 +1,5 @@
 """Plots of fits: the AUC over a grid of penalties, coefficients along a path, and convergence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plots of how well scores rank: curves, histograms, lift, reliability, decision curves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Nothing is changed for other plots: settings are in force only while axes are made.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from inspect import cleandoc
