@@ -129,7 +129,7 @@ def all_short_between(lows: np.ndarray, highs: np.ndarray) -> list[float]:
     """`short_between` of many pairs.
 
     >>> all_short_between(np.array([0.1234, 7.0]), np.array([0.1272, 12.5]))
-    [0.125, 10.0]
+    [0.127, 10.0]
     """
     fewest = np.full(lows.size, 16)
     for digits in range(15, -7, -1):  # what is between two multiples of a step needs more decimals; rounding aside
