@@ -22,6 +22,7 @@ from vrspam.metrics.roc import descending
 from vrspam.metrics.thresholds import Curve
 from vrspam.report.page import thin
 from vrspam.tool import compare, evaluate, make_report, save_model, score_file
+from vrspam.tool.comparison import compare_scores
 
 RNG = np.random.default_rng(7)
 N = 600
@@ -448,3 +449,19 @@ def test_the_report_says_when_the_other_model_is_better(path, tmp_path, capsys):
 def test_columns_beside_are_checked(options, words):
     with pytest.raises(ValueError, match=words):
         make_report(FRAME, "sick", features="linear", rows=0, **options)
+
+
+def test_the_optimism_of_a_choice_is_taken_from_the_first_alone():
+    rng = np.random.default_rng(0)
+    positive = rng.random(400) < 0.3
+    a, b = (rng.normal(size=400) + positive for _ in range(2))
+    found = compare_scores(positive, {"ours": a, "other": b}, optimism=0.01)
+    plain, free = roc_auc_ci(positive, a), delong_test(positive, a, b)
+    ours, other = found.intervals
+    assert ours.auc == pytest.approx(roc_auc_score(positive, a) - 0.01)
+    assert (ours.low, ours.high) == pytest.approx((plain.low - 0.01, plain.high - 0.01))
+    assert other.auc == pytest.approx(roc_auc_score(positive, b))
+    test = found.pairs[0].test
+    assert test.auc_a == pytest.approx(ours.auc)
+    assert test.difference == pytest.approx(free.difference - 0.01)
+    assert test.standard_error == pytest.approx(free.standard_error)
