@@ -465,3 +465,15 @@ def test_the_optimism_of_a_choice_is_taken_from_the_first_alone():
     assert test.auc_a == pytest.approx(ours.auc)
     assert test.difference == pytest.approx(free.difference - 0.01)
     assert test.standard_error == pytest.approx(free.standard_error)
+
+
+def test_groups_that_do_not_differ_are_said_too(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    sick = rng.random(400) < 0.3
+    table = {"sick": sick.astype(int), "score": rng.normal(size=400) + sick, "clinic": rng.choice(["a", "b"], 400)}
+    pd.DataFrame(table).to_csv(tmp_path / "scored.csv", index=False)
+    command = ["evaluate", str(tmp_path / "scored.csv"), "--target", "sick", "--scores", "score", "--by", "clinic"]
+    assert main(command) == 0
+    assert "no level of clinic differs from the other rows by more than chance" in " ".join(
+        capsys.readouterr().out.split()
+    )

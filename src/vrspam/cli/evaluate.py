@@ -99,9 +99,13 @@ def evaluate(
 
 
 def _show_groups(found: Evaluation) -> None:
-    unlike = (group for group in found.subgroups if group.ranked_differently or group.predicted_wrongly)
+    unlike = [group for group in found.subgroups if group.ranked_differently or group.predicted_wrongly]
     words = "differs from the other rows by more than chance"
-    app.show_facts([("group", f"{group.column} = {group.name} {words}") for group in unlike], 17)
+    facts = [("group", f"{group.column} = {group.name} {words}") for group in unlike]
+    if found.subgroups and not unlike:
+        columns = ", ".join(dict.fromkeys(group.column for group in found.subgroups))
+        facts = [("group", f"no level of {columns} {words}; --html and --json show each")]
+    app.show_facts(facts, 17)
 
 
 def _check_arguments(
