@@ -246,16 +246,20 @@ class KernelFeatures(LandmarkFeatures):
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
-        encoded = parts.encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
-        self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
-        size = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_)[:, np.newaxis]
-        distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
-        median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
-        self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
-        self._whiten(np.exp(-self.gamma_ * distances))
+        known = (type(self), self.bandwidth, self.landmarks, chosen.tobytes())  # with and without curves they are the same
+        if known not in seen.encoders or self.landmarks == "columns":
+            encoded = parts.encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
+            self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
+            size = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_)[:, np.newaxis]
+            distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
+            median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
+            self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
+            self._whiten(np.exp(-self.gamma_ * distances))
+            seen.encoders[known] = [self.landmarks_, self.gamma_, self.whitening_]
+        self.landmarks_, self.gamma_, self.whitening_ = seen.encoders[known]
         if self.additive_ is not None:
             sample = frames.rows_of(X, chosen[:1_000])
-            self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
+            self.whitening_ = self.whitening_ * _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
     def blocks(self) -> list[parts.Block]:
