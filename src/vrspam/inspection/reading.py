@@ -222,8 +222,10 @@ def _read_projection(
     additive = projection.fitted(found[:, 1:])
     folds = interactions.FoldScores(additive, scores[:, 1:] - additive, unseen)
 
+    one = features.parts(coefs[:, :1]) if isinstance(features, FeatureMap) else None
+
     def score(X: Any) -> np.ndarray:
-        return MappedArray(X, features) @ coefs[:, 0]
+        return MappedArray(X, features) @ coefs[:, 0] if one is None else one.scores(X, single=True)[:, 0]
 
     return _with_interactions(score, rows, shapes, scores[:, 0], rest, folds, seed)
 
