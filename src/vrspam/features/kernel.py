@@ -73,9 +73,13 @@ class LandmarkFeatures(FeatureMap):
             factor = linalg.cholesky(kernel, check_finite=False)
             # The least eigenvalue is at most the least pivot, the largest at least the mean of the sums of the rows.
             if factor.diagonal().min() ** 2 > LEAST_EIGENVALUE * kernel.sum() / len(kernel):
-                values = np.linalg.eigvalsh(kernel)  # without vectors, in a third of the time
-                if values[0] > LEAST_EIGENVALUE * values[-1]:
-                    self.whitening_ = np.ascontiguousarray(linalg.lapack.dtrtri(factor)[0])
+                inverse = linalg.lapack.dtrtri(factor)[0]
+                # The trace of the inverse bounds the least eigenvalue, the largest sum of a row the largest one.
+                least, most = 1.0 / float(np.sum(inverse**2)), float(kernel.sum(axis=0).max())
+                if least <= LEAST_EIGENVALUE * most:
+                    least, *_, most = np.linalg.eigvalsh(kernel).tolist()  # without vectors, in a third of the time
+                if least > LEAST_EIGENVALUE * most:
+                    self.whitening_ = np.ascontiguousarray(inverse)
                     return
         values, vectors = np.linalg.eigh(kernel)  # SciPy's would not let other maps learn meanwhile
         keep = values > LEAST_EIGENVALUE * values[-1]
