@@ -250,7 +250,12 @@ class KernelFeatures(LandmarkFeatures):
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
-        known = (type(self), self.bandwidth, self.landmarks, chosen.tobytes())  # with and without curves they are the same
+        known = (
+            type(self),
+            self.bandwidth,
+            self.landmarks,
+            chosen.tobytes(),
+        )  # with and without curves they are the same
         if known not in seen.encoders or self.landmarks == "columns":
             encoded = parts.encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
             self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
