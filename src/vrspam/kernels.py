@@ -1529,26 +1529,21 @@ def grow_trees(codes, is_category, rows, order, uniform, factors):
     return columns, thresholds, multipliers, absent_left
 
 
-@register_jitable(inline="always")  # a call for each row and tree would take longer than the tree
-def _leaf(codes, i, t, columns, thresholds, multipliers, absent_left):
-    """The leaf of row i in tree t."""
-    n_nodes = columns.shape[1]
-    node = 0
-    while node < n_nodes:
-        code = codes[i, columns[t, node]]
-        left = absent_left[t, node] if code < 0 else _split_value(code, multipliers[t, node]) <= thresholds[t, node]
-        node = 2 * node + (1 if left else 2)
-    return node - n_nodes
-
-
 @compiled
 def tree_leaves(codes, columns, thresholds, multipliers, absent_left):
-    """The leaf of each row in each tree, from 0 on; shape (rows, trees)."""
-    leaves = np.empty((codes.shape[0], columns.shape[0]), dtype=np.int16)
-    for t in range(columns.shape[0]):
-        for i in range(codes.shape[0]):
-            leaves[i, t] = _leaf(codes, i, t, columns, thresholds, multipliers, absent_left)
-    return leaves
+    """The leaf of each row in each tree, from 0 on; shape (rows, trees), tree by tree in memory."""
+    (n_trees, n_nodes), n = columns.shape, codes.shape[0]
+    leaves = np.empty((n_trees, n), dtype=np.int16)
+    for t in range(n_trees):
+        for i in range(n):
+            node = 0
+            while node < n_nodes:
+                code = codes[i, columns[t, node]]
+                value = _split_value(code, multipliers[t, node])
+                left = absent_left[t, node] if code < 0 else value <= thresholds[t, node]
+                node = 2 * node + (1 if left else 2)
+            leaves[t, i] = node - n_nodes
+    return leaves.T
 
 
 @compiled
@@ -1563,22 +1558,18 @@ def leaf_sums(landmark_leaves, coefs, n_leaves):
 
 
 @compiled
-def add_leaf_sums(sums, codes, columns, thresholds, multipliers, absent_left):
-    """The sum over all trees of what `leaf_sums` has for the leaf of each row: rows × m."""
-    out = np.zeros((codes.shape[0], sums.shape[2]))
-    for t in range(columns.shape[0]):
+def add_leaf_sums(sums, leaves, out):
+    """Add to `out` (rows × m) the sum over all trees of what `leaf_sums` has for the leaf of each row."""
+    for t in range(sums.shape[0]):
         of_tree = sums[t]
-        for i in range(codes.shape[0]):
-            found = of_tree[_leaf(codes, i, t, columns, thresholds, multipliers, absent_left)]
-            row = out[i]
-            for m in range(found.size):
-                row[m] += found[m]
-    return out
+        for i in range(out.shape[0]):
+            for m in range(out.shape[1]):
+                out[i, m] += of_tree[leaves[i, t], m]
 
 
 @compiled
 def splits_as_masks(columns, thresholds, multipliers, absent_left, widths):
-    """Thresholds and 64-bit masks that send rows to the same sides as `_leaf`, without a branch, and depths of trees.
+    """Thresholds and 64-bit masks by which rows reach the same leaves without a branch, and the depths of trees.
 
     Bit 0 of a mask is set where absent values go right, and bit c + 1 where the category of code c does. Categories
     have no threshold then, and bit 63 is never set. `widths` are the numbers of categories of each column. Below the
@@ -1610,10 +1601,7 @@ def _goes_right(code, limit, mask):
 
 @compiled
 def _go_down(codes, column, limit, mask, depth, place, bits):
-    """Write the place of each row among the nodes of a level of one tree; `codes` are by columns, of few rows.
-
-    Where a level has few nodes, each is asked for all rows, in loops that vectorise: its answers are one bit of `bits`.
-    """
+    """Write the place of each row among the nodes at this depth of one tree; `codes` are by columns, of few rows."""
     count, flat, one = codes.shape[1], codes.ravel(), np.uint32(1)
     place[:] = 0
     for level in range(depth):
@@ -1624,15 +1612,11 @@ def _go_down(codes, column, limit, mask, depth, place, bits):
                 code = flat[np.uint32(column[node]) * np.uint32(count) + np.uint32(i)]
                 place[i] = np.uint32(2) * place[i] + _goes_right(code, limit[node], mask[node])
             continue
-        bits[:] = 0
+        bits[:] = 0  # few nodes: each is asked for all rows, in loops that vectorise, and its answers are one bit
         for node in range(1 << level):
             line, most, sides = codes[column[first + node]], limit[first + node], mask[first + node]
-            if sides != 0:
-                for i in range(count):
-                    bits[i] |= _goes_right(line[i], most, sides) << np.uint32(node)
-            elif most != NO_SPLIT:
-                for i in range(count):
-                    bits[i] |= np.uint32(line[i] > most) << np.uint32(node)
+            for i in range(count if most != NO_SPLIT or sides != 0 else 0):
+                bits[i] |= _goes_right(line[i], most, sides) << np.uint32(node)
         for i in range(count):
             place[i] = np.uint32(2) * place[i] + ((bits[i] >> place[i]) & one)
 
@@ -1640,33 +1624,14 @@ def _go_down(codes, column, limit, mask, depth, place, bits):
 @compiled
 def tree_leaves_by_level(codes, columns, limits, masks, depths):
     """What `tree_leaves` returns; `codes` are by columns, of few rows, which go down a tree together."""
-    count, leaves = codes.shape[1], np.empty((codes.shape[1], columns.shape[0]), dtype=np.int16)
+    (n_trees, n_nodes), count = columns.shape, codes.shape[1]
+    leaves, deepest = np.empty((n_trees, count), dtype=np.int16), int(np.log2(n_nodes + 1))
     place, bits = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
-    deepest = int(np.log2(columns.shape[1] + 1))
-    for t in range(columns.shape[0]):
+    for t in range(n_trees):
         _go_down(codes, columns[t], limits[t], masks[t], depths[t], place, bits)
         for i in range(count):  # what is not split sends all rows to the left
-            leaves[i, t] = place[i] << np.uint32(deepest - depths[t])
-    return leaves
-
-
-@compiled
-def add_leaf_sums_by_level(sums, codes, columns, limits, masks, depths, out):
-    """Add what `add_leaf_sums` returns to `out`; `codes` are by columns, of few rows, which go down a tree together."""
-    count = codes.shape[1]
-    place, bits = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
-    deepest = int(np.log2(columns.shape[1] + 1))
-    for t in range(columns.shape[0]):
-        of_tree, below = sums[t], np.uint32(deepest - depths[t])
-        _go_down(codes, columns[t], limits[t], masks[t], depths[t], place, bits)
-        if out.shape[1] == 1:
-            for i in range(count):
-                out[i, 0] += of_tree[place[i] << below, 0]
-            continue
-        for i in range(count):
-            leaf = place[i] << below
-            for m in range(out.shape[1]):
-                out[i, m] += of_tree[leaf, m]
+            leaves[t, i] = place[i] << np.uint32(deepest - depths[t])
+    return leaves.T
 
 
 @compiled
@@ -1717,11 +1682,8 @@ def count_shared_leaves(leaves, others):
 
 @compiled
 def _fill_histogram(codes, starts, tried, rows, g, h, sums):
-    """The gradients, curvatures and numbers of some rows, by code, for the columns that are tried.
-
-    Two columns at a time: a sum that was just written is not at once asked for again.
-    """
-    for k in range(0, tried.size, 2):
+    """The gradients, curvatures and numbers of some rows, by code, for the columns that are tried."""
+    for k in range(0, tried.size, 2):  # two at a time: a sum that was just written is not at once asked for again
         a, b = tried[k], tried[min(k + 1, tried.size - 1)]
         first, other, line, beside = starts[a] + 1, starts[b] + 1, codes[a], codes[b]
         sums[starts[a] : starts[a + 1]] = 0.0

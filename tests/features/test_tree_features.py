@@ -352,13 +352,13 @@ def test_rows_that_go_down_together_end_where_each_one_does(depth):
     np.testing.assert_array_equal(kernels.tree_leaves(codes, *trees.values()), expected)
     for n_scores in (1, 3):
         sums, found = rng.standard_normal((n_trees, n_nodes + 1, n_scores)), np.zeros((600, n_scores))
-        kernels.add_leaf_sums_by_level(sums, by_columns, columns, *masks, found)
+        kernels.add_leaf_sums(sums, kernels.tree_leaves_by_level(by_columns, columns, *masks), found)
         np.testing.assert_allclose(found, sums[np.arange(n_trees), expected].sum(axis=1), atol=1e-12)
 
 
 @pytest.mark.parametrize("landmarks", ["rows", "columns"])
 def test_kernels_that_share_landmarks_are_those_that_were_fitted_alone(landmarks, frame):
-    shared = {}
+    shared: dict = {}
     for options in ({"additive": True}, {"additive": False}, {"bandwidth": 0.3}, {"additive": False, "bandwidth": 0.3}):
         features = KernelFeatures(n_landmarks=60, landmarks=landmarks, random_state=0, **options)
         alone = clone(features).fit(frame)

@@ -74,10 +74,10 @@ class LandmarkFeatures(FeatureMap):
             # The least eigenvalue is at most the least pivot, the largest at least the mean of the sums of the rows.
             if factor.diagonal().min() ** 2 > LEAST_EIGENVALUE * kernel.sum() / len(kernel):
                 inverse = linalg.lapack.dtrtri(factor)[0]
-                # The trace of the inverse bounds the least eigenvalue, the largest sum of a row the largest one.
+                # by bounds of the eigenvalues, or by themselves: without vectors, in a third of the time
                 least, most = 1.0 / float(np.sum(inverse**2)), float(kernel.sum(axis=0).max())
                 if least <= LEAST_EIGENVALUE * most:
-                    least, *_, most = np.linalg.eigvalsh(kernel).tolist()  # without vectors, in a third of the time
+                    least, *_, most = np.linalg.eigvalsh(kernel).tolist()
                 if least > LEAST_EIGENVALUE * most:
                     self.whitening_ = np.ascontiguousarray(inverse)
                     return
@@ -250,12 +250,7 @@ class KernelFeatures(LandmarkFeatures):
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
-        known = (
-            type(self),
-            self.bandwidth,
-            self.landmarks,
-            chosen.tobytes(),
-        )  # with and without curves they are the same
+        known = (type(self), self.bandwidth, self.landmarks, chosen.tobytes())  # the same beside curves
         if known not in seen.encoders or self.landmarks == "columns":
             encoded = parts.encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
             self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)

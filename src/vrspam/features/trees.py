@@ -130,8 +130,9 @@ class TreeFeatures(LandmarkFeatures):
         chosen = self._draw(n, rng)
         codes = parts.places_of(self.encoders_, frames.rows_of(X, chosen))[0]
         self._landmark_codes = self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng)
-        self.landmarks_ = parts.TreePart(self.encoders_, self.trees_, None, chosen).leaves_of(self._landmark_codes)
-        self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
+        part = parts.TreePart(self.encoders_, self.trees_, None, chosen)
+        self.landmarks_ = np.ascontiguousarray(part.leaves_of(self._landmark_codes))
+        self._whiten(self._counts(np.asfortranarray(self.landmarks_), np.dtype(np.float64)) / self.n_trees)
 
     def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """In how many trees rows with these leaves share them with each landmark."""
