@@ -344,12 +344,11 @@ def test_rows_that_go_down_together_end_where_each_one_does(depth):
             left = absent_left[t, node] if code < 0 else value <= thresholds[t, node]
             node = 2 * node + (1 if left else 2)
         expected[i, t] = node - n_nodes
-    trees = dict(zip(parts.TREE_ARRAYS, (columns, thresholds, multipliers, absent_left), strict=True))
-    masks = kernels.splits_as_masks(*trees.values(), widths)
+    masks = kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
     assert masks[2][0] == 0
     by_columns = np.ascontiguousarray(codes.T)
     np.testing.assert_array_equal(kernels.tree_leaves_by_level(by_columns, columns, *masks), expected)
-    np.testing.assert_array_equal(kernels.tree_leaves(codes, *trees.values()), expected)
+    np.testing.assert_array_equal(kernels.tree_leaves(codes, columns, thresholds, multipliers, absent_left), expected)
     for n_scores in (1, 3):
         sums, found = rng.standard_normal((n_trees, n_nodes + 1, n_scores)), np.zeros((600, n_scores))
         kernels.add_leaf_sums(sums, kernels.tree_leaves_by_level(by_columns, columns, *masks), found)

@@ -140,7 +140,8 @@ class TreeFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        (codes, dtype), (part,) = parts.places_of(self.encoders_, X), self.blocks()
+        codes, dtype = parts.places_of(self.encoders_, X)
+        part = parts.TreePart(self.encoders_, self.trees_, None, coefs)
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)

@@ -246,10 +246,9 @@ class ClassStatistics:
         if self.scatter.ndim == 1:
             self.scatter += np.asarray(scales) @ (v * v)
         else:
-            scaled, d = v.T * scales, v.shape[1]
-            for start in range(0, d, 64):  # a few columns at a time stay in the cache
-                some = slice(start, start + 64)
-                self.scatter[:, some] += (scaled[some] @ v).T
+            scaled = v.T * scales
+            for start in range(0, len(scaled), 64):  # a few columns at a time stay in the cache
+                self.scatter[:, start : start + 64] += (scaled[start : start + 64] @ v).T
 
     def _add_scatter(self, other: ClassStatistics, sign: int) -> None:
         """scatter ± that of other rows, as if both had the same mean."""
