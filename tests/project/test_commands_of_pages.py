@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+import shlex
 import sys
 import warnings
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -202,6 +203,48 @@ def test_every_benchmark_that_a_page_names_is_run_here():
     run = {command[0] for command in COMMANDS.values()} | {f"benchmarks.bench_{name}" for name in BENCHES}
     assert named & there <= run | {f"benchmarks.{name}" for name in ELSEWHERE} | HELPERS
     assert named - there <= {"benchmarks", "benchmarks.md"}  # the page of that name
+
+
+def test_every_command_with_a_file_that_a_page_names_runs(tmp_path, monkeypatch, capsys):
+    """On one table under all the names; those of the paper and of the tutorials have tests of their own."""
+    rng, n, found = np.random.default_rng(0), 240, {}
+    kinds, drawn = ["small", "medium", "large"], {name: rng.normal(size=n) for name in ("income", "price")}
+    frame = pd.DataFrame(drawn | {"age": rng.integers(20, 80, n), "size": rng.choice(kinds, n)})
+    frame = frame.assign(patient=np.arange(n) // 4, query=np.arange(n) // 6, admitted=pd.date_range("2024", periods=n))
+    frame = frame.assign(months=rng.exponential(9.0, n).round(2), died=rng.integers(0, 2, n))
+    for name in ("sick", "readmitted", "target", "late", "clicked"):
+        frame[name] = (frame["income"] + rng.normal(size=n) > 0).astype(int)
+    for name in ("catboost", "xgboost", "boosting", "logistic"):
+        frame[name] = frame["income"] + 2.0 * rng.normal(size=n)
+    for page in PAGES:
+        if page.suffix == ".md" and page.name != "add_an_option.md":
+            for command in re.findall(r"(?:^ *|`)vrspam ([^`#|>\n]+)", page.read_text("utf-8"), re.MULTILINE):
+                words = shlex.split(command.replace("'", ""))
+                if len(words) > 1 and "." in words[1] and "TABLE" not in words:
+                    found[" ".join(words)] = words
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(mapped.GROUPS, "auto", ("standardized",))
+    for name in {word for words in found.values() for word in words if word.endswith((".csv", ".parquet"))}:
+        getattr(frame, "to_csv" if name.endswith("csv") else "to_parquet")(name.replace("*", "06"), index=False)
+    for name, target in (("old.json", "readmitted"), ("model.json", "sick")):
+        assert main(["train", "patients.csv", "--target", target, "--features", "linear", "--model", name]) == 0
+    failed = {command: said for command in sorted(found, key=order) if (said := problem(found[command], capsys))}
+    assert failed == {}
+    assert len(found) > 40
+
+
+def order(command: str) -> tuple[bool, str]:
+    """Models come first."""
+    return not command.startswith("train"), command
+
+
+def problem(words: list[str], capsys) -> str:
+    """What a command complains of; `check` ends with 1 where it finds something."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = main(words)
+    said = capsys.readouterr()
+    return "" if code == 0 or (words[0] == "check" and code == 1 and said.out) else f"{code}: {said.err}"
 
 
 BLOCKS = re.compile(r"```bash\n(vrspam [^`]*?)\n```\n(?:\n```text\n(.*?)```)?", re.DOTALL)

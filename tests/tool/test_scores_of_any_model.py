@@ -483,7 +483,8 @@ def test_the_optimism_of_a_choice_moves_the_test_and_leaves_its_width(form, grou
     before, after = plain.pairs[0].test, moved.pairs[0].test
     assert after.auc_a == pytest.approx(before.auc_a - 0.01)
     assert (after.low, after.high) == pytest.approx((before.low - 0.01, before.high - 0.01))
-    freedom = brentq(lambda df: stats.t.ppf(0.975, df) * after.standard_error - (after.high - after.difference), 0.9, 1e6)
+    half = (after.high - after.difference) / after.standard_error
+    freedom = brentq(lambda df: stats.t.ppf(0.975, df) - half, 0.9, 1e6)
     assert after.p_value == pytest.approx(2.0 * stats.t.sf(abs(after.z), freedom))
     if grouped:
         assert freedom < 6.0  # 40 groups would have 40
