@@ -188,6 +188,7 @@ def headline(
 ) -> Html:
     """The first screen of a page: one large number, what it means, and what the reader should not miss."""
     title = f'<p class="title">{escape(alert)}</p>'
+    worries = sorted(worries, key=lambda worry: worry.severity != "severe")
     grave, notes = ("".join(w.html() for w in worries if (w.severity == "note") == note) for note in (False, True))
     count = sum(worry.severity == "note" for worry in worries)
     more = folded(f"{count} note{'s' if count > 1 else ''} on the table", Html(f"<ul>{notes}</ul>")) if notes else ""
