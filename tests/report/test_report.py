@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from browsing import requests
 from experiment_rows import fill
 
 from vrspam.paper.publish import publish
+from vrspam.report import pictures
 from vrspam.report.page import (
     Cell,
     Page,
@@ -145,3 +148,17 @@ def test_counts_of_calls_never_break_across_lines(browser, tmp_path, width):
     assert heights == [1, 1, 1, 1]
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("draw", [partial(pictures.several_curves, "ROC curves"), pictures.survival_curves])
+def test_three_curves_differ_by_their_dashes_and_the_legend_shows_them(browser, tmp_path, draw):
+    ends = np.array([0.0, 1.0])
+    page = Page("Curves", "")
+    page.add("Curves", draw({name: (ends, ends) for name in "abc"}, ("x", "y")))
+    page.write(tmp_path / "curves.html")
+    browser.get((tmp_path / "curves.html").as_uri())
+    dashes = browser.execute_script(
+        "return [...document.querySelectorAll('svg .line')].map(l => getComputedStyle(l).strokeDasharray)"
+    )
+    assert len(set(dashes[:3])) == 3
+    assert dashes[3:] == dashes[:3]

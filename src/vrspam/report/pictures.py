@@ -329,11 +329,11 @@ def survival_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels:
     """Kaplan-Meier curves of three groups of rows, (times, share free of the event after each), the lowest first."""
     last = max(float(times[-1]) for times, _ in curves.values()) or 1.0
     frame = Frame((0.0, last), UNIT, width=480.0, height=310.0, top=64.0)
-    marks, styles = [axes(frame, *labels, percents="y")], ("negative", "middle", "positive")
+    marks, styles = [axes(frame, *labels, percents="y")], ("negative", "middle", "positive other")
     for css, (times, free) in zip(styles, curves.values(), strict=True):
         x, y = np.repeat(np.concatenate([[0.0], times]), 2)[1:], np.repeat(np.concatenate([[1.0], free]), 2)[:-1]
         marks.append(line(frame, x, y, f"line {css}"))
-    marks.append(_legend(frame, list(zip(styles, curves, strict=True))))
+    marks.append(_legend(frame, list(zip(styles, curves, strict=True)), lines=True))
     label = f"Kaplan-Meier curves of {', '.join(curves)}."
     return picture(frame, marks, label=label, title="Thirds of the score (Kaplan-Meier)")
 
@@ -396,15 +396,15 @@ def forest(
     return picture(frame, marks, label=label, title=title, remark="dashed: all rows")
 
 
-def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = False) -> str:
-    """Which colour is which, in a corner of the plot area."""
+def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = False, lines: bool = False) -> str:
+    """Which colour, or which line, is which, in a corner of the plot area."""
     parts = []
     short = texts.shorten_distinct([name for _, name in entries], 44 if below else 34)
     for number, ((css, name), text) in enumerate(zip(entries, short, strict=True)):
         y = (frame.y.start + 6.0 - 18.0 * len(entries) if below else 12.0) + 18.0 * number
-        x = frame.x.start + (160.0 if below else 24.0)
-        box_or_line = segment(x - 30.0, y, x - 8.0, y, f"line {css}") if below else ""
-        parts.append(box_or_line or box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
+        x = frame.x.start + (160.0 if below else 32.0 if lines else 24.0)
+        drawn = segment(x - 30.0, y, x - 8.0, y, f"line {css}") if below or lines else ""
+        parts.append(drawn or box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
         parts.append(words(x - 3.0, y + 3.5, text, "", name))
     return "".join(parts)
 
