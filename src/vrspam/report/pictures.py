@@ -281,7 +281,7 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     at, model, low, high, _, every = (values[inside] for values in found)
     top = 105.0 * max(float(high.max()), 1e-3)
     bottom = min(-top / 5.0, 105.0 * float(low.min()))
-    frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, top=12.0)
+    frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, right=28.0, top=12.0)
     cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
     shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
     marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
@@ -315,7 +315,7 @@ def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], thre
 
 def several_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
     """Curves of two or more models in one unit square."""
-    frame = Frame(UNIT, UNIT, width=440.0, height=380.0)
+    frame = Frame(UNIT, UNIT, width=440.0, height=380.0, right=28.0)  # room for half of "100 %" on a phone
     marks = [axes(frame, *labels, percents="xy")]
     known = "negative", "positive other", "middle", "negative other", "positive", "middle other"
     styles = [known[place % len(known)] for place in range(len(curves))]
@@ -343,9 +343,11 @@ def learning_curve(curve: LearningCurve) -> Html:
     rows = np.geomspace(curve.rows[0], 4.0 * curve.total, 40)
     middle, low, high = np.array([curve.at(float(n)) for n in rows]).T
     ahead = rows >= curve.rows[-1]
-    lowest, highest = min(float(low[ahead].min()), float(curve.auc.min())), min(1.0, float(high[ahead].max()))
+    lowest = min(float(low[ahead].min()), float(curve.auc.min()), float(middle.min()))
+    highest = min(1.0, float(high[ahead].max()))
     room = 0.05 * (highest - lowest)
-    frame = Frame(drawing.Scale(float(rows[0]), float(rows[-1]), "log"), (lowest - room, highest + room), width=440.0)
+    scale = drawing.Scale(float(rows[0]), float(rows[-1]), "log")
+    frame = Frame(scale, (lowest - room, highest + room), width=440.0, right=36.0)
     shown = curve.total * 4.0 ** np.arange(-2, 2)
     shown = shown[shown >= rows[0]]
     marks = [axes(frame, "rows to train on", "AUC", ticks=drawing.Ticks(shown, [f"{n:,.0f}" for n in shown]))]
