@@ -252,7 +252,7 @@ def _worries(interval: Any, notes: Iterable[str]) -> list[str]:
     from vrspam.report.words import doubt_of
 
     doubt = [] if interval is None else doubt_of(interval.low, interval.high, getattr(interval, "confidence", 0.95))
-    return sorted([*doubt, *notes], key=lambda note: getattr(note, "severity", "") != "severe")
+    return sorted([*doubt, *notes], key=lambda note: {"severe": 0, "note": 2}.get(getattr(note, "severity", ""), 1))
 
 
 def show_worries(interval: Any, notes: Iterable[str]) -> None:
