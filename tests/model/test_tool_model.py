@@ -514,7 +514,7 @@ def test_identifiers_of_rows_without_a_score_are_escaped_too(model, folder):
     new = patients(rows=4, seed=5).drop(columns=SICK).assign(patient=["=1+1", "P7", "@a", "P8"])
     new.loc[0, "age"] = np.inf
     path = write(new, folder / "broken.csv")
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="1 row cannot be scored"):
         predict(model, path, folder / "scores.csv", ids=["patient"], escape_formulas=True)
     found = pd.read_csv(folder / "scores.csv")
     assert found["score"].isna().tolist() == [True, False, False, False]

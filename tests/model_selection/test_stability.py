@@ -79,7 +79,8 @@ def test_columns_that_l1_chose_by_luck_do_not_narrow_the_interval(penalty):
     X[y, 0] += 0.2
     X[y, 1:] -= X[y, 1:].mean(axis=0) - X[~y, 1:].mean(axis=0)  # the luckiest by far
     most = 0.5 * abs(X[y, 0].mean() - X[~y, 0].mean())
-    model = AUCClassifierCV(l2s=[0.1], l1s=[1e-6, 0.7 * most], penalty=penalty, selection="one-standard-error").fit(X, y)
+    chosen = {"penalty": penalty, "selection": "one-standard-error"}
+    model = AUCClassifierCV(l2s=[0.1], l1s=[1e-6, 0.7 * most], **chosen).fit(X, y)
     assert np.flatnonzero(model.coef_).tolist() == [0]
     ridge = AUCClassifierCV(l2s=[0.1]).fit(X, y)
     own, other = (np.diff(one.corrected_interval_)[0] for one in (model, ridge))
