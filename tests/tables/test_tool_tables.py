@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import io
 import json
@@ -23,6 +24,7 @@ from messy_files import base, clean, text_of
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import SELECTION_RULES
 from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
@@ -252,6 +254,34 @@ def test_the_copy_of_the_standard_input_is_removed_at_sigterm(tmp_path, before):
         command.send_signal(signal.SIGTERM)
         assert command.wait(60) == 128 + signal.SIGTERM
     assert [*tmp_path.glob("vrspam-*")] == []
+
+
+WRITE = """
+import time
+from vrspam._utils.atomic import replacing
+with replacing("scores.csv") as path:
+    path.write_text("half")
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_file_that_is_being_written_is_removed_at_the_end_of_a_program(tmp_path, name):
+    with subprocess.Popen([sys.executable, "-c", WRITE], cwd=tmp_path) as command:
+        for _ in range(600):
+            if any(path.stat().st_size for path in tmp_path.iterdir()):
+                break
+            time.sleep(0.1)
+        command.send_signal(getattr(signal, name))
+        assert command.wait(60) == 128 + getattr(signal, name)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    with pytest.raises(OSError, match=r"No space left on device: .*scores\.csv"), replacing(tmp_path / "scores.csv"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert [*tmp_path.iterdir()] == []
 
 
 # --- weights, groups, times ----------------------------------------------------------------------------------

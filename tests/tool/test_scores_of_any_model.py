@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -478,7 +479,7 @@ def test_the_optimism_of_a_choice_moves_the_test_and_leaves_its_width(form, grou
     a, b = (rng.normal(size=100) + positive for _ in range(2))
     groups = np.minimum(np.arange(100), 40) if grouped else None
     times = rng.exponential(size=100) if form == "times" else None
-    more = {"groups": groups, "times": times, "within": None if form == "times" else np.arange(100) % 3}
+    more: dict[str, Any] = {"groups": groups, "times": times, "within": None if form == "times" else np.arange(100) % 3}
     plain, moved = (compare_scores(positive, {"ours": a, "other": b}, optimism=less, **more) for less in (0.0, 0.01))
     before, after = plain.pairs[0].test, moved.pairs[0].test
     assert after.auc_a == pytest.approx(before.auc_a - 0.01)
