@@ -561,8 +561,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None, correct: bool = True) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-        selected = choose_point_of_blocks(source, self._search({}), correct)
         self._store_columns(source.total.means.shape[1], names)
+        selected = choose_point_of_blocks(source, self._search({}), correct)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         models = selected.fit.models
         more = {"held_out_": selected.held_out, "_fold_coefs": None if models is None else models.coefs}
