@@ -60,6 +60,19 @@ def test_the_report_tells_what_directions_cost_and_the_notes_come_last(table, ca
     assert told == sorted(told, key=["severe", "warning", "note"].index)
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_frame_may_have_an_ordered_type(table, kind):
+    polars = pytest.importorskip("polars")
+    frame, order = pd.read_csv(table), ["small", "medium", "large"]
+    typed = frame.assign(size=pd.Categorical(frame["size"], order, ordered=True))
+    if kind == "polars":
+        typed = polars.from_pandas(frame).with_columns(polars.col("size").cast(polars.Enum(order)))
+    given = {"features": "additive", "monotone": {"size": 1}}
+    found, told = train(typed, "late", **given), train(table, "late", **given, ordered={"size": order})
+    rows = frame.drop(columns="late")
+    np.testing.assert_allclose(found.score(rows), told.score(rows), atol=1e-12)
+
+
 def test_straight_lines_have_signs(table):
     model = train(table, "late", features="linear", monotone={"age": -1})
     free = train(table, "late", features="linear")

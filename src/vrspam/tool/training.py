@@ -35,6 +35,7 @@ from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
+from vrspam.tables.frames import columns_of, is_frame, levels
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
@@ -102,6 +103,10 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     if isinstance(plan, ReportPlan):
         by, holdout = (*plan.by, *plan.beside), plan.holdout
         plan = replace(plan, drop=(*plan.drop, *plan.beside))
+    if plan.monotone and is_frame(path):  # whose types may have an order
+        typed = {name: levels(path, place) for place, name in enumerate(columns_of(path).names)}
+        typed = {name: typed[name] for name in plan.monotone if typed.get(name)}
+        plan = replace(plan, ordered={**typed, **(plan.ordered or {})})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         opened, found = open_table(path, plan, keep=by)
@@ -232,6 +237,9 @@ def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> Non
                 words = "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
                 words += "{most:,} columns, keep directions of numbers alone. Leave it out"
                 raise WordedError(words, given=Parameter(name), column=column, most=MAX_FEATURES)
+            if name == "monotone" and given[column] and column in categories and column not in (plan.ordered or ()):
+                words = "{given} names {column!r}, whose categories have no order: give one with {ordered}"
+                raise WordedError(words, given=Parameter(name), column=column, ordered=Parameter("ordered"))
 
 
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
