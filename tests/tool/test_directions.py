@@ -1,6 +1,7 @@
 """--monotone and --ordered: what is asked for holds in the file, and what it costs is told."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,7 +68,7 @@ def test_a_frame_may_have_an_ordered_type(table, kind):
     typed = frame.assign(size=pd.Categorical(frame["size"], order, ordered=True))
     if kind == "polars":
         typed = polars.from_pandas(frame).with_columns(polars.col("size").cast(polars.Enum(order)))
-    given = {"features": "additive", "monotone": {"size": 1}}
+    given: dict[str, Any] = {"features": "additive", "monotone": {"size": 1}}
     found, told = train(typed, "late", **given), train(table, "late", **given, ordered={"size": order})
     rows = frame.drop(columns="late")
     np.testing.assert_allclose(found.score(rows), told.score(rows), atol=1e-12)
