@@ -434,11 +434,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         shapes = self._read(selected, folds, search.seed, None, {})
         if self._limits is not None and isinstance(shapes, Shapes):
             signs = directions_of(self, names_of(self), d)
-            shapes = (
-                shapes
-                if signs is None
-                else shapes.told(signs.tolist(), [()] * d, X, folds.positive, folds.rows.weights)
-            )
+            if signs is not None:
+                shapes = shapes.told(signs.tolist(), [()] * d, X, folds.positive, folds.rows.weights)
         self._store_search(selected, shapes, like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)

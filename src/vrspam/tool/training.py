@@ -99,14 +99,10 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     rows; scores of other models are no features.
     """
     plan.say("reading")
-    by, holdout, kept = tuple[str, ...](), None, None
+    by, holdout, kept, plan = tuple[str, ...](), None, None, with_orders(path, plan)
     if isinstance(plan, ReportPlan):
         by, holdout = (*plan.by, *plan.beside), plan.holdout
         plan = replace(plan, drop=(*plan.drop, *plan.beside))
-    if plan.monotone and is_frame(path):  # whose types may have an order
-        typed = {name: levels(path, place) for place, name in enumerate(columns_of(path).names)}
-        typed = {name: typed[name] for name in plan.monotone if typed.get(name)}
-        plan = replace(plan, ordered={**typed, **(plan.ordered or {})})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         opened, found = open_table(path, plan, keep=by)
@@ -219,6 +215,13 @@ def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> F
         return fit
     plan.say("fitting the model that is free, to tell what the directions cost")
     return fit._replace(free=fitted(copy(search).set_params(monotonic_cst=None)).estimator)
+
+
+def with_orders(path: Any, plan: TrainPlan) -> TrainPlan:
+    """The plan with the orders that types of a frame have, for columns that must rise or fall."""
+    names = columns_of(path).names if plan.monotone and is_frame(path) else ()
+    typed = {name: own for place, name in enumerate(names) if name in plan.monotone and (own := levels(path, place))}
+    return replace(plan, ordered={**typed, **(plan.ordered or {})}) if typed else plan
 
 
 def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
