@@ -268,3 +268,15 @@ def test_a_worker_holds_little_more_than_its_blocks(cluster):
     DaskAUCClassifier().fit(*generated(40, 20_000))  # 8 MB a block, 320 MB in all
     after = cluster.run(peak_megabytes)
     assert max(after[worker] - before[worker] for worker in before) < 100
+
+
+@pytest.mark.parametrize("model", [DaskAUCClassifier, DaskAUCClassifierCV])
+def test_directions_name_columns_of_a_frame(data, model):
+    X, y = data
+    frame, names = pd.DataFrame(X, columns=list("abcde")), list("abcde")
+    free = model().fit(dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3)).coef_[0]
+    told = {name: -int(np.sign(value)) for name, value in zip(names, free, strict=True) if name in "bd"}
+    for order in (names, names[::-1]):  # the names of an earlier fit are forgotten
+        lazy = dd.from_pandas(frame[order], npartitions=3)
+        found = model(monotonic_cst=told).fit(lazy, dd.from_pandas(pd.Series(y), npartitions=3))
+        assert {name for name, value in zip(order, found.coef_[0], strict=True) if value == 0.0} == {"b", "d"}

@@ -396,3 +396,19 @@ except ImportError as error: print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == 'dask is missing: run pip install ".[dask]" in a clone of vrspam', done.stderr
+
+
+@pytest.mark.parametrize("features", ["linear", "additive"])
+def test_directions_name_columns_of_the_frame_and_hold(spark, features):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400), "c": rng.choice(["x", "z"], 400)})
+    table["y"] = (np.abs(table["a"]) + 0.5 * table["b"] + rng.normal(size=400) > 0.8).astype(int)
+    given: dict[str, Any] = {"features": features, "cv": HashFolds(3), "random_state": 0}
+    frame = spark.createDataFrame(table).repartition(3)
+    model = SparkAUCClassifierCV(**given, monotonic_cst={"a": -1, "b": 1}).fit(frame, "y")
+    line = np.linspace(-6.0, 6.0, 200)
+    for column, sign in (("a", -1), ("b", 1)):
+        moved = table.drop(columns="y").iloc[[0] * 200].assign(**{column: line})
+        assert (sign * np.diff(model.decision_function(moved))).min() >= -1e-12
+    with pytest.raises(ValueError, match="names 'c', which is not among the columns: a, b, c=x, c=z"):
+        SparkAUCClassifierCV(**given, monotonic_cst={"c": 1}).fit(frame, "y")

@@ -31,7 +31,7 @@ from vrspam.cli import main
 from vrspam.cli.train import train as train_command
 from vrspam.data import DataError, readers
 from vrspam.metrics import roc_auc_ci
-from vrspam.tool import load_model, predict, save_model, train
+from vrspam.tool import evaluate, load_model, predict, save_model, train
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import forward_folds, make_folds
@@ -483,3 +483,13 @@ def test_one_column_of_many_values_costs_no_curves(tmp_path):
     assert sum("Straight lines and trees were compared, because there are 1," in note for note in notes) == 1
     lines = train(tmp_path / "plates.csv", target="sick", max_categories=1_500, features="linear")
     assert found.training["corrected_auc"] > lines.training["corrected_auc"] + 0.02
+
+
+def test_dates_of_the_future_are_told_as_dates(tmp_path):
+    rng = np.random.default_rng(0)
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(300), unit="D")
+    frame = pd.DataFrame({"x": rng.normal(size=300), "day": days, "sick": rng.choice(["no", "yes"], 300)})
+    model = train(frame, "sick", features="linear")
+    later = frame.assign(day=frame["day"] + pd.DateOffset(years=9))
+    with pytest.warns(UserWarning, match=r"'day \(year\)' .* 2024-01-01 to 2024-10-26, .*: a new model may be due"):
+        evaluate(model, later)

@@ -205,7 +205,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     max_fpr : None
         It needs another loss.
     monotonic_cst, positive, bounds
-        As in `vrspam.AUCClassifier`, in the order of the columns.
+        As in `vrspam.AUCClassifier`; a dict names columns of a data frame.
 
     Attributes
     ----------

@@ -434,11 +434,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         shapes = self._read(selected, folds, search.seed, None, {})
         if self._limits is not None and isinstance(shapes, Shapes):
             signs = directions_of(self, names_of(self), d)
-            shapes = (
-                shapes
-                if signs is None
-                else shapes.told(signs.tolist(), [()] * d, X, folds.positive, folds.rows.weights)
-            )
+            if signs is not None:
+                shapes = shapes.told(signs.tolist(), [()] * d, X, folds.positive, folds.rows.weights)
         self._store_search(selected, shapes, like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
@@ -561,8 +558,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None, correct: bool = True) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-        selected = choose_point_of_blocks(source, self._search({}), correct)
         self._store_columns(source.total.means.shape[1], names)
+        selected = choose_point_of_blocks(source, self._search({}), correct)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         models = selected.fit.models
         more = {"held_out_": selected.held_out, "_fold_coefs": None if models is None else models.coefs}

@@ -298,10 +298,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 else:
                     levels = frames.levels(columns, j) if signs[j] else ()
                     if signs[j] and not levels:
-                        words = (
-                            "{cst} is given for {column!r}, whose categories have no order: give it an ordered type, "
+                        words = "{cst} is given for {column!r}, whose categories have no order: give it an ordered "
+                        words += (
+                            "ordered type, as pandas.Categorical(values, categories, ordered=True), or leave it out."
                         )
-                        words += "as pandas.Categorical(values, categories, ordered=True), or leave it out."
                         name = frames.named_column(columns, j)[0]
                         raise WordedError(words, cst=Parameter("monotonic_cst"), column=name)
                     found.append(encoders.see_categories(columns, j, weights, self.max_categories, levels))

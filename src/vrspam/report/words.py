@@ -564,8 +564,7 @@ def describe_interactions(model: Model) -> str:
     assert model.shapes is not None
     share = 100 * model.shapes.share
     if share < 0.5:
-        few = "Nothing" if share == 0.0 else "Hardly anything"
-        return f"{few} here depends on combinations of columns."
+        return f"{'Hardly anything' if share else 'Nothing'} here depends on combinations of columns."
     return f"{share:.0f} % of the score comes from combinations of columns."
 
 

@@ -391,8 +391,7 @@ def _missing_values(seen: Examined) -> Iterator[Finding]:
         percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
         percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
         shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
-        rest = len(worst) - SHOWN
-        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if rest > 0 else ""
+        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if (rest := len(worst) - SHOWN) > 0 else ""
         yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
 
 

@@ -35,6 +35,7 @@ from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
+from vrspam.tables.frames import columns_of, is_frame, levels
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
@@ -98,7 +99,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     rows; scores of other models are no features.
     """
     plan.say("reading")
-    by, holdout, kept = tuple[str, ...](), None, None
+    by, holdout, kept, plan = tuple[str, ...](), None, None, with_orders(path, plan)
     if isinstance(plan, ReportPlan):
         by, holdout = (*plan.by, *plan.beside), plan.holdout
         plan = replace(plan, drop=(*plan.drop, *plan.beside))
@@ -216,6 +217,13 @@ def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> F
     return fit._replace(free=fitted(copy(search).set_params(monotonic_cst=None)).estimator)
 
 
+def with_orders(path: Any, plan: TrainPlan) -> TrainPlan:
+    """The plan with the orders that types of a frame have, for columns that must rise or fall."""
+    names = columns_of(path).names if plan.monotone and is_frame(path) else ()
+    typed = {name: own for place, name in enumerate(names) if name in plan.monotone and (own := levels(path, place))}
+    return replace(plan, ordered={**typed, **(plan.ordered or {})}) if typed else plan
+
+
 def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
     """Refuse directions and orders of columns that are not there, or whose kind has none."""
     known, categories = opened.schema.columns, opened.schema.categorical
@@ -232,6 +240,9 @@ def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> Non
                 words = "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
                 words += "{most:,} columns, keep directions of numbers alone. Leave it out"
                 raise WordedError(words, given=Parameter(name), column=column, most=MAX_FEATURES)
+            if name == "monotone" and given[column] and column in categories and column not in (plan.ordered or ()):
+                words = "{given} names {column!r}, whose categories have no order: give one with {ordered}"
+                raise WordedError(words, given=Parameter(name), column=column, ordered=Parameter("ordered"))
 
 
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
