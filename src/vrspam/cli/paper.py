@@ -145,7 +145,9 @@ def theory(
     from vrspam.tool.table import open_labelled
 
     with app.warnings_as_lines():
-        X, labels = open_labelled(data, plan).load()
+        opened = open_labelled(data, plan)
+        rows, labels = opened.load_rows()
+        X = opened.encode(rows)
         if not raw:
             moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
             X = Scaling.of(moments, issparse(X))(X)

@@ -106,9 +106,8 @@ def explain_file(
     """
 
     def choose(names: Mapping[str, Any]) -> list[str]:
-        """Columns to show as they are: those of the model before they are encoded, and identifiers."""
-        own = [] if model.features is not None else [*model.schema.columns, *model.schema.readings]
-        return [name for name in dict.fromkeys([*own, *model.identifiers]) if name in names]
+        """Columns to show as they are."""
+        return [name for name in model.identifiers if name in names]
 
     chunks = model.open(path, labels=False, keep=choose, keep_errors=True, **reading)
     wanted = None if numbers is None else set(numbers)
@@ -168,10 +167,7 @@ def _explain_rows(
             yield ExplainedRow(place, None, None, {}, (), broken[-1 - which].reason)
             continue
         cells = {name: _plain(column[which].as_py()) for name, column in columns.items()}
-        own = []
-        for name, values in parts.items():
-            value = cells[name] if name in cells else value_of(model, name, X, which)
-            own.append(Part(name, value, float(values[number])))
+        own = [Part(name, value_of(model, name, X, which), float(added[number])) for name, added in parts.items()]
         yield ExplainedRow(
             place,
             float(scores[number]),

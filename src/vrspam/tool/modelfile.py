@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     True
     """
     content: dict[str, Any] = {}
-    for name, value in vars(model).items():
+    for name in (one.name for one in fields(model)):
+        value = getattr(model, name)
         content[name] = value.to_dict() if hasattr(value, "to_dict") else value
     content["features"] = None if model.features is None else parts_to_dict(model.features)
     content["threshold"] = None if model.threshold is None else asdict(model.threshold)

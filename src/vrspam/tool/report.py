@@ -272,7 +272,7 @@ def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarr
         method = None if model.calibration is None else model.calibration.method
         return held_out, None if method is None else cross_calibrated(held_out, method), weights
     some = opened.take(trained.kept)
-    X, positive = some.load_rows() if model.features is not None else some.load()
+    X, positive = some.load_rows()
     scores = model.score(X)
     part = HeldOut(positive, scores, np.zeros(positive.size, dtype=int), np.ones(positive.size), trained.kept)
     return part, None, some.relative_weights
@@ -365,8 +365,7 @@ def single_rows(
     places = held_out.places[[place for _, place in chosen]]
     rows, _ = opened.load_rows()
     some = rows_of(rows, places)
-    X = opened.encode(some) if model.features is None else some
-    scores, columns = model.score(X), model.parts_of_rows(X)
+    scores, columns = model.score(some), model.parts_of_rows(some)
     above = right if right is not None else share_above(held_out.positive, held_out.scores)
     found = []
     for number, (kind, place) in enumerate(chosen):

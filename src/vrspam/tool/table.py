@@ -128,11 +128,6 @@ class OpenedTable:
             raise self.chunks.nothing_left()
         return stack([rows for rows, *_ in found]), np.concatenate([positive for _, positive, _ in found])
 
-    def load(self) -> tuple[Any, np.ndarray]:
-        """All rows encoded, and whether each is positive."""
-        rows, positive = self.load_rows()
-        return self.encode(rows), positive
-
 
 def two_sides(positive: np.ndarray, times: np.ndarray | None) -> np.ndarray:
     """The labels, or events and censored rows as two classes; where no row is censored, the earlier half."""
