@@ -18,9 +18,9 @@ from tool_data import make_model, patients, write
 from vrspam._utils.messages import Message, Parameter
 from vrspam.cli import main
 from vrspam.data import Schema
-from vrspam.model.file import checksum
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tool import Model, ModelFileError, export_model, load_model, save_model
+from vrspam.tool.modelfile import checksum
 from vrspam.tool.training import train
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
-    from vrspam.tool.planning import MoreRows
+    from vrspam.tool.report import MoreRows
     from vrspam.tool.scores import ScoreColumn
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
