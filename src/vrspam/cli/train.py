@@ -139,12 +139,8 @@ def _describe(model: Model, path: Path) -> None:
         interval += f" (up to {100 * facts['max_fpr']:g} % false positives, standardised)"
         shown.append(("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval}"))
         shown.append(("", words.NOT_CORRECTED))
-    if model.threshold is not None:
-        shown.append(("threshold", words.describe_threshold(model)))
-    shown.append(("model", words.describe_model(model)))
-    if facts["loss"] != "squared":
-        shown.append(("loss", facts["loss"]))
-    shown += [("penalty", words.describe_penalty(facts)), ("fit", (words.describe_fit(facts) or ("",))[0])]
+    told = words.training_facts(model)
+    shown += [(name, told[name]) for name in ("threshold", "model", "loss", "penalty", "fit") if name in told]
     app.show_facts(shown)
     app.say("")
     what = "features" if model.features is None else "columns"

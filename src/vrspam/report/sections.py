@@ -69,7 +69,10 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
-    noticed = [worry_of(note, parameter) for note in model.training.get("warnings", ())]
+    noticed = [
+        Worry(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))
+        for note in model.training.get("warnings", ())
+    ]
     other = words.as_independent(model)
     beside = {} if other is None or kept else {"as independent rows": other}
     if (free := words.without_directions(model)) is not None:
@@ -671,8 +674,3 @@ def add_origin(
         names = ["model", "features", f"{measure} of the folds", "taken"]
         compared = [html.folded(f"The {len(tried)} models that were compared", html.table(names, rows, caption))]
     page.add("How it was made", html.facts(facts), *known, *compared, *noticed, *again)
-
-
-def worry_of(note: str, parameter: ShowParameter) -> Worry:
-    """What the first screen shows of a finding, or of a note of the training."""
-    return Worry(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))

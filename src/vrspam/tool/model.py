@@ -321,12 +321,10 @@ class Model:
             typical = np.zeros((2, len(schema.columns)))
             typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
         numeric = [name not in schema.categorical for name in schema.columns]
-        inputs, columns = named_columns(schema.columns, numeric, schema)
         others = [label for label in schema.labels or () if label != self.positive]
         classes = (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
         return Scorer(
-            inputs,
-            columns,
+            *named_columns(schema.columns, numeric, schema),
             parts.effects,
             parts.kernels,
             parts.trees,

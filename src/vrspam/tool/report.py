@@ -22,6 +22,7 @@ from vrspam.data.readers.base import as_table
 from vrspam.features.mapped import MappedArray, hold_features, named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
 from vrspam.metrics.concordance import ComparablePairs
+from vrspam.metrics.intervals import placements
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.cross_validate import LearningCurve, learning_curve
 from vrspam.model_selection.folds import group_folds
@@ -32,7 +33,7 @@ from vrspam.tables.frames import rows_of
 from vrspam.tool.comparison import Comparison, compare_scores
 from vrspam.tool.doctor import in_order, open_table
 from vrspam.tool.evaluation import Evaluation, evaluate
-from vrspam.tool.explanation import Part, value_of, value_text
+from vrspam.tool.explanation import explain_rows, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ROWS, ReportPlan, TrainPlan, check_option, error_about, must, share, takes
 from vrspam.tool.repeats import draw_groups
@@ -151,11 +152,8 @@ def make_report(
 def report_of(trained: Trained, plan: ReportPlan) -> Report:
     """The report of a model that was trained by `fit_file`."""
     (model, opened), (part, probabilities, weights) = trained[:2], _unseen_rows(trained)
-    identifiers, beside, read = (
-        opened.schema.identifiers if plan.rows else (),
-        dict[str, Any](),
-        dict[str, np.ndarray](),
-    )
+    identifiers, beside = opened.schema.identifiers if plan.rows else (), dict[str, Any]()
+    read: dict[str, np.ndarray] = {}
     if (places := part.places) is not None:
         whole = {"groups": opened.groups, "times": opened.times, "within": opened.within}
         beside = {name: values[places] for name, values in whole.items() if values is not None}
@@ -237,8 +235,7 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
     some = draw_groups(np.arange(n) if groups is None else groups, 100_000, seed)
     features = next(iter(named_maps("standardized" if lines else "additive", seed).values()))
     features.set_params(max_categories=min(opened.max_categories, 100))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that rare categories are taken together
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # that rare categories are taken together
         features.learn(X, weights)
     if features.n_features_out_ > 1_000:
         words = "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by "
@@ -256,8 +253,7 @@ def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.n
     if smaller < 30:
         raise ValueError(f"a learning curve needs at least 30 rows of each class, and one has {smaller}")
     count, part = 20 if smaller >= 100 else 10, np.empty(positive.size, dtype=np.intp)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that there are fewer parts
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # that there are fewer parts
         folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(part, positive))
         folds = folds if groups is None else group_folds(positive, groups, count, seed)
     if len(folds) < 10:
@@ -301,8 +297,7 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     frame, positive = opened.load_rows()
     found = {name: frame.column(name) for name in names if name in frame.column_names} | dict(opened.kept)
     if missing := [name for name in dict.fromkeys(names) if name not in found]:  # dates, or integers beyond 2⁵³
-        with warnings.catch_warnings():  # what there was to say was said when the file was first read
-            warnings.simplefilter("ignore", UserWarning)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # all was said at the first reading
             whole = pa.concat_tables([as_table(kept) for _, _, kept in opened.chunks.keeping(missing)])
         if whole.num_rows != positive.size:
             raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
@@ -317,40 +312,20 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     return values
 
 
-def share_above(positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """For each row the share of the other class that scores lower, ties by half.
-
-    >>> share_above(np.array([True, False, False]), np.array([2.0, 1.0, 3.0])).tolist()
-    [0.5, 0.0, 1.0]
-    """
-    found = np.empty(scores.size)
-    for side in (positive, ~positive):
-        others = np.sort(scores[~side])
-        below, upto = (np.searchsorted(others, scores[side], side=end) for end in ("left", "right"))
-        found[side] = (below + upto) / (2.0 * others.size)
-    return found
-
-
-def share_right(evaluation: Evaluation) -> np.ndarray | None:
-    """For each row the share of its pairs that are ranked right (NaN: it has none); None for pairs of two classes."""
-    if evaluation.times is None and evaluation.within is None:
-        return None
-    times, event = evaluation.times, evaluation.positive
+def share_right(evaluation: Evaluation) -> np.ndarray:
+    """For each row the share of its pairs that are ranked right, ties by half; NaN where it has none."""
+    times, event, scores = evaluation.times, evaluation.positive, evaluation.scores
+    if times is None and evaluation.within is None:
+        return placements(event, scores[np.newaxis], np.ones(event.size))[0]
     target = (event.astype(np.int8), None) if times is None else (times, event)
     found = ComparablePairs.of(target[0], target[1], evaluation.within)
-    right, pairs = (np.add(*part) for part in (found.wins_of_rows(evaluation.scores), found.pairs_of_rows()))
+    right, pairs = (np.add(*part) for part in (found.wins_of_rows(scores), found.pairs_of_rows()))
     return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
 
 
-def choose_rows(
-    positive: np.ndarray, scores: np.ndarray, more: int, right: np.ndarray | None = None
-) -> list[tuple[str, int]]:
+def choose_rows(scores: np.ndarray, right: np.ndarray, more: int) -> list[tuple[str, int]]:
     """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
-    order = np.argsort(scores, kind="stable")
-    if right is None:
-        above = share_above(positive, scores)
-        right = -np.where(positive, 1.0 - above, above)
-    wrong = np.argsort(right, kind="stable")
+    order, wrong = np.argsort(scores, kind="stable"), np.argsort(right, kind="stable")
     each = min(4, scores.size)
     spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
     parts = (order[::-1][:each], order[:each], wrong[:each], spread)
@@ -366,30 +341,24 @@ def single_rows(
     if no_curves or len(model.schema.columns) > 5_000:
         return ()
     right, probabilities, times = share_right(evaluation), evaluation.probabilities, evaluation.times
-    chosen = choose_rows(held_out.positive, held_out.scores, more, right)
+    chosen = choose_rows(held_out.scores, right, more)
     places = held_out.places[[place for _, place in chosen]]
     rows, _ = opened.load_rows()
-    some = rows_of(rows, places)
-    scores, columns = model.score(some), model.parts_of_rows(some)
-    above = right if right is not None else share_above(held_out.positive, held_out.scores)
+    explained = explain_rows(model, rows_of(rows, places), None, (), places + 1, np.arange(places.size))
+    above = right if model.ranks else np.where(held_out.positive, right, 1.0 - right)
     found = []
-    for number, (kind, place) in enumerate(chosen):
-        parts = []
-        for name, values in columns.items():
-            part = Part(name, value_of(model, name, some, number), float(values[number]))
-            parts.append((name, value_text(model, part), part.adds))
-        parts.sort(key=lambda part: -abs(part[2]))
+    for (kind, place), row in zip(chosen, explained, strict=True):
         found.append(
             SingleRow(
                 kind,
-                int(places[number]) + 1,
+                row.row,
                 tuple(_name(values[place]) for values in names),
                 bool(held_out.positive[place]),
                 float(held_out.scores[place]),
                 None if probabilities is None else float(probabilities[place]),
                 float(above[place]),
-                float(scores[number]),
-                tuple(parts),
+                float(row.score or 0.0),
+                tuple((part.column, value_text(model, part), part.adds) for part in row.parts),
                 None if times is None else float(times[place]),
             )
         )

@@ -68,10 +68,6 @@ class OpenedTable:
         """The weights of rows in memory with the mean 1: only their ratios count, not their unit."""
         return None if self.weights is None else self.weights / self.weights.mean()
 
-    def sides(self, positive: np.ndarray) -> np.ndarray:
-        """Two classes for folds and checks, see `two_sides`."""
-        return two_sides(positive, self.times)
-
     @property
     def whole(self) -> np.ndarray | None:
         """What folds keep together: groups, strata, or both where they are joined; None without any."""

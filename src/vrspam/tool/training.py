@@ -47,7 +47,7 @@ from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_li
 from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier, table_ranker
 from vrspam.tool.subgroups import ranking_ci
-from vrspam.tool.table import OpenedTable, RowSample
+from vrspam.tool.table import OpenedTable, RowSample, two_sides
 
 LEAST = 4  # rows of each class: two folds of two
 
@@ -253,7 +253,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         straight_lines = LinearFeatures(max_categories=opened.max_categories, random_state=plan.random_state)
         straight_lines.learn(rows)
         lines = straight_lines.features_of(rows)
-        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, opened.sides(positive))
+        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, two_sides(positive, opened.times))
         l1s = l1_grid(plan, moments)
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
@@ -277,7 +277,7 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
     X = opened.encode(rows)
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False)
-    moments.update(X, opened.sides(positive), opened.weights)
+    moments.update(X, two_sides(positive, opened.times), opened.weights)
     scaling, constant = _scaling(opened, moments, sparse.issparse(X))
     X = scaling(X)
     wide = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X)) == "products"
@@ -359,7 +359,7 @@ def check_size(counts: Any) -> int:
 
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
     """Stratified folds, or of whole groups, or that look forward; fewer than asked for where a class has few rows."""
-    positive = opened.sides(positive)
+    positive = two_sides(positive, opened.times)
     smaller = check_size([positive.sum(), (~positive).sum()])
     if (whole := opened.whole) is not None:
         return check_cv(group_folds(positive, whole, min(n_splits, smaller // 2), seed))
@@ -374,7 +374,7 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
 
 def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Places of rows to train on, and to keep: about this share of each class, whole groups, or the latest rows."""
-    positive = opened.sides(opened.load_rows()[1])
+    positive = two_sides(opened.load_rows()[1], opened.times)
     if opened.time is not None:
         rarer = positive if positive.sum() <= (~positive).sum() else ~positive
         ordered = np.sort(opened.time[rarer])
