@@ -35,7 +35,7 @@ from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features import parts as score_parts
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict, same_encoders
-from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, TreePart, finite, floats
+from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, finite, floats
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import calibration_from_dict
@@ -459,12 +459,8 @@ def _pack_array(array: np.ndarray) -> dict[str, Any]:
 def _compressed(array: np.ndarray) -> dict[str, Any]:
     # the first bytes of all numbers, then the second ones: those of the exponents are much alike
     raw = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8).T.tobytes()
-    ways = {"zlib": zlib.compress(raw, 9)}
-    if len(raw) >= 1 << 12:  # fewer bytes are not packed tighter, and take long
-        ways["lzma"] = lzma.compress(raw)
-    way = min(ways, key=lambda name: len(ways[name]))
-    data = base64.b64encode(ways[way]).decode("ascii")
-    return {"type": array.dtype.str, "shape": list(array.shape), "packed": way, "data": data}
+    data = base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
+    return {"type": array.dtype.str, "shape": list(array.shape), "packed": "zlib", "data": data}
 
 
 def _declared_bytes(plain: Mapping[str, Any]) -> int:
@@ -525,7 +521,7 @@ def parts_to_dict(score: Parts) -> dict[str, Any]:
     trees = [
         {
             "encoders": number(part.encoders),
-            "trees": _with_few_splits(part),
+            "trees": {name: part.trees[name] for name in score_parts.TREE_ARRAYS},
             **({"codes": part.codes} if part.codes is not None else {}),
             **({"leaves": part.leaves} if part.codes is None and part.has_landmarks else {}),
             "coef": part.coef,
@@ -546,19 +542,6 @@ def _effect_to_dict(effect: Effect) -> dict[str, Any]:
         return {"nodes": effect.nodes, "values": effect.values, **ends}
     names = {"categories": list(effect.values), "values": np.array(list(effect.values.values()), dtype=np.float64)}
     return {**names, "missing": float(effect.missing), "other": float(effect.other)}
-
-
-def _with_few_splits(part: TreePart) -> dict[str, np.ndarray]:
-    """The trees with the same numbers wherever nodes split the categories of a column in the same way."""
-    trees = {name: part.trees[name].copy() for name in score_parts.TREE_ARRAYS}
-    for column, encoder in enumerate(part.encoders):
-        here = trees["columns"] == column
-        if isinstance(encoder, Indicators) and here.any():
-            sides = score_parts.split_sides(trees["multipliers"][here], trees["thresholds"][here], encoder.width)
-            _, first, numbers = np.unique(sides, axis=0, return_index=True, return_inverse=True)
-            for name in ("multipliers", "thresholds"):
-                trees[name][here] = trees[name][here][first][numbers.ravel()]
-    return trees
 
 
 def parts_from_dict(plain: Any) -> Parts:
