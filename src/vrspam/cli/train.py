@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.messages import Parameter, require
 from vrspam.cli import app
-from vrspam.tool.plan import CHECKED, OPTIONS, PAGE, PANELS, ROWS, options_of
+from vrspam.tool.plan import CHECKED, OPTIONS, PAGE, PANELS, ROWS, ReportPlan, options_of
 
 if TYPE_CHECKING:
     from vrspam.tool import Model, Report
@@ -215,7 +215,7 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         "left_out": list(found.left_out),
         **({} if found.beside is None else {"beside": found.beside.flat()}),
         **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
-        **({"independent_auc": facts["independent_auc"]} if "independent_auc" in facts else {}),
+        **{name: facts[name] for name in ("independent_auc", "unconstrained_auc") if name in facts},
         "warnings": app.worries(found.expected, facts["warnings"]),
         "findings": app.findings(facts["warnings"]),
     }
@@ -234,6 +234,8 @@ def _describe_report(found: Report, html: Path) -> None:
     app.say(f"         {expected.remark}")
     if found.folds is not None and (other := words.as_independent(found.model)) is not None:
         app.say(f"         as independent rows {other}")
+    if (free := words.without_directions(found.model)) is not None:
+        app.say(f"         without directions {free}")
     share = f", of which {evaluation.positives:,} positive ({evaluation.positives / evaluation.n:.2%})"
     app.say(f"scored   {evaluation.n:,} rows ({how}){'' if 'order' in found.model.training else share}")
     for group in found.groups:
@@ -278,10 +280,17 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
         for one in found:
             app.tell(app.worry_line(one))
             if one.fix is not None and one.severity != "note":
-                target = ["--target", plan.target] if plan.target else []
-                command = shlex.join(["vrspam", "report", data, *target])
-                app.tell(f"{command} {app.as_option(one.fix)}", app.INDENT)
+                app.tell(_command(data, plan, one.fix), app.INDENT)
     raise typer.Exit(int(severe))
+
+
+def _command(data: str, plan: ReportPlan, fix: Parameter) -> str:
+    """The command that makes the report with what mends a finding, and with all options that were given."""
+    asked = {name: getattr(plan, name) for name in CHECKED if getattr(plan, name) != getattr(ReportPlan(), name)}
+    several = isinstance(fix.value, list | tuple)
+    asked[fix.name] = [*asked.get(fix.name, ()), *fix.value] if several else fix.value
+    options = [app.as_option(Parameter(*one)) for one in asked.items()]
+    return " ".join([shlex.join(["vrspam", "report", data]), *options])
 
 
 @app.with_options(*ROWS, panels=PANELS)

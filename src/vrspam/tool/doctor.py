@@ -183,7 +183,7 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
         found.append(constant_columns(constant))
     repeats = None
     if sample is not None:
-        found += [_sampled(positive.size, sample.seen)] if sample.seen > positive.size else []
+        found.append(_sampled(positive.size, sample.seen))
     elif not opened.chunks.source.reader.tabular or len(opened.schema.columns) > 5 * QUICK_COLUMNS:
         found.append(not_checked("repeated rows and drift, which need a table of at most 1,000 named columns"))
     elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
@@ -204,8 +204,8 @@ def constant_columns(names: Sequence[str]) -> Finding:
 
 
 def _sampled(looked_at: int, rows: int) -> Finding:
-    words = f"{looked_at:,} rows of {rows:,} were looked at, and not whether rows repeat across the table, or drift"
-    return not_checked(words)
+    seen = f"; only {looked_at:,} rows of {rows:,} were seen" if looked_at < rows else ""
+    return not_checked(f"whether rows repeat across the table, or drift{seen}")
 
 
 def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Finding]:
@@ -254,7 +254,7 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         rows = opened.unlabelled + labelled
         share = 100.0 * opened.unlabelled / rows
         grade = "severe" if share >= 50.0 else "warning" if share >= 5.0 else "note"
-        words = "left out for want of a label: {count:,} of {rows:,} rows ({share:.1f} %); is the rest like new rows?"
+        words = "{count:,} of {rows:,} rows ({share:.1f} %) have no label and are left out: are the rest like new rows?"
         yield Finding("unlabelled", grade, words, count=opened.unlabelled, rows=rows, share=share)
     if opened.times is not None and all_events:  # an order, or times of which none is censored
         counts, positives = {positive: labelled}, labelled
@@ -280,9 +280,9 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether one of two texts may be a misspelt other: one or two letters of five or more differ."""
+    """Whether one of two texts may be a misspelt other: one letter of three or four differs, or two of more."""
     a, b = a.strip().casefold(), b.strip().casefold()
-    return min(len(a), len(b)) >= 4 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
+    return min(len(a), len(b)) >= 3 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
 
 
 # ---- single columns
@@ -389,7 +389,8 @@ def _missing_values(seen: Examined) -> Iterator[Finding]:
         percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
         percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
         shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
-        more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
+        rest = len(worst) - SHOWN
+        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if rest > 0 else ""
         yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
 
 
