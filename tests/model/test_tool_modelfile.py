@@ -191,7 +191,7 @@ def test_contradictions_are_named(tmp_path, changes, words):
         ("fill", [1.0], "1 fill values for 2"),
         ("fill", ["1e999", 0.1], "must be finite"),
         ("target_type", "date", "'date'"),
-        ("width", 10**15, "coef has shape"),
+        ("width", 10**15, "the score takes"),
         ("labels", [["no"], "yes"], "is not of type string"),
     ],
 )

@@ -212,16 +212,13 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         if not _fits("texts", texts) or len(set(texts)) < len(texts):
             raise TypeError("identifiers must be a list of different texts")
     arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
-    if content["features"] is None:
-        taken = len(arrays["coef"])
-        if (schema.width or 0) > taken:  # before a name is made for each
-            raise ValueError(f"coef has shape {(taken,)} where the columns need {(schema.width,)}")
-    elif version == VERSION:
-        arrays["features"] = parts_from_dict(content["features"])
-        if (schema.width or 0) > len(arrays["features"].effects):
-            raise ValueError(f"the score takes {len(arrays['features'].effects)} columns, not {schema.width}")
-    else:
+    if content["features"] is not None and version < VERSION:
         arrays = parts_of_old_file(content["features"], schema, arrays["coef"], arrays["means"], version)
+    elif content["features"] is not None:
+        arrays["features"] = parts_from_dict(content["features"])
+    taken = len(arrays["features"].effects if "features" in arrays else arrays["coef"])
+    if (schema.width or 0) > taken:  # before a name is made for each
+        raise ValueError(f"the score takes {taken} columns, not {schema.width}")
     return Model(
         schema=schema,
         positive=content["positive"],
@@ -602,9 +599,8 @@ def _of_encoded_rows(found: dict[str, Any], plain: Any, schema: Schema) -> dict[
     parts: Parts = found["features"]
     centre, deviations = (np.array(plain[name], dtype=np.float64) for name in ("centre", "deviations"))
     n_encoded, gaps = schema.n_features, bool(plain.get("gaps", False))
-    if not centre.shape == deviations.shape == (n_encoded,) or len(parts.effects) != n_encoded or parts.trees:
-        raise ValueError("the feature map is broken")
-    if not (np.isfinite(centre).all() and np.isfinite(deviations).all() and (deviations > 0.0).all()):
+    fits = centre.shape == deviations.shape == (n_encoded,) and len(parts.effects) == n_encoded and not parts.trees
+    if not (fits and np.isfinite(centre).all() and np.isfinite(deviations).all() and (deviations > 0.0).all()):
         raise ValueError("the feature map is broken")
     n_numbers = len(schema.columns) - len(schema.categorical)
     fill = [None] * n_numbers if gaps or schema.width is not None else list(schema.fill or (None,) * n_numbers)
