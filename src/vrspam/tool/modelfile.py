@@ -456,8 +456,12 @@ def _pack_array(array: np.ndarray) -> dict[str, Any]:
 def _compressed(array: np.ndarray) -> dict[str, Any]:
     # the first bytes of all numbers, then the second ones: those of the exponents are much alike
     raw = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8).T.tobytes()
-    data = base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
-    return {"type": array.dtype.str, "shape": list(array.shape), "packed": "zlib", "data": data}
+    ways = {"zlib": zlib.compress(raw, 9)}
+    if len(raw) >= 1 << 12:  # fewer bytes are not packed tighter, and take long
+        ways["lzma"] = lzma.compress(raw)
+    way = min(ways, key=lambda name: len(ways[name]))
+    data = base64.b64encode(ways[way]).decode("ascii")
+    return {"type": array.dtype.str, "shape": list(array.shape), "packed": way, "data": data}
 
 
 def _declared_bytes(plain: Mapping[str, Any]) -> int:
