@@ -60,10 +60,6 @@ class OpenedTable:
         return self.chunks.schema
 
     @property
-    def n_rows(self) -> int | None:
-        return self.chunks.n_rows if self.loaded is None else self.loaded[1].size
-
-    @property
     def relative_weights(self) -> np.ndarray | None:
         """The weights of rows in memory with the mean 1: only their ratios count, not their unit."""
         return None if self.weights is None else self.weights / self.weights.mean()
