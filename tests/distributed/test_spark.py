@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from helpers import make_data, scaled_penalty
+from helpers import learned_schema, make_data, scaled_penalty
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
@@ -30,7 +30,6 @@ from vrspam.distributed import SparkAUCClassifier, SparkAUCClassifierCV
 from vrspam.distributed import _spark_blocks as module
 from vrspam.estimators import base
 from vrspam.features import AdditiveFeatures, KernelFeatures
-from vrspam.tables.schema import TableSchema
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of pyspark
 NAMES = list("abcde")
@@ -212,7 +211,7 @@ def test_text_and_dates_are_read_as_in_a_frame(spark, data):
     frame = spark.createDataFrame(table.assign(y=y)).repartition(4)
     with pytest.warns(UserWarning, match="'price' holds text that was read as numbers"):
         model = SparkAUCClassifier().fit(frame, "y")
-    schema = TableSchema.learn([table])
+    schema = learned_schema(table)
     assert model.schema_.readings == schema.readings
     read = schema.read(table)[0]
     local = AUCClassifier().fit(read.fillna(read.mean()), y)

@@ -37,9 +37,8 @@ from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
-from vrspam.tool.training import RowSample, fold_auc_ci
+from vrspam.tool.training import RowSample, fold_auc_ci, note_of
 from vrspam.tool.training import train as train_by_default
-from vrspam.tool.training_notes import note_of
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
 train = partial(train_by_default, features="linear")

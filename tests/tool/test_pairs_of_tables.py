@@ -116,7 +116,7 @@ def test_exports_have_a_score_and_no_label(kind, request):
     import onnxruntime
 
     model, new = request.getfixturevalue(kind), trial(2) if kind == "survival" else clicks(2)
-    expected = model.score(_encoded(model, new))
+    expected = np.concatenate([model.score(block[0]) for block in model.open(new, labels=False)])
     namespace: dict = {}
     exec(to_python(model), namespace)
     assert "label" not in namespace
@@ -136,13 +136,6 @@ def test_exports_have_a_score_and_no_label(kind, request):
     inputs = {name: values.astype(object if values.dtype.kind in "OUT" else float) for name, values in inputs.items()}
     np.testing.assert_allclose(session.run(None, inputs)[0].ravel(), expected, rtol=1e-9, atol=1e-9)
     assert model.as_scorer().higher.startswith("an earlier died = 1" if kind == "survival" else "more likely")
-
-
-def _encoded(model, frame):
-    chunks = model.open(frame, labels=False)
-    return np.concatenate(
-        [np.asarray(block[0].todense() if hasattr(block[0], "todense") else block[0]) for block in chunks]
-    )
 
 
 def test_a_ranker_is_exported_without_labels():

@@ -233,7 +233,13 @@ class Curve(Stored):
 
     def add_to(self, out: np.ndarray, X: Any, index: int) -> None:
         """Add the function of column `index` of X to `out` (rows × scores)."""
-        out += self(frames.numbers(X, index), out.dtype).reshape(out.shape)
+        x = frames.numbers(X, index)
+        if self.values.shape == (1,) and self.left == self.right:  # a straight line
+            found = self.values[0] + self.left * (x - self.nodes[0])
+            found[np.isnan(x)] = self.missing
+            out += found[:, np.newaxis].astype(out.dtype, copy=False)
+        else:
+            out += self(x, out.dtype).reshape(out.shape)
 
 
 @dataclass(frozen=True, eq=False)

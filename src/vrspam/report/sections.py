@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from vrspam.model_selection.cross_validate import LearningCurve
     from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.model import Model
-    from vrspam.tool.planning import MoreRows
-    from vrspam.tool.report import Report
+    from vrspam.tool.report import MoreRows, Report
     from vrspam.tool.subgroups import Subgroup
 
 MOST_FEATURES = 20

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
-    from vrspam.tool.planning import MoreRows
+    from vrspam.tool.report import MoreRows
     from vrspam.tool.scores import ScoreColumn
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
@@ -432,11 +432,9 @@ def describe_needed(found: MoreRows, width: float | None, difference: float | No
     """How many rows an interval or a comparison takes, as far as it was asked for."""
     told = []
     for name, count in found.needed.items():
-        what = (
-            f"A 95 % interval of the AUC that is {width:g} wide"
-            if name == "width"
-            else (f"To show that another AUC is larger by {difference:g}, with a power of {100 * power:g} %,")
-        )
+        what = f"A 95 % interval of the AUC that is {width:g} wide"
+        if name != "width":
+            what = f"To show that another AUC is larger by {difference:g}, with a power of {100 * power:g} %,"
         told.append(f"{what} takes {count:,} rows to test on ({count / found.curve.total:.2g} times those at hand).")
     return told
 

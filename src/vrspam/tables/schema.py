@@ -147,33 +147,6 @@ class TableSchema:
     error: ClassVar[type[WordedError]] = WordedError  # of what is refused
 
     @classmethod
-    def learn(cls, blocks: Iterable[Any], **asked: Any) -> Self:
-        """Look at all columns of a table, block by block.
-
-        Parameters
-        ----------
-        blocks : iterable of frames
-            All in memory.
-        **asked
-            Fields of `TableLearner`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> table = pd.DataFrame({"price": ["$5", "$1,200", "?"], "town": ["Graz", "Linz", "Graz"]})
-        >>> schema = TableSchema.learn([table[:2], table[2:]])
-        >>> schema.readings["price"], schema.categorical["town"]
-        (Numbers(decimal='.', thousands=',', unit='$'), ('Graz', 'Linz'))
-        >>> schema.read(table)[0]["price"].tolist()
-        [5.0, 1200.0, nan]
-        """
-        learner, blocks = TableLearner(**asked), list(blocks)
-        for block in blocks:
-            learner.add(block)
-        found = learner.finish(cls)
-        return found.completed(found.read(block)[0] for block in blocks)
-
-    @classmethod
     def learn_frame(cls, X: Any) -> Self:
         """Look at all columns of a frame; warn of what is read in a way that one might not expect."""
         learner = TableLearner()

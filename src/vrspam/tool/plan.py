@@ -58,7 +58,7 @@ def read_names(text: str) -> tuple[str, ...]:
 
     found = tuple(name for name in next(csv.reader([text], skipinitialspace=True), []) if name)
     if not found:
-        raise WordedError("give at least one column")
+        raise WordedError("give at least one name")
     return found
 
 
