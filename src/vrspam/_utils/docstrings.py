@@ -1,27 +1,81 @@
-"""Texts of parameters and attributes that several docstrings share, each written once."""
+"""Docstrings without what they would repeat: texts that several share, headings of sections, imports of examples."""
 
 import re
-from collections.abc import Callable
-from inspect import cleandoc
+from collections.abc import Callable, Mapping, Sequence
+from inspect import cleandoc, formatannotation, isfunction, signature
 from textwrap import indent
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Thing = TypeVar("Thing")
 
 
-def share_texts(texts: str) -> Callable[[Thing], Thing]:
-    """A decorator that writes shared entries into a docstring, in the place of lines such as ``{l2, tol}``.
+def share_texts(texts: str = "", room: str = "") -> Callable[[Thing], Thing]:
+    """A decorator that finishes a docstring; that of a class finishes those of its public methods as well.
 
-    `texts` holds the entries as a docstring would, "name : type" and then indented lines. An entry of several names,
-    "a, b : int", is asked for by the first.
+    Lines such as ``{l2, tol}`` become the entries of these names. `texts` holds the entries as a docstring would,
+    "name : type" and then indented lines, or a single line "name : type | text"; one of several names, "a, b : int", is
+    asked for by the first.
+
+    With the `room` that names are imported from, headings may be left out. The parameters of a function are the first
+    paragraph that begins with an entry or, where nothing is written and all of them are among the texts, those. What
+    it returns is its annotation. The example is what follows the first ``>>>``, with imports of names of the room.
     """
-    entries = {re.split("[ ,]", entry)[0]: entry for entry in re.split(r"\n(?=\S)", cleandoc(texts))}
+    written = re.split(r"\n(?=\S)", cleandoc(texts).replace(" | ", "\n    "))
+    entries = {re.split("[ ,]", entry)[0]: entry for entry in written}
+    known: list[str] = []  # names of the room
 
-    def write(thing: Thing) -> Thing:
-        def chosen(line: re.Match[str]) -> str:
-            return indent("\n".join(entries[name] for name in line[2].split(", ")), line[1])
+    def chosen(line: re.Match[str]) -> str:
+        return indent("\n".join(entries[name] for name in line[2].split(", ")), line[1])
 
-        thing.__doc__ = re.sub(r"^( *)\{(\w+(?:, \w+)*)\}$", chosen, thing.__doc__ or "", flags=re.MULTILINE)
+    def finish(thing: Any, names: Sequence[str] = ()) -> None:
+        text = re.sub(r"^( *)\{(\w+(?:, \w+)*)\}$", chosen, thing.__doc__ or "", flags=re.MULTILINE)
+        if room and text:
+            text, mark, example = cleandoc(text).partition("\n\n>>> ")
+            text = _with_parameters(thing, text, entries) if isfunction(thing) else text
+            if mark and "\nExamples\n---" not in text:
+                text, example = f"{text}\n\nExamples\n--------", _with_imports(f">>> {example}", names, room)
+                mark = "\n"
+            text += mark + example
+        thing.__doc__ = text
+
+    def write(thing: Any) -> Any:
+        known.append(thing.__name__)
+        finish(thing, known)
+        for name, member in vars(thing).items() if isinstance(thing, type) else ():
+            function = getattr(member, "__func__", member)  # of a static method, or of one of the class
+            if isfunction(function) and not name.startswith("_"):
+                finish(function)
         return thing
 
     return write
+
+
+def _with_parameters(function: Any, text: str, entries: Mapping[str, str]) -> str:
+    """A docstring with the headings of parameters and of what comes back, and with parameters if it has none."""
+    first = re.search(r"\n\n(?=\*{0,2}\w+(?:, \*{0,2}\w+)*(?: : |\n {4}\S))", text)
+    if "\nParameters\n---" not in text:
+        if first is not None:
+            text = f"{text[: first.start()]}\n\nParameters\n----------\n{text[first.end() :]}"
+        else:
+            asked = [name for name in signature(function).parameters if name != "self"]
+            if not asked or set(asked) - entries.keys():
+                return text
+            text = "\n".join([f"{text}\n\nParameters\n----------", *(entries[name] for name in asked)])
+    given = function.__annotations__.get("return")
+    returned = given if isinstance(given, str) else formatannotation(given)
+    if returned == "None" or re.search(r"\n(Returns|Yields)\n---", text):
+        return text
+    before, _, after = text.partition("\n\nParameters\n----------\n")
+    own, *others = re.split(r"\n\n(?=\w[\w ]*\n---)", after, maxsplit=1)
+    told = f"Returns\n-------\n{'self' if returned == 'Self' else returned}"
+    return "\n\n".join([before, f"Parameters\n----------\n{own}", told, *others])
+
+
+def _with_imports(example: str, names: Sequence[str], room: str) -> str:
+    """An example that imports those of some names that it uses, after other imports."""
+    used = [name for name in sorted(names) if re.search(rf"(?<![\w.]){name}[(.]", example)]
+    imported = {name for line in re.findall(r"import (.*)", example) for name in line.split(", ")}
+    if not (missing := ", ".join(name for name in used if name not in imported)):
+        return example
+    others = re.match(r"(?:>>> (?:import |from ).*\n)*", example)
+    return f"{others[0]}>>> from {room} import {missing}\n{example[others.end() :]}" if others else example

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from vrspam._utils.messages import require
 
@@ -226,7 +226,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     """
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None, strata=None) -> DaskAUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of X.
 
         Parameters
@@ -306,7 +306,7 @@ max_iter, threshold
     @checks_parameters(skip_nested=False)
     def fit(  # folds follow from the rows, so that there are no groups
         self, X, y, sample_weight=None, strata=None, *, validation_rows: int = 200_000
-    ) -> DaskAUCClassifierCV:
+    ) -> Self:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters

@@ -244,7 +244,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     """
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None, strata=None) -> SparkAUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of a frame.
 
         Parameters
@@ -318,7 +318,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     @checks_parameters(skip_nested=False)
     def fit(  # folds follow from the rows, so that there are no groups
         self, X, y, sample_weight=None, strata=None, *, validation_rows: int = 200_000
-    ) -> SparkAUCClassifierCV:
+    ) -> Self:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters

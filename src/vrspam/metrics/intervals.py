@@ -93,6 +93,7 @@ class DeLongTest:
     confidence: float
 
 
+@roc.documented
 def roc_auc_ci(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -116,8 +117,6 @@ def roc_auc_ci(
 
     Here v is multiplied by se²/v(AUC) where that exceeds 1: scores may vary more than exponential ones.
 
-    Parameters
-    ----------
     y_true, y_score
         As in :func:`roc_auc`; at least two observations of each class.
     confidence : float in (0, 1)
@@ -155,9 +154,6 @@ def roc_auc_ci(
     1389-1393 (the same in O(n log n)). Pepe (2003), The Statistical Evaluation of Medical Tests for Classification and
     Prediction (logit scale). Newcombe (2006), Statistics in Medicine 25, 559-573.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import roc_auc_ci
     >>> interval = roc_auc_ci([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8])
     >>> print(f"{interval.auc:.3f} in [{interval.low:.3f}, {interval.high:.3f}]")
     0.938 in [0.513, 0.995]
@@ -184,25 +180,17 @@ def interval_of(measured: Measured, confidence: float, method: str = "auto") -> 
     return replace(interval, standard_error=error)
 
 
+@roc.documented
 def logit_interval(auc: float, standard_error: float, pairs: int, confidence: float = 0.95) -> AUCInterval:
     """The "logit" interval of :func:`roc_auc_ci` around an AUC whose standard error is known.
 
     Symmetric on the scale log(AUC/(1-AUC)); with a standard error of 0 it rests on disjoint pairs, see there.
 
-    Parameters
-    ----------
     auc, standard_error : float
     pairs : int
         Disjoint pairs of a positive and a negative: for one sample, the rows of the smaller class.
     confidence : float in (0, 1)
 
-    Returns
-    -------
-    AUCInterval
-
-    Examples
-    --------
-    >>> from vrspam.metrics import logit_interval
     >>> interval = logit_interval(0.8, 0.02, pairs=100)
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.758 to 0.836
@@ -216,13 +204,12 @@ def logit_interval(auc: float, standard_error: float, pairs: int, confidence: fl
     return AUCInterval(auc, low, high, standard_error, confidence, "logit")
 
 
+@roc.documented
 def newcombe_interval(
     auc: float, standard_error: float, rows: tuple[int, int], confidence: float = 0.95, widened: float = 1.0
 ) -> AUCInterval:
     """The "newcombe" interval of :func:`roc_auc_ci` around an AUC whose DeLong's standard error is known.
 
-    Parameters
-    ----------
     auc, standard_error : float
     rows : tuple of two int
         Negative and positive rows.
@@ -230,13 +217,6 @@ def newcombe_interval(
     widened : float, default=1.0
         Factor of all standard errors, for an AUC that varies more than that of one sample.
 
-    Returns
-    -------
-    AUCInterval
-
-    Examples
-    --------
-    >>> from vrspam.metrics import newcombe_interval
     >>> interval = newcombe_interval(0.8, 0.02, rows=(300, 100))
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.745 to 0.845
@@ -256,6 +236,7 @@ def newcombe_interval(
     return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
 
 
+@roc.documented
 def delong_test(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -270,14 +251,11 @@ def delong_test(
     The standard error is that of :func:`roc_auc_ci` for the differences of the placements, so the correlation
     of the two scores is accounted for; z = difference / standard error is compared with a normal variable.
 
-    Parameters
-    ----------
     y_true, score_a, score_b
         As in :func:`roc_auc`; at least two observations of each class.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference AUC(a) - AUC(b).
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    {groups}
 
     Returns
     -------
@@ -289,9 +267,6 @@ def delong_test(
     ----------
     DeLong et al. (1988) and Sun & Xu (2014), as in :func:`roc_auc_ci`.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import delong_test
     >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
     >>> test = delong_test(y, [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
@@ -503,23 +478,15 @@ def _placements(slots: NDArray, ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
     return placed[: int(hits[-1])], placed[int(hits[-1]) :]
 
 
+@roc.documented
 def exponential_variance(true: float, n_up: float, n_down: float) -> float:
     """The variance of an AUC of exponential scores: v(A) of :func:`roc_auc_ci`.
 
-    Parameters
-    ----------
     true : float in [0, 1]
         The true AUC, A.
     n_up, n_down : float
         Positive and negative rows.
 
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from vrspam.metrics import exponential_variance
     >>> round(exponential_variance(0.8, 100, 300) ** 0.5, 4)
     0.0256
     """

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, binom
 
 from vrspam._utils.messages import Message, Parameter, WordedError
-from vrspam.metrics.roc import both_classes, checked_scores, positive_rows
+from vrspam.metrics.roc import both_classes, checked_scores, documented, positive_rows
 from vrspam.metrics.thresholds import ChosenThreshold, Curve
 
 
@@ -110,6 +110,7 @@ class PromisedThreshold:
     rows: int
 
 
+@documented
 def promised_threshold(
     y: ArrayLike,
     score: ArrayLike,
@@ -129,8 +130,6 @@ def promised_threshold(
     with Clopper and Pearson's bound at the level (1 - confidence) / their number; the lowest that keeps the promise is
     taken.
 
-    Parameters
-    ----------
     y, score
         As in :func:`roc_auc`, of rows that the model has not seen.
     recall, specificity, precision : float in (0, 1), optional
@@ -139,10 +138,6 @@ def promised_threshold(
     alerts : float in (0, 1), optional
         The largest share of rows that are called positive.
     confidence : float in (0, 1)
-
-    Returns
-    -------
-    PromisedThreshold
 
     Notes
     -----
@@ -154,10 +149,7 @@ def promised_threshold(
     Wilks (1941), Annals of Mathematical Statistics 12, 91-96 (order statistics as tolerance limits). Clopper & Pearson
     (1934), Biometrika 26, 404-413.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import promised_threshold
     >>> y = np.arange(400) % 2
     >>> score = np.random.default_rng(0).normal(size=400) + 2 * y
     >>> found = promised_threshold(y, score, recall=0.9)
