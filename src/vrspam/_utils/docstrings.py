@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from inspect import cleandoc, formatannotation, isfunction, signature
+from inspect import cleandoc, formatannotation, isfunction, unwrap
 from textwrap import indent
 from typing import Any, TypeVar
 
@@ -17,10 +17,10 @@ def share_texts(texts: str = "", room: str = "") -> Callable[[Thing], Thing]:
     asked for by the first.
 
     With the `room` that names are imported from, headings may be left out. The parameters of a function are the first
-    paragraph that begins with an entry or, where nothing is written and all of them are among the texts, those. What
-    it returns is its annotation. The example is what follows the first ``>>>``, with imports of names of the room.
+    paragraph that begins with an entry; those without an entry follow, if all of them are among the texts. What it
+    returns is its annotation. The example is what follows the first ``>>>``, with imports of names of the room.
     """
-    written = re.split(r"\n(?=\S)", cleandoc(texts).replace(" | ", "\n    "))
+    written = re.split(r"\n+(?=\S)", cleandoc(texts).replace(" | ", "\n    "))
     entries = {re.split("[ ,]", entry)[0]: entry for entry in written}
     known: list[str] = []  # names of the room
 
@@ -51,24 +51,25 @@ def share_texts(texts: str = "", room: str = "") -> Callable[[Thing], Thing]:
 
 
 def _with_parameters(function: Any, text: str, entries: Mapping[str, str]) -> str:
-    """A docstring with the headings of parameters and of what comes back, and with parameters if it has none."""
-    first = re.search(r"\n\n(?=\*{0,2}\w+(?:, \*{0,2}\w+)*(?: : |\n {4}\S))", text)
-    if "\nParameters\n---" not in text:
-        if first is not None:
-            text = f"{text[: first.start()]}\n\nParameters\n----------\n{text[first.end() :]}"
-        else:
-            asked = [name for name in signature(function).parameters if name != "self"]
-            if not asked or set(asked) - entries.keys():
-                return text
-            text = "\n".join([f"{text}\n\nParameters\n----------", *(entries[name] for name in asked)])
-    given = function.__annotations__.get("return")
-    returned = given if isinstance(given, str) else formatannotation(given)
-    if returned == "None" or re.search(r"\n(Returns|Yields)\n---", text):
-        return text
-    before, _, after = text.partition("\n\nParameters\n----------\n")
+    """A docstring with the headings of parameters and of what comes back, and with parameters that it leaves out."""
+    heading, code = "\n\nParameters\n----------\n", unwrap(function).__code__
+    if heading not in text:
+        text = re.sub(r"\n\n(?=\*{0,2}\w+(?:, \*{0,2}\w+)*(?: : |\n {4}\S))", heading, text, count=1)
+    before, _, after = text.partition(heading)
     own, *others = re.split(r"\n\n(?=\w[\w ]*\n---)", after, maxsplit=1)
-    told = f"Returns\n-------\n{'self' if returned == 'Self' else returned}"
-    return "\n\n".join([before, f"Parameters\n----------\n{own}", told, *others])
+    written = re.findall(r"\w+", " ".join(re.findall(r"^\S.*?(?= : |$)", own, flags=re.MULTILINE)))
+    asked = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    more = [name for name in asked if name not in ("self", "cls", *written)]
+    if set(more) <= entries.keys():
+        own = "\n".join([own, *(entries[name] for name in more)]).lstrip("\n")
+    if not own:
+        return text
+    returned = function.__annotations__.get("return")
+    if not isinstance(returned, str):
+        returned = returned.__name__ if isinstance(returned, type) else formatannotation(returned)
+    if returned != "None" and not re.search(r"\n(Returns|Yields)\n---", f"\n{after}"):
+        others.insert(0, f"Returns\n-------\n{'self' if returned == 'Self' else returned}")
+    return "\n\n".join([before + heading + own, *others])
 
 
 def _with_imports(example: str, names: Sequence[str], room: str) -> str:

@@ -20,10 +20,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from vrspam import __version__
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.chunks import DENSE_ABOVE
 from vrspam.data.readers.base import DAMAGED, DataError, open_text
+
+documented = share_texts(room="vrspam.data")
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Dataset:
         return f"Dataset({self.name!r}, n={self.n}, d={self.d}, positives={int((self.y == 1).sum())}, {kind})"
 
 
+@documented
 def load(
     name: str,
     *,
@@ -87,8 +91,6 @@ def load(
 ) -> Dataset:
     """Load a data set by its name: from `VRSPAM_DATA`, else the user's cache, else by a checked download.
 
-    Parameters
-    ----------
     name : str
         A name that `available` lists.
     positive : int or collection of int, optional
@@ -109,9 +111,6 @@ def load(
     Dataset
         With `X`, `y` and where they came from; `X, y = load(name)` works.
 
-    Examples
-    --------
-    >>> from vrspam.data import load
     >>> X, y = load("digits")
     >>> X.shape, sorted(set(y.tolist()))
     ((1797, 64), [-1, 1])
@@ -142,6 +141,7 @@ def load(
     )
 
 
+@documented
 def available() -> list[dict[str, Any]]:
     """List every data set known by name, and where each would come from.
 
@@ -152,9 +152,6 @@ def available() -> list[dict[str, Any]]:
         table), `where` ("scikit-learn", "VRSPAM_DATA", "cache" or "download") and `title`; a `DataFrame`
         takes it as it is.
 
-    Examples
-    --------
-    >>> from vrspam.data import available
     >>> [row["name"] for row in available() if row["paper"]]
     ['diabetes', 'german', 'splice', 'usps', 'a9a', 'w8a', 'mnist', 'acoustic', 'ijcnn1']
     """
@@ -289,6 +286,7 @@ def _table() -> dict:
     return tomllib.loads(package_files("vrspam.data").joinpath("registry.toml").read_text("utf-8"))
 
 
+@documented
 def cache_directory() -> Path:
     """Return the directory in which downloaded files are kept (of the user, by the system's custom).
 
@@ -297,9 +295,6 @@ def cache_directory() -> Path:
     Path
         It need not exist yet.
 
-    Examples
-    --------
-    >>> from vrspam.data import cache_directory
     >>> cache_directory().name
     'vrspam'
     """

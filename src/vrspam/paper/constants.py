@@ -119,13 +119,12 @@ _RATES = {
 }
 
 
+@rates.formula
 def describe(
     X: Any, y: ArrayLike, l2: float, *, theta: float = 0.5, epsilon: float = 1e-6, coef: ArrayLike | None = None
 ) -> Description:
     """Compute all constants and rates of the paper for a data set: as printed, sharpened, and from the rows themselves.
 
-    Parameters
-    ----------
     X : array or sparse matrix (n, d)
     y : array of n labels
         Two values, the positive one sorting last.
@@ -144,10 +143,7 @@ def describe(
         A dict; ``print`` shows it as a table with the meaning of each name. Quantities that depend on the
         Lipschitz bound are given three times, as ``name_printed``, ``name_sharp`` and ``name_rows``.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.theory import describe
     >>> table = describe(np.array([[1.0], [0.5], [-1.0]]), [1, 1, 0], l2=0.5)
     >>> table["step_printed"], round(table["step_rows"] / table["step_printed"], 1)
     (0.001953125, 25.7)
