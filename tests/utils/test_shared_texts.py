@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Self
+from typing import NamedTuple, Self
 
 import pytest
 
@@ -165,6 +165,38 @@ def test_the_methods_of_a_class_are_finished_with_it():
     assert inspect.getdoc(Something.fit) == f"Fit it.\n\nParameters\n----------\n{entry}\n\nReturns\n-------\nself"
     assert inspect.getdoc(Something.of) == "Make it.\n\nParameters\n----------\ne : int\n\nReturns\n-------\nSomething"
     assert inspect.getdoc(Something.plain) == "Stay as it is."
+
+
+def test_the_attributes_of_a_record_have_their_heading():
+    @share_texts(room="vrspam.room")
+    class Record(NamedTuple):
+        """Two numbers.
+
+        a, b : int
+            Numbers.
+
+        >>> Record(1, 2)
+        Record(a=1, b=2)
+        """
+
+        a: int
+        b: int
+
+    wanted = """
+    Two numbers.
+
+    Attributes
+    ----------
+    a, b : int
+        Numbers.
+
+    Examples
+    --------
+    >>> from vrspam.room import Record
+    >>> Record(1, 2)
+    Record(a=1, b=2)
+    """
+    assert inspect.getdoc(Record) == inspect.cleandoc(wanted)
 
 
 def test_an_unknown_entry_is_an_error():

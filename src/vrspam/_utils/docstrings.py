@@ -17,8 +17,9 @@ def share_texts(texts: str = "", room: str = "") -> Callable[[Thing], Thing]:
     asked for by the first.
 
     With the `room` that names are imported from, headings may be left out. The parameters of a function are the first
-    paragraph that begins with an entry; those without an entry follow, if all of them are among the texts. What it
-    returns is its annotation. The example is what follows the first ``>>>``, with imports of names of the room.
+    paragraph that begins with an entry, and so are the attributes of a record; parameters without an entry follow, if
+    all of them are among the texts. What a function returns is its annotation. The example is what follows the first
+    ``>>>``, with imports of names of the room.
     """
     written = re.split(r"\n+(?=\S)", cleandoc(texts).replace(" | ", "\n    "))
     entries = {re.split("[ ,]", entry)[0]: entry for entry in written}
@@ -31,7 +32,10 @@ def share_texts(texts: str = "", room: str = "") -> Callable[[Thing], Thing]:
         text = re.sub(r"^( *)\{(\w+(?:, \w+)*)\}$", chosen, thing.__doc__ or "", flags=re.MULTILINE)
         if room and text:
             text, mark, example = cleandoc(text).partition("\n\n>>> ")
-            text = _with_parameters(thing, text, entries) if isfunction(thing) else text
+            if isfunction(thing):
+                text = _with_parameters(thing, text, entries)
+            elif hasattr(thing, "_fields") or hasattr(thing, "__dataclass_fields__"):
+                text = _with_heading("Attributes", text)
             if mark and "\nExamples\n---" not in text:
                 text, example = f"{text}\n\nExamples\n--------", _with_imports(f">>> {example}", names, room)
                 mark = "\n"
@@ -53,9 +57,7 @@ def share_texts(texts: str = "", room: str = "") -> Callable[[Thing], Thing]:
 def _with_parameters(function: Any, text: str, entries: Mapping[str, str]) -> str:
     """A docstring with the headings of parameters and of what comes back, and with parameters that it leaves out."""
     heading, code = "\n\nParameters\n----------\n", unwrap(function).__code__
-    if heading not in text:
-        text = re.sub(r"\n\n(?=\*{0,2}\w+(?:, \*{0,2}\w+)*(?: : |\n {4}\S))", heading, text, count=1)
-    before, _, after = text.partition(heading)
+    before, _, after = _with_heading("Parameters", text).partition(heading)
     own, *others = re.split(r"\n\n(?=\w[\w ]*\n---)", after, maxsplit=1)
     written = re.findall(r"\w+", " ".join(re.findall(r"^\S.*?(?= : |$)", own, flags=re.MULTILINE)))
     asked = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -72,9 +74,17 @@ def _with_parameters(function: Any, text: str, entries: Mapping[str, str]) -> st
     return "\n\n".join([before + heading + own, *others])
 
 
+def _with_heading(name: str, text: str) -> str:
+    """A docstring with a heading before the first paragraph that begins with an entry, if it has none of this name."""
+    if f"\n{name}\n---" in text:
+        return text
+    return re.sub(r"\n\n(?=\*{0,2}\w+(?:, \*{0,2}\w+)*(?: : |\n {4}\S))", f"\n\n{name}\n----------\n", text, count=1)
+
+
 def _with_imports(example: str, names: Sequence[str], room: str) -> str:
     """An example that imports those of some names that it uses, after other imports."""
-    used = [name for name in sorted(names) if re.search(rf"(?<![\w.]){name}[(.]", example)]
+    code = "\n".join(line for line in example.split("\n") if line.startswith((">>> ", "... ")))
+    used = [name for name in sorted(names) if re.search(rf"(?<![\w.]){name}[(.]", code)]
     imported = {name for line in re.findall(r"import (.*)", example) for name in line.split(", ")}
     if not (missing := ", ".join(name for name in used if name not in imported)):
         return example

@@ -20,21 +20,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from vrspam import __version__
-from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.chunks import DENSE_ABOVE
-from vrspam.data.readers.base import DAMAGED, DataError, open_text
-
-documented = share_texts(room="vrspam.data")
+from vrspam.data.readers.base import DAMAGED, DataError, documented, open_text
 
 
+@documented
 @dataclass(frozen=True)
 class Dataset:
     """A binary data set and where it came from; `X, y = dataset` unpacks it.
 
-    Attributes
-    ----------
     X : ndarray or csr_matrix of shape (n, d)
         Features, float64; dense when more than a tenth of the entries are not zero.
     y : ndarray of shape (n,)
@@ -46,8 +42,6 @@ class Dataset:
     files, rows, sha256, source : tuples
         The files that were joined, in order; their rows, the hash of their unpacked text, and where they were found.
 
-    Examples
-    --------
     >>> from vrspam.data import load
     >>> data = load("breast-cancer")
     >>> data.n, data.d, int((data.y == 1).sum())

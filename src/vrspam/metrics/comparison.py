@@ -55,19 +55,16 @@ def unpaired_auc_test(
     return paired_test(first, second, first - second, float(np.sqrt(total)), confidence, freedom)
 
 
+@documented
 class ComparedPair(NamedTuple):
     """Two of several models: their names, the test of their AUCs, and its p-value adjusted for the number of pairs.
 
-    Attributes
-    ----------
     a, b : str
     test : DeLongTest
         Of a minus b.
     adjusted_p : float
         By Holm's method: the chance of any false finding among all pairs stays at the level.
 
-    Examples
-    --------
     >>> from vrspam.metrics import compare_aucs
     >>> compare_aucs([0, 0, 1, 1], {"first": [1, 2, 3, 4], "second": [1, 3, 2, 4]})[0].a
     'first'

@@ -39,8 +39,6 @@ Measured = Callable[[NDArray], tuple[NDArray, NDArray]]
 class CorrectedAUC:
     """A cross-validated AUC corrected for the choice, with its 95 % interval; NaN where that is impossible.
 
-    Attributes
-    ----------
     auc : float
         What to expect on new rows.
     low, high : float

@@ -17,12 +17,11 @@ ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the 
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
 
 
+@roc.documented
 @dataclass(frozen=True)
 class AUCInterval:
     """An AUC with its confidence interval ``[low, high]`` and DeLong's standard error.
 
-    Attributes
-    ----------
     auc : float
         The AUC, or the partial AUC of :func:`partial_auc_ci`.
     low, high : float
@@ -34,8 +33,6 @@ class AUCInterval:
     method : str
         How the interval was computed: see :func:`roc_auc_ci` and :func:`partial_auc_ci`.
 
-    Examples
-    --------
     >>> from vrspam.metrics import roc_auc_ci
     >>> found = roc_auc_ci([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8])
     >>> print(f"{found.auc:.2f}, {found.confidence:.0%} interval {found.low:.2f} to {found.high:.2f} ({found.source})")
@@ -55,12 +52,11 @@ class AUCInterval:
         return {"newcombe": "Newcombe", "pairs": "disjoint pairs", "score": "score interval"}.get(self.method, "DeLong")
 
 
+@roc.documented
 @dataclass(frozen=True)
 class DeLongTest:
     """Two AUCs on the same rows, and their difference a - b with its interval and two-sided test.
 
-    Attributes
-    ----------
     auc_a, auc_b : float
         The AUCs, or partial AUCs, of the two scores.
     difference : float
@@ -74,8 +70,6 @@ class DeLongTest:
     confidence : float
         Nominal coverage of the interval.
 
-    Examples
-    --------
     >>> from vrspam.metrics import delong_test
     >>> test = delong_test([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
     >>> print(f"difference {test.difference:.2f}, {test.low:.2f} to {test.high:.2f}, p = {test.p_value:.2f}")

@@ -78,12 +78,11 @@ def stored_threshold(
     return choose_threshold(positive, scores, rule, asked, weights), Message(words, **fields)
 
 
+@documented
 @dataclass(frozen=True)
 class PromisedThreshold:
     """A threshold with a promise about new rows: those with ``score >= threshold`` are called positive.
 
-    Attributes
-    ----------
     threshold : float
     measure : {"recall", "specificity", "precision", "alerts"}
         What is promised: at least `promised`, for "alerts" at most.
@@ -95,8 +94,6 @@ class PromisedThreshold:
     rows : int
         The rows that it rests on: positives, negatives, rows called positive, or all.
 
-    Examples
-    --------
     >>> from vrspam.metrics import promised_threshold
     >>> promised_threshold([0, 1] * 50, range(100), recall=0.9).rows
     50

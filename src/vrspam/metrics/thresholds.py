@@ -239,8 +239,6 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
 class Estimate(NamedTuple):
     """A number with its interval; NaN where the rows do not say it.
 
-    Attributes
-    ----------
     value, low, high : float
 
     >>> Estimate(0.9, 0.7, 1.1).low
@@ -252,11 +250,10 @@ class Estimate(NamedTuple):
     high: float
 
 
+@roc.documented
 class NetBenefit(NamedTuple):
     """A decision curve: what a row brings on average, in hits, if rows of at least a probability are treated.
 
-    Attributes
-    ----------
     thresholds : ndarray
         Probabilities from which on a row is treated.
     model, low, high : ndarray
@@ -266,8 +263,6 @@ class NetBenefit(NamedTuple):
     treat_all : ndarray
         The net benefit if all rows are treated; with none it is 0.
 
-    Examples
-    --------
     >>> from vrspam.metrics import net_benefit
     >>> net_benefit([0, 1], [0.2, 0.8]).thresholds.size
     99
@@ -381,11 +376,10 @@ def _checked_chances(probability: ArrayLike, n: int) -> NDArray[np.float64]:
     return chance
 
 
+@roc.documented
 class Calibration(NamedTuple):
     """How probabilities compare with what was observed.
 
-    Attributes
-    ----------
     slope : Estimate
         Of the log-odds of y on those of the probability: 1 is right, less means that probabilities are too extreme.
     intercept : Estimate
@@ -393,8 +387,6 @@ class Calibration(NamedTuple):
     ratio : Estimate
         Expected ÷ observed positives: 1 is right, more means that probabilities are too high.
 
-    Examples
-    --------
     >>> from vrspam.metrics import calibration_measures
     >>> found = calibration_measures([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.6, 0.7, 0.9])
     >>> round(found.ratio.value, 6)  # three positives are expected, and three there are

@@ -15,15 +15,15 @@ from vrspam._utils.messages import SelectionRule
 from vrspam._utils.warnings import GridEdge, warn
 from vrspam.metrics.partial import check_max_fpr
 
+documented = share_texts(room="vrspam.selection")
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
 
 
+@documented
 @dataclass(frozen=True)
 class Choice:
     """The chosen point of a grid.
 
-    Attributes
-    ----------
     index : tuple of int
         One entry per axis of the grid.
     values : dict of str to float
@@ -35,8 +35,6 @@ class Choice:
     advice : tuple of str
         The same in words.
 
-    Examples
-    --------
     >>> from vrspam.selection import select
     >>> choice = select([[0.70, 0.72], [0.80, 0.82], [0.79, 0.81]], {"l2": [0.1, 1.0, 10.0]})
     >>> choice.index, choice.values, choice.mean.round(2).tolist()
@@ -60,7 +58,7 @@ class Choice:
             warn(edge)
 
 
-@share_texts(room="vrspam.selection")
+@documented
 def select(
     scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule = "best", *, measure: str = ""
 ) -> Choice:

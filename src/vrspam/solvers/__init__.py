@@ -9,10 +9,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.docstrings import share_texts
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.solvers.base import EpochSolver, Solution, Solver, State
+from vrspam.solvers.base import EpochSolver, Solution, Solver, State, documented
 from vrspam.solvers.gram import Cholesky, GramDescent
 from vrspam.solvers.newton import PairNewton
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient, DualRidge
@@ -22,7 +21,6 @@ from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 __all__ = ["EpochSolver", "Solution", "Solver", "State", "choose_solver", "exact_solvers", "solve"]
 
-documented = share_texts(room="vrspam.solvers")
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_ALWAYS = 1_000
 
