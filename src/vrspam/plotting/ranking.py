@@ -10,6 +10,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from vrspam._utils.texts import wrap_distinct
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
+from vrspam.metrics.roc import both_classes, positive_rows
 from vrspam.metrics.thresholds import reliability, wilson
 from vrspam.model.drawing import score_edges
 from vrspam.plotting import style
@@ -297,8 +298,4 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
 def _labels(y_true: Any) -> np.ndarray:
     if hasattr(y_true, "decision_function"):
         raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
-    y = np.asarray(y_true)
-    classes = np.unique(y)
-    if classes.size != 2:
-        raise ValueError(f"y_true has {classes.size} different labels; a curve needs two classes.")
-    return y if y.dtype == bool else y == classes[1]
+    return both_classes(positive_rows(y_true), at_least=1)
