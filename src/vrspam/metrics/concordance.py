@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils.warnings import warn
-from vrspam.metrics.intervals import AUCInterval, DeLongTest, logit_interval, numbers_of, paired_test
+from vrspam.metrics.intervals import AUCInterval, DeLongTest, effective, logit_interval, numbers_of, paired_test
 from vrspam.metrics.roc import checked_scores, checked_weights, documented, ordered_numbers, quantile, unit_weights
 
 StrataWeight = Literal["pairs", "strata"]
@@ -383,11 +383,24 @@ def concordance_test(
     0.82 - 0.39 = 0.42, p = 0.20
     """
     pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
+    return paired_concordance(pairs, score_a, score_b, groups, confidence, weights == "uno")
+
+
+def paired_concordance(
+    pairs: ComparablePairs,
+    score_a: ArrayLike,
+    score_b: ArrayLike,
+    groups: ArrayLike | None,
+    confidence: float,
+    uno: bool = False,
+    optimism: float = 0.0,
+) -> DeLongTest:
+    """The paired test of `concordance_test`; `optimism` is taken from the index of the first."""
     named = {"score_a": score_a, "score_b": score_b}
     both = [checked_scores(score, pairs.time.size, name) for name, score in named.items()]
-    a, b = (_measured(pairs, (score,), groups, weights == "uno")[0] for score in both)
-    difference, error, freedom = _measured(pairs, both, groups, weights == "uno")
-    return paired_test(a, b, difference, error, confidence, max(freedom, 1.0))
+    a, b = (_measured(pairs, (score,), groups, uno)[0] for score in both)
+    difference, error, freedom = _measured(pairs, both, groups, uno)
+    return paired_test(a - optimism, b, difference - optimism, error, confidence, max(freedom, 1.0))
 
 
 def uno_factors(time: NDArray, event: NDArray[np.bool_], weight: NDArray, tau: float | None) -> NDArray[np.float64]:
@@ -428,11 +441,6 @@ def _measured(
         variance = max(variance - pairs.counted_twice(scores[0], value), 0.5 * variance)
     error = float(np.sqrt(variance))
     return value, error if error > 1e-12 else 0.0, freedom
-
-
-def effective(masses: NDArray) -> float:
-    """How many equal masses vary as much: (Σ m)² / Σ m²."""
-    return float(masses.sum() ** 2 / np.sum(masses**2))
 
 
 def crossed(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -386,6 +386,11 @@ def group_names(groups: ArrayLike, n: int) -> NDArray:
     return names
 
 
+def effective(masses: NDArray) -> float:
+    """How many equal masses vary as much: (Σ m)² / Σ m²."""
+    return float(masses.sum() ** 2 / np.sum(masses**2))
+
+
 class Clusters(NamedTuple):
     """How much an AUC varies if whole groups of rows vary together."""
 
@@ -408,7 +413,7 @@ class Clusters(NamedTuple):
         names = np.unique(groups, return_inverse=True)[1]
         sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
         factor = sums.size / max(sums.size - 1, 1)
-        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, float(sizes.sum() ** 2 / np.sum(sizes**2)))
+        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, effective(sizes))
 
     @property
     def freedom(self) -> float:
