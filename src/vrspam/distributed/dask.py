@@ -36,8 +36,7 @@ documented = share_texts(
 X : dask array of shape (n_samples, n_features) or dask data frame
     The blocks may be dense or scipy.sparse, and their sizes may be unknown.
 sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
-""",
-    room="vrspam.distributed",
+"""
 )
 
 
@@ -116,7 +115,6 @@ def _alongside(part, X, n_blocks: int, name: str) -> list:
     return blocks
 
 
-@documented
 class DaskScores(AUCClassifierBase):
     """Scores Dask collections as lazy Dask arrays, and data in memory like any other estimator."""
 
@@ -125,6 +123,8 @@ class DaskScores(AUCClassifierBase):
     def decision_function(self, X):
         """Score the rows of X; the result is a lazy Dask array if X is a Dask collection.
 
+        Parameters
+        ----------
         X : dask array, dask data frame, or data in memory
 
         Returns
@@ -136,6 +136,8 @@ class DaskScores(AUCClassifierBase):
     def predict(self, X):
         """Return `classes_[1]` where the score is positive, else `classes_[0]`; lazy if X is a Dask collection.
 
+        Parameters
+        ----------
         X : dask array, dask data frame, or data in memory
 
         Returns
@@ -148,6 +150,8 @@ class DaskScores(AUCClassifierBase):
     def score(self, X, y, sample_weight=None, strata=None) -> float:
         """Return the area under the ROC curve; the scores and labels (16 bytes per row) are sent to the client.
 
+        Parameters
+        ----------
         X : dask array, dask data frame, or data in memory
         y : dask array or series, or array-like, of shape (n_samples,)
         sample_weight, strata : dask array or series, or array-like, of shape (n_samples,), optional
@@ -216,9 +220,12 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     coef_, intercept_, classes_, l2_, objective_, gap_, n_iter_, solver_, moments_, history_, n_features_in_
         As in `vrspam.AUCClassifier`.
 
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> from vrspam import AUCClassifier
+    >>> from vrspam.distributed import DaskAUCClassifier
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.standard_normal((1000, 3)), rng.integers(0, 2, 1000)
     >>> model = DaskAUCClassifier().fit(da.from_array(X, chunks=(100, 3)), da.from_array(y, chunks=100))
@@ -230,12 +237,18 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of X.
 
+        Parameters
+        ----------
         {X}
         y : dask array or series, or array-like, of shape (n_samples,)
             Two different labels; a Dask array or series needs the same blocks as X.
-        {sample_weight}
+        sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
         strata : dask array or series, or array-like, of shape (n_samples,), optional
             Only pairs of rows of the same stratum count; all rows of a stratum must be in one block.
+
+        Returns
+        -------
+        self
         """
         refuse_without_rows(self, "DaskAUCClassifier")
         fit_blocks(self, DaskBlocks.of(X, y, sample_weight, strata), strata is not None)
@@ -276,8 +289,11 @@ max_iter, threshold
     There is no `corrected_score_` or `corrected_interval_` either: `AUCClassifierCV.fit_stream` with a `HashFolds`
     gives both for the same folds.
 
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
+    >>> from vrspam.distributed import DaskAUCClassifierCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((1000, 3))
     >>> y = (X[:, 0] + rng.standard_normal(1000) > 1).astype(int)
@@ -295,13 +311,19 @@ max_iter, threshold
     ) -> Self:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
+        Parameters
+        ----------
         {X}
         y : dask array or series, or array-like, of shape (n_samples,)
-        {sample_weight}
+        sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
         strata : None
             Strata are refused: folds are drawn row by row.
         validation_rows : int, default=200_000
             At most this many held-out rows of each class send their scores to the client.
+
+        Returns
+        -------
+        self
         """
         refuse_strata(strata, "DaskAUCClassifierCV")
         if self.calibration == "isotonic":

@@ -46,8 +46,7 @@ documented = share_texts(
 X : Spark data frame
 y : str | The column of labels, of which there are two.
 sample_weight : str, optional | The column of weights.
-""",
-    room="vrspam.distributed",
+"""
 )
 
 
@@ -62,7 +61,6 @@ def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
     return encode_table(pa.table(columns, names=names), schema)
 
 
-@documented
 class SparkScores(AUCClassifierBase):
     """Adds scores to Spark data frames, and scores data frames in memory; `schema_` says how columns become numbers."""
 
@@ -125,6 +123,8 @@ class SparkScores(AUCClassifierBase):
     ) -> DataFrame:
         """Add columns to a frame: scores, labels and, where the model is calibrated, probabilities of `classes_[1]`.
 
+        Parameters
+        ----------
         X : Spark data frame
             With the columns of training.
         score, prediction, probability : str
@@ -165,6 +165,8 @@ class SparkScores(AUCClassifierBase):
     def decision_function(self, X) -> np.ndarray:
         """Scores of rows in memory; for Spark data frames see `transform`.
 
+        Parameters
+        ----------
         X : data frame in memory with the columns of training, or array of its features
             Features are in the order of `feature_names_`.
 
@@ -182,6 +184,8 @@ class SparkScores(AUCClassifierBase):
     def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """The area under the ROC curve; scores and labels of a Spark data frame are sent to the driver.
 
+        Parameters
+        ----------
         X : Spark data frame, or data in memory
         y : name of a column of the Spark data frame, or array-like of shape (n_samples,)
         sample_weight : the same, optional
@@ -251,9 +255,15 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of a frame.
 
+        Parameters
+        ----------
         {X, y, sample_weight}
         strata : None
             Strata are refused: rows of one may be in several partitions.
+
+        Returns
+        -------
+        self
         """
         refuse_strata(strata, type(self).__name__)
         refuse_without_rows(self, type(self).__name__)
@@ -310,11 +320,17 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     ) -> Self:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
+        Parameters
+        ----------
         {X, y, sample_weight}
         strata : None
             Strata are refused: folds are drawn row by row.
         validation_rows : int, default=200_000
             At most this many held-out rows of each class send their scores to the driver.
+
+        Returns
+        -------
+        self
         """
         refuse_strata(strata, type(self).__name__)
         folds = self._check_blocks(validation_rows)

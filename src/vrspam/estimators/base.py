@@ -228,8 +228,7 @@ CHOSEN_PENALTY: dict = {
     "penalty": [StrOptions({"elasticnet", *CONCAVE})],
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
-share_estimator_texts = share_texts(
-    """
+share_estimator_texts = share_texts("""
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
 y : array-like of shape (n_samples,)
 sample_weight : array-like of shape (n_samples,), optional
@@ -254,9 +253,7 @@ higher_ : {"event", "y"} | What ranks higher: an earlier event, or a larger y.
 n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Only if X had string column names.
-""",
-    room="vrspam",
-)
+""")
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
 
@@ -483,6 +480,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
         Returns
@@ -510,6 +509,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
         calibration may be on one side of ½ for all scores; then all rows get the same label.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
         Returns
@@ -531,6 +532,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     def score(self, X, y, sample_weight=None, strata=None) -> float:
         """Area under the ROC curve of the scores of X.
 
+        Parameters
+        ----------
         {X, y, sample_weight}
         strata : array-like of shape (n_samples,), optional
             Count only pairs of rows of the same stratum (`vrspam.metrics.concordance_index`). A model that was fitted

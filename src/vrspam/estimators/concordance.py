@@ -44,7 +44,6 @@ def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
     return time, happened, "event" if structured or event is not None else "y"
 
 
-@share_estimator_texts
 class Ranker(BaseEstimator):
     """What both rankers share, over an estimator of two classes: their target, their score, and what they are."""
 
@@ -96,6 +95,8 @@ class Ranker(BaseEstimator):
         After a fit with events, or a structured y, that is a risk: an earlier event is expected of higher scores, as in
         scikit-survival. Otherwise a larger y is expected of higher scores. Scores have no unit.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
         Returns
@@ -107,6 +108,8 @@ class Ranker(BaseEstimator):
     def score(self, X, y, *, event=None, strata=None, sample_weight=None) -> float:
         """Harrell's concordance index: the share of comparable pairs that the scores put in order.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             As in `fit`: numbers, times with `event`, or a structured array of events and times.
@@ -168,7 +171,10 @@ feature_names_in_
     ConcordanceRankerCV : with penalties and feature maps chosen by cross-validation.
     vrspam.metrics.concordance_index : what `score` returns.
 
+    Examples
+    --------
     >>> import numpy as np
+    >>> from vrspam import ConcordanceRanker
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 3))
     >>> months = rng.exponential(np.exp(-X[:, 0]))  # of rows with a large first column the event comes early
@@ -185,6 +191,8 @@ feature_names_in_
     def fit(self, X, y, *, event=None, strata=None, sample_weight=None) -> Self:
         """Find the optimum for the rows of X.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Numbers, larger ones ranking higher; with `event`, times, where an earlier event ranks higher. Or a
@@ -195,6 +203,10 @@ feature_names_in_
             True, or 1, where y is the time of the event; False, or 0, where the row was censored then.
         strata : array-like of shape (n_samples,), optional
             Queries, sites: only pairs of rows of the same stratum count.
+
+        Returns
+        -------
+        self
         """
         rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight)
         self._fit_rows(rows, np.array([False, True]), loss)
@@ -233,7 +245,10 @@ random_state, verbose
 feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
         As in `AUCClassifierCV`. `positive` of `out_of_fold_` are rows that are above others in more pairs than below.
 
+    Examples
+    --------
     >>> import numpy as np
+    >>> from vrspam import ConcordanceRankerCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((400, 3))
     >>> months, died = rng.exponential(np.exp(-(X[:, 0] ** 2))), rng.random(400) < 0.6
@@ -250,11 +265,17 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
     def fit(self, X, y, *, event=None, strata=None, sample_weight=None, groups=None) -> Self:
         """Choose the penalties, and the feature map, on the folds and fit them on all rows.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         y, event, strata, sample_weight
             As in `ConcordanceRanker.fit`. Folds hold out whole strata.
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, which folds hold out together.
+
+        Returns
+        -------
+        self
         """
         plain = is_plain(self.features, X) and not needs_reading(X)
         rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight, table=not plain)

@@ -248,9 +248,12 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ----------
     S. Dan and D. Sahoo. Variance Reduced Stochastic Proximal Algorithm for AUC Maximization. AISTATS 2021.
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
+    >>> from vrspam import AUCClassifierCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), AUCClassifierCV(l1s=[0.0, 1e-3, 1e-2])).fit(X, y)
     >>> model[-1].auc_path_.shape
@@ -321,7 +324,27 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         random_state=None,
         verbose=0,
     ):
-        parameters.store_parameters(locals())
+        self.l2s = l2s
+        self.l1s = l1s
+        self.loss = loss
+        self.penalty = penalty
+        self.gamma = gamma
+        self.max_fpr = max_fpr
+        self.scoring = scoring
+        self.strata_weight = strata_weight
+        self.cv = cv
+        self.selection = selection
+        self.calibration = calibration
+        self.threshold = threshold
+        self.features = features
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     @cached_property
     def out_of_fold_(self) -> HeldOut:
@@ -346,6 +369,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     def fit(self, X, y, sample_weight=None, groups=None, strata=None) -> Self:
         """Choose the penalties on the folds and fit them on all rows.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Two different labels of any type.
@@ -359,6 +384,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             Queries, matched sets, sites: only pairs of rows of the same stratum count, in training and in all measures.
             Folds hold out whole strata, and whole groups with them; a splitter is handed both as groups. Strata of one
             class are left out, with a warning.
+
+        Returns
+        -------
+        self
         """
         plain = is_plain(self.features, X) and not needs_reading(X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
@@ -482,6 +511,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         number of folds or a `HashFolds`; the result is that of `fit` with this splitter. Of long streams the AUC is
         taken on a random sample of each class; moments and coefficients always use all rows.
 
+        Parameters
+        ----------
         chunks : iterable of (X, y) or (X, y, sample_weight)
             Blocks of rows, dense or sparse, that can be gone through twice: a list, `vrspam.data.read_chunks`.
         validation_rows : int, default=200_000
@@ -494,6 +525,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         self
             Unchanged if any block is refused.
 
+        Examples
+        --------
         >>> import numpy as np
         >>> from vrspam import AUCClassifierCV, HashFolds
         >>> rng = np.random.default_rng(0)

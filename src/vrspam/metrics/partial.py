@@ -24,7 +24,6 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam.metrics import intervals, roc
 
 
-@roc.documented
 def partial_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -35,6 +34,8 @@ def partial_auc(
 ) -> float:
     """Area under the ROC curve up to the false-positive rate `max_fpr`.
 
+    Parameters
+    ----------
     y_true, y_score, sample_weight
         As in :func:`roc_auc`.
     max_fpr : float in (0, 1]
@@ -53,6 +54,9 @@ def partial_auc(
     ----------
     McClish (1989), Medical Decision Making 9, 190-195.
 
+    Examples
+    --------
+    >>> from vrspam.metrics import partial_auc
     >>> y, score = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> partial_auc(y, score, max_fpr=0.25, standardized=False)  # three of four positives are above all negatives
     0.75
@@ -64,7 +68,6 @@ def partial_auc(
     return float(columns[0])
 
 
-@roc.documented
 def partial_auc_columns(
     positive: ArrayLike,
     scores: ArrayLike,
@@ -77,6 +80,8 @@ def partial_auc_columns(
 
     Without weights a column costs one pass over the scores and a sort of the negatives in the part alone.
 
+    Parameters
+    ----------
     positive : boolean array of n
     scores : array (n, m)
         Scores on a device are copied to the host.
@@ -89,7 +94,10 @@ def partial_auc_columns(
     array of m
         All NaN, with a warning, when only one class has weight.
 
+    Examples
+    --------
     >>> import numpy as np
+    >>> from vrspam.metrics import partial_auc_columns
     >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
     >>> partial_auc_columns(np.array([False, False, True, True]), scores, max_fpr=0.5).tolist()
     [0.666..., 0.5]
@@ -183,6 +191,8 @@ def partial_auc_ci(
     divided by u². V₋ stays at R(u) beyond the part: so it counts that the score at which the part ends is itself
     estimated from the negatives. With `max_fpr=1` it is DeLong's.
 
+    Parameters
+    ----------
     y_true, y_score
         As in :func:`roc_auc`; at least two observations of each class.
     max_fpr, standardized
@@ -212,7 +222,10 @@ def partial_auc_ci(
     He & Escobar (2008), Statistics in Medicine 27, 5291-5308 (the variance). Newcombe (2006), Statistics in Medicine
     25, 559-573 (intervals from the variance at the true value).
 
+    Examples
+    --------
     >>> import numpy as np
+    >>> from vrspam.metrics import partial_auc_ci
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], [500, 60])
     >>> found = partial_auc_ci(y, rng.standard_normal(y.size) + 1.5 * y, max_fpr=0.1)
@@ -259,6 +272,8 @@ def partial_auc_test(
     the two scores is accounted for; z = difference / standard error is compared with a normal variable. With
     `max_fpr=1` it is :func:`delong_test`.
 
+    Parameters
+    ----------
     y_true, score_a, score_b
         As in :func:`roc_auc`; at least two observations of each class.
     max_fpr, standardized
@@ -278,7 +293,10 @@ def partial_auc_test(
     -----
     docs/intervals.md says how often the test rejects scores that are equally good.
 
+    Examples
+    --------
     >>> import numpy as np
+    >>> from vrspam.metrics import partial_auc_test
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], [500, 60])
     >>> common = rng.standard_normal(y.size)

@@ -23,8 +23,7 @@ documented = share_texts(
         The labels (negative, positive) in sorted order; otherwise found as rows come in.
     scatter : bool, default=True
         Keep the d×d scatter of each class. With False only its diagonal is kept.
-    """,
-    room="vrspam",
+    """
 )
 
 
@@ -72,7 +71,10 @@ class ClassMoments:
         The labels seen or given, sorted: the larger one is the positive class.
     n_features : int or None
 
+    Examples
+    --------
     >>> import numpy as np
+    >>> from vrspam import ClassMoments
     >>> X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 1, 0])
     >>> a, b = ClassMoments.from_data(X[:4], y[:4]), ClassMoments.from_data(X[4:], y[4:])
     >>> a + b == ClassMoments.from_data(X, y)
@@ -106,6 +108,8 @@ class ClassMoments:
     def from_data(cls, X, y, sample_weight=None, classes=None, scatter: bool = True) -> ClassMoments:
         """Moments of the rows of X.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             float32 or float64; arrays on a device are worked on there (`vrspam._utils.array_api`).
         y : array-like of shape (n_samples,)
@@ -113,6 +117,10 @@ class ClassMoments:
             Rows of weight 0 count for nothing.
         classes, scatter
             As in `ClassMoments`.
+
+        Returns
+        -------
+        ClassMoments
         """
         return cls(classes=classes, scatter=scatter).update(X, y, sample_weight)
 
@@ -120,7 +128,13 @@ class ClassMoments:
     def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
         """Moments, without scatter matrices, of the columns of several moments of the same rows.
 
+        Parameters
+        ----------
         parts : sequence of ClassMoments
+
+        Returns
+        -------
+        ClassMoments
         """
         new = cls(classes=parts[0].classes, scatter=False)
         new.classes = new._known
@@ -140,10 +154,16 @@ class ClassMoments:
     ) -> ClassMoments:
         """Moments of two classes, of statistics that are not copied.
 
+        Parameters
+        ----------
         negative, positive : ClassStatistics
         classes : sequence of two labels
         scatter : bool
             Whether they have scatter matrices.
+
+        Returns
+        -------
+        ClassMoments
         """
         new = cls(negative.mean.size, scatter=scatter)
         new.classes = new._known = np.asarray(classes)
@@ -166,10 +186,16 @@ class ClassMoments:
     def update(self, X, y, sample_weight=None) -> Self:
         """Add rows, in place; if they are refused, nothing changes.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Arrays on a device are worked on there (`vrspam._utils.array_api`); the statistics themselves are NumPy's.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
         """
         return self.add_checked(*check_rows(X, y, sample_weight))
 
@@ -184,12 +210,18 @@ class ClassMoments:
     ) -> Self:
         """`update` for data that an estimator has already validated: NaN is not looked for again.
 
+        Parameters
+        ----------
         X, y, weights
             As in `update`.
         index : ndarray of int, optional
             Add only the rows of these numbers.
         precise : bool, default=True
             Whether dense float32 rows multiply in float64; in float32 is quicker, and too coarse for a certificate.
+
+        Returns
+        -------
+        self
         """
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments have {self.n_features}.")
@@ -234,7 +266,13 @@ class ClassMoments:
     def add_features(self, count: int) -> Self:
         """Append columns that are 0 in all rows so far, in place.
 
+        Parameters
+        ----------
         count : int
+
+        Returns
+        -------
+        self
         """
         if self.n_features is not None:
             self.n_features += count
@@ -284,8 +322,14 @@ class ClassMoments:
     def take_out(self, other: ClassMoments) -> Self:
         """Subtract rows that were added before, in place: `self - other` without a copy.
 
+        Parameters
+        ----------
         other : ClassMoments
             Of a part of the rows in these moments; if it is refused, nothing changes.
+
+        Returns
+        -------
+        self
         """
         classes = self._check_alike(other)
         if other.n_features is None:
@@ -457,6 +501,8 @@ class ClassMoments:
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.
 
+        Parameters
+        ----------
         path : str or path-like
             Used unchanged: no suffix is added.
         """
@@ -488,7 +534,13 @@ class ClassMoments:
     def load(cls, path: str | os.PathLike) -> ClassMoments:
         """Read what `save` wrote; anything else is refused.
 
+        Parameters
+        ----------
         path : str or path-like
+
+        Returns
+        -------
+        ClassMoments
         """
         content = _file.read(path)
         half_life, scatters = float(content["half_life"]), content["scatters"]

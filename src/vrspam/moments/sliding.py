@@ -38,6 +38,8 @@ class SlidingMoments:
     moments : ClassMoments
         Of the rows now in the window. It changes with the next `update`; `moments.copy()` does not.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from vrspam import AUCClassifier, ClassMoments, SlidingMoments
     >>> rng = np.random.default_rng(0)
@@ -63,10 +65,16 @@ class SlidingMoments:
     def update(self, X, y, sample_weight=None) -> Self:
         """Add rows and drop the oldest beyond the window; if they are refused, nothing changes.
 
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Oldest row first.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
         """
         if array_api.device_namespace(X) is not None:
             raise ValueError("SlidingMoments keeps its rows on the host: give NumPy arrays, or use ClassMoments.")

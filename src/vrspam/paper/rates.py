@@ -1,18 +1,19 @@
-"""The rates of VRSPAM and SPAM as formulas; the texts of `formula` are the glossary of their parameters.
+"""The rates of VRSPAM and SPAM as formulas; `_share_symbols` holds the glossary of their parameters.
 
 The paper's section 4 (convergence) proves them; `vrspam.theory` explains `noise`, and docs/theory.md derives each.
 """
 
 import math
+from collections.abc import Callable
+from inspect import cleandoc, formatannotation, signature
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from vrspam._utils.docstrings import share_texts
 
-formula = share_texts(
-    """
+_share_symbols = share_texts("""
 M : float | The largest norm of a row.
 p : float in (0, 1) | The share of positives.
 n : int | Rows.
@@ -34,9 +35,24 @@ gradient_variance : float | σ*², from `gradient_variance` or `gradient_varianc
 X : array or sparse matrix (n, d) | The rows.
 positive : boolean array of n | Which rows are positive.
 coef : array of d | The point w.
-""",
-    room="vrspam.theory",
-)
+""")
+Formula = TypeVar("Formula", bound=Callable[..., Any])
+_formulas: list[str] = []
+
+
+def formula(function: Formula) -> Formula:
+    """Write the sections of a docstring: the parameters from the glossary, what comes back, the example."""
+    told, mark, example = cleandoc(function.__doc__ or "").partition(">>> ")
+    _formulas.append(function.__name__)
+    if "import" not in example:
+        called = ", ".join(name for name in sorted(_formulas) if f"{name}(" in example)
+        mark = f">>> from vrspam.theory import {called}\n{mark}"
+    found = signature(function)
+    symbols, returned = ", ".join(found.parameters), formatannotation(found.return_annotation)
+    parts = {"Parameters": f"{{{symbols}}}", "Returns": returned, "Examples": mark + example}
+    sections = (f"{name}\n{'-' * len(name)}\n{text}\n" for name, text in parts.items())
+    function.__doc__ = "\n".join([told.rstrip() + "\n", *sections])
+    return _share_symbols(function)
 
 
 # ---- bounds on the Lipschitz constants L_i of the stochastic gradients

@@ -26,7 +26,6 @@ from vrspam.plotting import style
 from vrspam.tables.frames import columns_of, is_frame
 
 
-@style.documented
 def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 
@@ -40,6 +39,8 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     a name lists columns that move together with it: read the sum of their curves. Interactions come on top
     (`plot_interactions`).
 
+    Parameters
+    ----------
     shapes : fitted AUCClassifierCV, its `shape_functions_`, or a model of `vrspam.tool`
     most : int, default=12
         Draw at most this many columns.
@@ -53,8 +54,11 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     -------
     matplotlib Figure
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.plotting import plot_shapes
     >>> data = load_breast_cancer(as_frame=True)
     >>> model = AUCClassifierCV(features="additive").fit(data.data[["mean radius", "mean texture"]], data.target)
     >>> [ax.get_title() for ax in plot_shapes(model).axes]
@@ -190,7 +194,6 @@ def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: n
     ax.errorbar(x, value, yerr=bars, fmt="o", color=colour, linewidth=1.2, capsize=2.5)
 
 
-@style.documented
 def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw the strongest pairs of columns that interact, each as a heat map.
 
@@ -199,6 +202,8 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     limits. A cell of fewer than three rows is grey. All panels have the same colours. The title says which part of the
     variance of the score the pair explains.
 
+    Parameters
+    ----------
     pairs : fitted AUCClassifierCV, its `pair_effects_`, or a model of `vrspam.tool`
     most : int, default=6
         Draw at most this many pairs.
@@ -211,8 +216,11 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     -------
     matplotlib Figure
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.plotting import plot_interactions
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((800, 3))
     >>> y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(800) > 0
@@ -280,6 +288,8 @@ def plot_coefficients(
 ) -> Axes:
     """Draw one bar for each name, the first on top; positive and negative bars differ in colour.
 
+    Parameters
+    ----------
     names : fitted estimator of this package, Series, dict, or sequence of str
         Of an estimator on columns as they are: what one standard deviation of each column adds to the score (the
         coefficients themselves where the fit kept no moments), the largest first. Of one on a feature map: the spread
@@ -291,7 +301,15 @@ def plot_coefficients(
         What the values mean; written below the axis. An estimator has its own.
     most : int, default=20
         Draw at most this many bars of an estimator.
+    {ax}
 
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_coefficients
     >>> ax = plot_coefficients(["age", "dose"], [0.4, -0.1], label="added to the score by one standard deviation")
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age', 'dose']
@@ -349,6 +367,8 @@ def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None)
 def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw what each column adds to the score of one row, the largest part on top; the last bar is their sum.
 
+    Parameters
+    ----------
     parts : fitted estimator of this package, or what its `explain_one` returned
         The parts add up to the score; "interactions" is what no sum of curves can say, and "baseline" what every row
         has.
@@ -357,7 +377,15 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
         parts it may be left out, or be a dict, a Series or a frame of one row.
     most : int, default=12
         Draw at most this many parts; the others are added up in one bar.
+    {ax}
 
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_contributions
     >>> ax = plot_contributions({"age": 0.7, "sex": -0.2, "dose": 0.1}, {"age": 61, "sex": "f"}, most=2)
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age = 61', 'sex = f', '1 other', 'score']

@@ -25,6 +25,8 @@ def plot_roc(
 ) -> Axes:
     """Draw ROC curves, each with its AUC and 95 % interval in the legend.
 
+    Parameters
+    ----------
     y_true : array of n labels, or fitted AUCClassifierCV
         Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
         folds (`out_of_fold_`).
@@ -33,7 +35,15 @@ def plot_roc(
     X : rows to score, optional
     max_fpr : float in (0, 1], optional
         The part of the curve that matters, up to this false-positive rate: the rest is shaded.
+    {ax}
 
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_roc
     >>> y, scores = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> ax = plot_roc(y, {"first": scores, "second": scores[::-1]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -67,9 +77,19 @@ def plot_roc(
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
+    Parameters
+    ----------
     y_true, y_score, X
         As in `plot_roc`.
+    {ax}
 
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_precision_recall
     >>> ax = plot_precision_recall([0, 0, 1, 1], {"first": [1, 3, 2, 4], "second": [1, 2, 3, 4]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first', 'second']
@@ -100,13 +120,23 @@ def plot_scores(
 ) -> Axes:
     """Draw histograms of the scores of both classes, each as a share of its class.
 
+    Parameters
+    ----------
     y_true, y_score, X
         As in `plot_roc`, of one model.
     threshold : float, optional
         Drawn as a line.
     names : pair of str
         What the two classes are called.
+    {ax}
 
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_scores
     >>> ax = plot_scores([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9], threshold=0.4)
     >>> ax.get_ylabel()
     'share of the class'
@@ -139,9 +169,19 @@ def plot_scores(
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
+    Parameters
+    ----------
     y_true, y_score, X
         As in `plot_roc`, of one model.
+    {ax}
 
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_lift
     >>> ax = plot_lift([0, 0, 0, 1], [1, 2, 3, 4])  # the top quarter of the rows is all positive
     >>> ax.lines[0].get_ydata().tolist()
     [4.0, 2.0, 1.33..., 1.0]
@@ -165,6 +205,8 @@ def plot_reliability(
 ) -> Axes:
     """Draw the observed frequency against the predicted probability of groups of rows, with 95 % intervals (Wilson).
 
+    Parameters
+    ----------
     predicted, observed : sequence of numbers
         Mean probability and share of positives in each group. Without `rows`: labels, and the probability of each or a
         fitted estimator, which makes them from `X`; rows are then grouped by their probability, ten groups of about
@@ -172,7 +214,15 @@ def plot_reliability(
     rows : sequence of int
         Size of each group.
     X : rows to predict, optional
+    {ax}
 
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_reliability
     >>> ax = plot_reliability([0.1, 0.5, 0.9], [0.12, 0.44, 0.93], [100, 100, 100])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('predicted probability', 'observed frequency')
@@ -204,12 +254,22 @@ def plot_decision_curve(
 
     A model is of use where it is above acting on all rows and on none.
 
+    Parameters
+    ----------
     y_true, X
         As in `plot_roc`.
     probability : array of n numbers in [0, 1], fitted estimator, or dict of names to these
     **beside
         `confidence`, `groups` and `sample_weight` of `vrspam.metrics.net_benefit`.
+    {ax}
 
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_decision_curve
     >>> ax = plot_decision_curve([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['act on all rows', 'act on none', 'model']
