@@ -2,26 +2,32 @@
 
 import re
 from collections.abc import Callable
-from inspect import cleandoc
+from inspect import cleandoc, isfunction
 from textwrap import indent
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Thing = TypeVar("Thing")
 
 
 def share_texts(texts: str) -> Callable[[Thing], Thing]:
-    """A decorator that writes shared entries into a docstring, in the place of lines such as ``{l2, tol}``.
+    """A decorator that writes shared entries in the place of lines such as ``{l2, tol}``.
 
-    `texts` holds the entries as a docstring would, "name : type" and then indented lines. An entry of several names,
-    "a, b : int", is asked for by the first.
+    It does so in the docstring of a function, or of a class and its public methods. `texts` holds the entries as a
+    docstring would, "name : type" and then indented lines, or a single line "name : type | text". An entry of several
+    names, "a, b : int", is asked for by the first.
     """
-    entries = {re.split("[ ,]", entry)[0]: entry for entry in re.split(r"\n(?=\S)", cleandoc(texts))}
+    written = re.split(r"\n+(?=\S)", cleandoc(texts).replace(" | ", "\n    "))
+    entries = {re.split("[ ,]", entry)[0]: entry for entry in written}
 
-    def write(thing: Thing) -> Thing:
-        def chosen(line: re.Match[str]) -> str:
-            return indent("\n".join(entries[name] for name in line[2].split(", ")), line[1])
+    def chosen(line: re.Match[str]) -> str:
+        return indent("\n".join(entries[name] for name in line[2].split(", ")), line[1])
 
-        thing.__doc__ = re.sub(r"^( *)\{(\w+(?:, \w+)*)\}$", chosen, thing.__doc__ or "", flags=re.MULTILINE)
+    def write(thing: Any) -> Any:
+        members = vars(thing).items() if isinstance(thing, type) else ()
+        methods = [getattr(member, "__func__", member) for name, member in members if not name.startswith("_")]
+        for documented in (thing, *filter(isfunction, methods)):
+            if text := documented.__doc__:
+                documented.__doc__ = re.sub(r"^( *)\{(\w+(?:, \w+)*)\}$", chosen, text, flags=re.MULTILINE)
         return thing
 
     return write

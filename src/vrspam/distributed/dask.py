@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from vrspam._utils.messages import require
 
@@ -21,13 +21,23 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.parameters import checks_parameters
-from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
+from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
 from vrspam.model.scorer import Scorer
+
+documented = share_texts(
+    TEXTS
+    + """
+X : dask array of shape (n_samples, n_features) or dask data frame
+    The blocks may be dense or scipy.sparse, and their sizes may be unknown.
+sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
+"""
+)
 
 
 @dataclass(frozen=True)
@@ -188,6 +198,7 @@ def _score_block(block, scorer: Scorer, labels: bool, dtype: np.dtype) -> np.nda
     return scorer.label(scores).astype(dtype, copy=False) if labels else scores
 
 
+@documented
 class DaskAUCClassifier(DaskScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Dask arrays and data frames.
 
@@ -200,10 +211,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     ----------
     l2, l1, penalty, gamma, strata_weight, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
-    loss : "squared"
-        Another loss needs the rows themselves in one place.
-    max_fpr : None
-        It needs another loss.
+    {loss, max_fpr}
     monotonic_cst, positive, bounds
         As in `vrspam.AUCClassifier`; a dict names columns of a data frame.
 
@@ -226,13 +234,12 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     """
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None, strata=None) -> DaskAUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of X.
 
         Parameters
         ----------
-        X : dask array of shape (n_samples, n_features) or dask data frame
-            The blocks may be dense or scipy.sparse, and their sizes may be unknown.
+        {X}
         y : dask array or series, or array-like, of shape (n_samples,)
             Two different labels; a Dask array or series needs the same blocks as X.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
@@ -248,6 +255,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         return self
 
 
+@documented
 class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
@@ -260,24 +268,18 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     l2s, l1s, penalty, gamma, max_fpr, scoring, strata_weight, selection, monotonic_cst, positive, bounds, tol, \
 max_iter, threshold
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
-    loss : "squared"
-        Another loss needs the rows themselves in one place.
+    {loss}
     cv : int or HashFolds, default=5
     calibration : "sigmoid" or None
         Where `intercept_` puts the score 0, as in `vrspam.AUCClassifierCV`; fitted on `held_out_`.
     features : str, map of `vrspam.features`, or list of these, default="linear"
         As in `vrspam.AUCClassifierCV`, for columns of numbers, in which NaN is a missing value. Maps are learnt from
         the 50,000 rows with the smallest hashes, on which several maps are compared first.
-    n_jobs, random_state, verbose
-        As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
+    {n_jobs}
 
     Attributes
     ----------
-    l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
-    intercept_, calibration_, baseline_, threshold_, classes_, moments_
-        As in `vrspam.AUCClassifierCV`.
-    held_out_ : HeldOut
-        As after `vrspam.AUCClassifierCV.fit_stream`.
+    {l2_, intercept_, held_out_}
 
     Notes
     -----
@@ -306,13 +308,12 @@ max_iter, threshold
     @checks_parameters(skip_nested=False)
     def fit(  # folds follow from the rows, so that there are no groups
         self, X, y, sample_weight=None, strata=None, *, validation_rows: int = 200_000
-    ) -> DaskAUCClassifierCV:
+    ) -> Self:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters
         ----------
-        X : dask array of shape (n_samples, n_features) or dask data frame
-            The blocks may be dense or scipy.sparse, and their sizes may be unknown.
+        {X}
         y : dask array or series, or array-like, of shape (n_samples,)
         sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
         strata : None

@@ -229,6 +229,9 @@ CHOSEN_PENALTY: dict = {
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
 share_estimator_texts = share_texts("""
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+y : array-like of shape (n_samples,)
+sample_weight : array-like of shape (n_samples,), optional
 monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
     The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. On straight lines
     it is the sign of a coefficient (docs/monotone.md).
@@ -245,6 +248,8 @@ classes_ : ndarray of shape (2,)
     The labels; the larger one is ranked above.
 l2_ : float
     The value of l2 that was used.
+pairs_ : float | The number of pairs that can be compared; with weights the sum of c_i c_j.
+higher_ : {"event", "y"} | What ranks higher: an earlier event, or a larger y.
 n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Only if X had string column names.
@@ -269,6 +274,7 @@ def generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
+@share_estimator_texts
 @links_to_documentation
 class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
@@ -528,9 +534,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
+        {X, y, sample_weight}
         strata : array-like of shape (n_samples,), optional
             Count only pairs of rows of the same stratum (`vrspam.metrics.concordance_index`). A model that was fitted
             with strata warns without them.

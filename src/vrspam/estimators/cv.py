@@ -366,7 +366,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return loss if loss.has_part else LossChoice(self.loss)  # else max_fpr concerns the choice of a model alone
 
     @parameters.checks_parameters(skip_nested=False)
-    def fit(self, X, y, sample_weight=None, groups=None, strata=None) -> AUCClassifierCV:
+    def fit(self, X, y, sample_weight=None, groups=None, strata=None) -> Self:
         """Choose the penalties on the folds and fit them on all rows.
 
         Parameters
@@ -500,7 +500,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return {name: new.set_params(monotonic_cst=signs.tolist()) for name, new in able.items()}
 
     @parameters.checks_parameters(skip_nested=False)
-    def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
+    def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False) -> Self:
         """Choose the penalties and fit them on rows that come block by block, in memory independent of their number.
 
         The blocks are read twice: for the moments of each fold, then for the scores of the validation rows at all

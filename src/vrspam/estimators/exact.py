@@ -184,7 +184,7 @@ class AUCClassifier(AUCClassifierBase):
         return LossChoice(self.loss, self.max_fpr)
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None, strata=None) -> AUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of X.
 
         Parameters
@@ -214,15 +214,14 @@ class AUCClassifier(AUCClassifierBase):
         return self
 
     @checks_parameters(skip_nested=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None) -> AUCClassifier:
+    def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Add rows to the moments and solve: the same coefficients as `fit` on all rows so far.
 
         Until both classes have been seen the rows are kept and there is no model yet.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        {X, y}
         classes : array-like of shape (2,), optional
             Both labels, if the first rows may not show them.
         sample_weight : array-like of shape (n_samples,), optional
@@ -258,7 +257,7 @@ class AUCClassifier(AUCClassifierBase):
         return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
 
     @checks_parameters(skip_nested=True)
-    def fit_stream(self, chunks, *, progress: bool = False) -> AUCClassifier:
+    def fit_stream(self, chunks, *, progress: bool = False) -> Self:
         """Find the optimum for rows that come block by block: the coefficients of `fit` on all rows at once.
 
         Memory does not depend on the number of rows. Up to 5,000 features the blocks are read once; with more,
@@ -302,7 +301,7 @@ class AUCClassifier(AUCClassifierBase):
         return self
 
     @checks_parameters(skip_nested=True)
-    def fit_moments(self, moments: ClassMoments) -> AUCClassifier:
+    def fit_moments(self, moments: ClassMoments) -> Self:
         """Find the optimum for the data that `moments` summarise.
 
         Parameters
@@ -434,7 +433,7 @@ class OneVsRestAUC(AUCClassifierBase):
         return tags
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None) -> OneVsRestAUC:
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Find the optimum of each class against the rest.
 
         Parameters
@@ -500,9 +499,7 @@ class OneVsRestAUC(AUCClassifierBase):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
+        {X, y, sample_weight}
 
         Returns
         -------

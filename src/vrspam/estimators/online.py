@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Stream:
     labels: np.ndarray
 
 
+@share_estimator_texts
 class StreamClassifierBase(AUCClassifierBase):
     """Base class of the online estimators: a subclass makes its method, and lets it visit rows."""
 
@@ -71,7 +72,7 @@ class StreamClassifierBase(AUCClassifierBase):
         return {}
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Run `max_iter` epochs over the rows, each in a new random order, with known class means.
 
         Parameters
@@ -119,7 +120,7 @@ class StreamClassifierBase(AUCClassifierBase):
         )
 
     @checks_parameters(skip_nested=True)
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X, y, classes=None) -> Self:
         """Take one step for each row, in the order given, with p and the class means of the rows so far.
 
         However a stream is cut into calls, the result has the same bits. Rows that come before both classes have been
@@ -128,8 +129,7 @@ class StreamClassifierBase(AUCClassifierBase):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        {X, y}
         classes : array-like of shape (2,), optional
             Both labels; checked against those that come.
 

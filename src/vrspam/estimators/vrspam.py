@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Self
 
 from vrspam._utils.messages import usual_spelling
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
@@ -177,7 +178,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         return tags
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None) -> VRSPAMClassifier:
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Run epochs on the rows of X until the certificate reaches the tolerance.
 
         Parameters

@@ -256,6 +256,7 @@ def newcombe_interval(
     return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
 
 
+@roc.documented
 def delong_test(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -276,8 +277,7 @@ def delong_test(
         As in :func:`roc_auc`; at least two observations of each class.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference AUC(a) - AUC(b).
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    {groups}
 
     Returns
     -------

@@ -287,6 +287,7 @@ class NetBenefit(NamedTuple):
     treat_all: NDArray
 
 
+@roc.documented
 def net_benefit(
     y: ArrayLike,
     probability: ArrayLike,
@@ -311,8 +312,7 @@ def net_benefit(
         By default 0.01, 0.02, ..., 0.99.
     confidence : float in (0, 1)
         Of the intervals.
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    {groups}
 
     Returns
     -------
@@ -417,6 +417,7 @@ class Calibration(NamedTuple):
     ratio: Estimate
 
 
+@roc.documented
 def calibration_measures(
     y: ArrayLike,
     probability: ArrayLike,
@@ -438,8 +439,7 @@ def calibration_measures(
     probability : array of n numbers in [0, 1]
         Those nearer to 0 or 1 than a millionth count as a millionth away.
     confidence : float in (0, 1)
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    {groups}
 
     Returns
     -------

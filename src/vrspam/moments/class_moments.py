@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from vrspam._utils import array_api
 from vrspam._utils.atomic import replacing
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
 from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_of_groups, statistics_on_device
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
+
+documented = share_texts(
+    """
+    classes : array-like of two labels, optional
+        The labels (negative, positive) in sorted order; otherwise found as rows come in.
+    scatter : bool, default=True
+        Keep the d×d scatter of each class. With False only its diagonal is kept.
+    """
+)
 
 
 class PairStatistics(NamedTuple):
@@ -41,6 +51,7 @@ def _of_pairs(name: str, text: str) -> property:
     return property(lambda self: getattr(self.pair_statistics(), name), doc=text)
 
 
+@documented
 class ClassMoments:
     """Size, mean and scatter of each of two classes; they add over rows, and subtract again.
 
@@ -48,10 +59,7 @@ class ClassMoments:
     ----------
     n_features : int, optional
         Number of features; taken from the first block when left out.
-    classes : array-like of two labels, optional
-        The labels (negative, positive) in sorted order; otherwise found as rows come in.
-    scatter : bool, default=True
-        Keep the d×d scatter of each class. With False only its diagonal is kept.
+    {classes, scatter}
     half_life : float, optional
         Each new row multiplies the weight of all rows before it by 2^(-1/half_life): old rows are forgotten, and
         the statistics follow a stream that drifts. How the rows are cut into blocks makes no difference. For a
@@ -175,7 +183,7 @@ class ClassMoments:
             check_range(statistics, forgets=False)
         return [cls.of_statistics(*pair, classes, True) for pair in zip(found[::2], found[1::2], strict=True)]
 
-    def update(self, X, y, sample_weight=None) -> ClassMoments:
+    def update(self, X, y, sample_weight=None) -> Self:
         """Add rows, in place; if they are refused, nothing changes.
 
         Parameters
@@ -199,7 +207,7 @@ class ClassMoments:
         *,
         index: np.ndarray | None = None,
         precise: bool = True,
-    ) -> ClassMoments:
+    ) -> Self:
         """`update` for data that an estimator has already validated: NaN is not looked for again.
 
         Parameters
@@ -255,7 +263,7 @@ class ClassMoments:
         for label in classes.tolist():
             self._stats.append(old.get(label) or ClassStatistics.empty(self.n_features, self.has_scatter))
 
-    def add_features(self, count: int) -> ClassMoments:
+    def add_features(self, count: int) -> Self:
         """Append columns that are 0 in all rows so far, in place.
 
         Parameters
@@ -311,7 +319,7 @@ class ClassMoments:
             return NotImplemented
         return self.copy().take_out(other)
 
-    def take_out(self, other: ClassMoments) -> ClassMoments:
+    def take_out(self, other: ClassMoments) -> Self:
         """Subtract rows that were added before, in place: `self - other` without a copy.
 
         Parameters

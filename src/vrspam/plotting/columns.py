@@ -277,7 +277,7 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     return mesh
 
 
-@style.draws_on_axes
+@style.documented
 def plot_coefficients(
     names: Any,
     values: Sequence[float] | None = None,
@@ -301,9 +301,15 @@ def plot_coefficients(
         What the values mean; written below the axis. An estimator has its own.
     most : int, default=20
         Draw at most this many bars of an estimator.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_coefficients
     >>> ax = plot_coefficients(["age", "dose"], [0.4, -0.1], label="added to the score by one standard deviation")
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age', 'dose']
@@ -357,7 +363,7 @@ def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None)
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw what each column adds to the score of one row, the largest part on top; the last bar is their sum.
 
@@ -371,9 +377,15 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
         parts it may be left out, or be a dict, a Series or a frame of one row.
     most : int, default=12
         Draw at most this many parts; the others are added up in one bar.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_contributions
     >>> ax = plot_contributions({"age": 0.7, "sex": -0.2, "dose": 0.1}, {"age": 61, "sex": "f"}, most=2)
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age = 61', 'sex = f', '1 other', 'score']

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from vrspam._utils.texts import shorten_distinct
 from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
-from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, draws_on_axes, ink, mixed
+from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, documented, ink, mixed
 from vrspam.solvers.path import coef_path
 
 SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
@@ -26,7 +26,7 @@ NAMES = {
 }
 
 
-@draws_on_axes
+@documented
 def plot_cv(
     auc_path: Any,
     l2s: ArrayLike | None = None,
@@ -53,9 +53,15 @@ def plot_cv(
     measure : str, optional
         What is drawn: by default that of the estimator, and "AUC" for an array; for `score_path_` it is
         `AUCClassifierCV.measure_`.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_cv
     >>> auc = [[0.80, 0.84, 0.82], [0.89, 0.93, 0.91], [0.86, 0.91, 0.90]]
     >>> ax = plot_cv(auc, l2s=[0.01, 0.1, 1.0])
     >>> ax.get_xlabel(), ax.get_ylabel()
@@ -98,7 +104,7 @@ def plot_cv(
     return ax
 
 
-@draws_on_axes
+@documented
 def plot_path(
     penalties: Any,
     coefs: ArrayLike | None = None,
@@ -122,9 +128,15 @@ def plot_path(
         This penalty is marked by a vertical line.
     label : str, default="l2"
         Label of the axis of penalties.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_path
     >>> ax = plot_path([0.01, 0.1, 1.0], [[2.0, -1.0], [1.0, -0.8], [0.2, 0.0]], names=["age", "dose"])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['age', 'dose']
@@ -167,7 +179,7 @@ def plot_path(
     return ax
 
 
-@draws_on_axes
+@documented
 def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: Axes | None = None) -> Axes:
     """Draw the certificate, or the objective, of one or several fits against passes or seconds.
 
@@ -178,9 +190,15 @@ def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: A
     x : {"passes", "seconds", "epoch"}, default="passes"
     y : {"gap", "stationarity", "objective"}, default="gap"
         The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_convergence
     >>> history = {"passes": [1, 3, 5], "gap": [1e-1, 1e-3, 1e-6]}
     >>> ax = plot_convergence({"one": history, "two": {"passes": [1, 2], "gap": [0.1, 0.05]}})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]

@@ -10,6 +10,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from vrspam._utils.texts import wrap_distinct
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
+from vrspam.metrics.roc import both_classes, positive_rows
 from vrspam.metrics.thresholds import reliability, wilson
 from vrspam.model.drawing import score_edges
 from vrspam.plotting import style
@@ -18,7 +19,7 @@ from vrspam.tables.frames import columns_of, is_frame
 Scores = Any  # an array, an estimator, a dict of names to these, or a frame
 
 
-@style.draws_on_axes
+@style.documented
 def plot_roc(
     y_true: Any, y_score: Scores = None, *, X: Any = None, max_fpr: float | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -34,9 +35,15 @@ def plot_roc(
     X : rows to score, optional
     max_fpr : float in (0, 1], optional
         The part of the curve that matters, up to this false-positive rate: the rest is shaded.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_roc
     >>> y, scores = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> ax = plot_roc(y, {"first": scores, "second": scores[::-1]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -66,7 +73,7 @@ def plot_roc(
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
@@ -74,9 +81,15 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     ----------
     y_true, y_score, X
         As in `plot_roc`.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_precision_recall
     >>> ax = plot_precision_recall([0, 0, 1, 1], {"first": [1, 3, 2, 4], "second": [1, 2, 3, 4]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first', 'second']
@@ -95,7 +108,7 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_scores(
     y_true: Any,
     y_score: Any = None,
@@ -115,9 +128,15 @@ def plot_scores(
         Drawn as a line.
     names : pair of str
         What the two classes are called.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_scores
     >>> ax = plot_scores([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9], threshold=0.4)
     >>> ax.get_ylabel()
     'share of the class'
@@ -146,7 +165,7 @@ def plot_scores(
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
@@ -154,9 +173,15 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     ----------
     y_true, y_score, X
         As in `plot_roc`, of one model.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_lift
     >>> ax = plot_lift([0, 0, 0, 1], [1, 2, 3, 4])  # the top quarter of the rows is all positive
     >>> ax.lines[0].get_ydata().tolist()
     [4.0, 2.0, 1.33..., 1.0]
@@ -174,7 +199,7 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_reliability(
     predicted: Any, observed: Any = None, rows: Sequence[int] | None = None, *, X: Any = None, ax: Axes | None = None
 ) -> Axes:
@@ -189,9 +214,15 @@ def plot_reliability(
     rows : sequence of int
         Size of each group.
     X : rows to predict, optional
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_reliability
     >>> ax = plot_reliability([0.1, 0.5, 0.9], [0.12, 0.44, 0.93], [100, 100, 100])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('predicted probability', 'observed frequency')
@@ -215,7 +246,7 @@ def plot_reliability(
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_decision_curve(
     y_true: Any, probability: Any = None, *, X: Any = None, ax: Axes | None = None, **beside: Any
 ) -> Axes:
@@ -230,9 +261,15 @@ def plot_decision_curve(
     probability : array of n numbers in [0, 1], fitted estimator, or dict of names to these
     **beside
         `confidence`, `groups` and `sample_weight` of `vrspam.metrics.net_benefit`.
+    {ax}
+
+    Returns
+    -------
+    Axes
 
     Examples
     --------
+    >>> from vrspam.plotting import plot_decision_curve
     >>> ax = plot_decision_curve([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['act on all rows', 'act on none', 'model']
@@ -321,8 +358,4 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
 def _labels(y_true: Any) -> np.ndarray:
     if hasattr(y_true, "decision_function"):
         raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
-    y = np.asarray(y_true)
-    classes = np.unique(y)
-    if classes.size != 2:
-        raise ValueError(f"y_true has {classes.size} different labels; a curve needs two classes.")
-    return y if y.dtype == bool else y == classes[1]
+    return both_classes(positive_rows(y_true), at_least=1)

@@ -12,11 +12,10 @@ import numpy as np
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.solvers.base import EpochSolver, Solution, Solver, State
-from vrspam.solvers.gram import Cholesky, GramDescent
+from vrspam.solvers.gram import Cholesky, GramDescent, ShapedGram
 from vrspam.solvers.newton import PairNewton
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient, DualRidge
 from vrspam.solvers.proximal_newton import EdgeWeights, MatrixNewton, PairProximalNewton
-from vrspam.solvers.shaped import ShapedGram
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 __all__ = ["EpochSolver", "Solution", "Solver", "State", "choose_solver", "exact_solvers", "solve"]
