@@ -18,7 +18,7 @@ from vrspam.cli import main
 from vrspam.data import DataError
 from vrspam.data.readers import Source
 from vrspam.metrics import calibration_measures, compare_aucs, delong_test, roc_auc_ci, sensitivity_at_specificity
-from vrspam.metrics.roc import descending
+from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Curve
 from vrspam.report.page import thin
 from vrspam.tool import compare, evaluate, make_report, save_model, score_file
@@ -80,13 +80,13 @@ def test_scores_are_sorted_as_they_are(kind):
     values = rng.normal(size=9_000)
     made = {
         "normal": values,
-        "near": 0.5 + 1e-9 * values,  # equal as 32-bit floats
+        "near": 0.5 + 1e-9 * values,
         "ties": np.round(values, 1),
         "huge": 1e300 * values,
         "zeros": rng.choice([0.0, -0.0, 1e-50, -1e-50, 1.0], 9_000),
         "last bits": np.nextafter(np.round(values, 2), rng.choice([-9.0, 9.0], 9_000)),
     }[kind]
-    order = descending(made)
+    order = Ranked.of(values > 0.0, made).order
     np.testing.assert_array_equal(np.sort(order), np.arange(9_000))
     np.testing.assert_array_equal(made[order], np.sort(made)[::-1])
 
