@@ -81,7 +81,7 @@ class RankedPairs:
     @cached_property
     def _order(self) -> np.ndarray:
         """All rows from the lowest to the highest, stratum by stratum."""
-        return np.lexsort(self._keys)
+        return rising(self.rank, self.event) if self.stratum is None else np.lexsort(self._keys)
 
     @cached_property
     def upper(self) -> np.ndarray:
@@ -150,6 +150,13 @@ class RankedPairs:
             of_weights += gamma(rows.size + 8)
         total, share = float(pairs.sum()), 4.0 * of_weights
         return SortedGroups(rows, c, group, stratum, event, below, above, mass, factor, total, share)
+
+
+def rising(rank: np.ndarray, ties: np.ndarray) -> np.ndarray:
+    """The order of rows by rank and then by `ties`: without equal ranks a quicker sort does."""
+    order = np.argsort(rank)
+    different = (rank[order[1:]] > rank[order[:-1]]).all()
+    return order if different else np.lexsort((ties, rank))
 
 
 def _sums_beside(mass: np.ndarray, event: np.ndarray, stratum: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
