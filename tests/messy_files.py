@@ -380,7 +380,7 @@ def row_cases() -> list[Messy]:
     cases = []
     for word in ("", "NA", "null"):
         messy, twin = unlabelled(word)
-        cases.append(Messy(f"labels {word!r}", written(messy), twin, ("left out for want of a label: 10 of 200 rows",)))
+        cases.append(Messy(f"labels {word!r}", written(messy), twin, ("10 of 200 rows (5.0 %) have no label",)))
 
     def numbered(values: Any) -> Callable[[], pd.DataFrame]:
         def make() -> pd.DataFrame:

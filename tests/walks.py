@@ -1,4 +1,4 @@
-"""How large the package is, and how much of it one call passes through: `python -m tests.walks`.
+"""How large the package is, and how much of it one call passes through: `python tests/walks.py`.
 
 A walk is a public call, run twice: the second time every function of the package that is called is counted once, with
 the module it stands in. Compiled code is not seen, and importing is over by then.

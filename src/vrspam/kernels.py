@@ -1578,46 +1578,93 @@ def add_leaf_sums(sums, codes, columns, thresholds, multipliers, absent_left):
 
 @compiled
 def splits_as_masks(columns, thresholds, multipliers, absent_left, widths):
-    """Thresholds and 64-bit masks that send rows to the same sides as `_leaf`, without a branch.
+    """Thresholds and 64-bit masks that send rows to the same sides as `_leaf`, without a branch, and depths of trees.
 
     Bit 0 of a mask is set where absent values go right, and bit c + 1 where the category of code c does. Categories
-    have no threshold then, and bit 63 is never set. `widths` are the numbers of categories of each column.
+    have no threshold then, and bit 63 is never set. `widths` are the numbers of categories of each column. Below the
+    depth of a tree no node is split.
     """
     limits, masks = thresholds.copy(), np.zeros(columns.shape, dtype=np.uint64)
-    one = np.uint64(1)
+    depths, one = np.zeros(columns.shape[0], dtype=np.int64), np.uint64(1)
     for t in range(columns.shape[0]):
         for node in range(columns.shape[1]):
             if not absent_left[t, node]:
                 masks[t, node] |= one
-            if multipliers[t, node] == 0:
-                continue
-            limits[t, node] = NO_SPLIT
-            for code in range(widths[columns[t, node]]):
-                if _split_value(code, multipliers[t, node]) > thresholds[t, node]:
-                    masks[t, node] |= one << np.uint64(code + 1)
-    return limits, masks
+            if multipliers[t, node] != 0:
+                limits[t, node] = NO_SPLIT
+                for code in range(widths[columns[t, node]]):
+                    if _split_value(code, multipliers[t, node]) > thresholds[t, node]:
+                        masks[t, node] |= one << np.uint64(code + 1)
+            if limits[t, node] != NO_SPLIT or masks[t, node] != 0:
+                while (1 << depths[t]) <= node + 1:
+                    depths[t] += 1
+    return limits, masks, depths
 
 
 @compiled
-def add_leaf_sums_by_level(sums, codes, columns, limits, masks, out):
-    """Add what `add_leaf_sums` returns to `out`; `codes` are by columns, of few rows, which go down a tree together."""
-    count, n_nodes = codes.shape[1], columns.shape[1]
-    flat, place = codes.ravel(), np.empty(codes.shape[1], dtype=np.uint32)  # no sign: an index that is not negative
-    one = np.uint64(1)
-    for t in range(columns.shape[0]):
-        column, limit, mask, of_tree = columns[t], limits[t], masks[t], sums[t]
-        place[:] = 0
-        reached = 0
-        while reached < n_nodes:
+def _goes_right(code, limit, mask):
+    """1 where a node of this limit and mask sends a code to the right, else 0."""
+    bit = np.uint64(min(code + np.int32(1), np.int32(63)))
+    return np.uint32(code > limit) | np.uint32((mask >> bit) & np.uint64(1))
+
+
+@compiled
+def _go_down(codes, column, limit, mask, depth, place, bits):
+    """Write the place of each row among the nodes of a level of one tree; `codes` are by columns, of few rows.
+
+    Where a level has few nodes, each is asked for all rows, in loops that vectorise: its answers are one bit of `bits`.
+    """
+    count, flat, one = codes.shape[1], codes.ravel(), np.uint32(1)
+    place[:] = 0
+    for level in range(depth):
+        first = np.uint32((1 << level) - 1)
+        if level >= 4:
             for i in range(count):
-                node = place[i]
+                node = place[i] + first  # without a sign: an index that is not negative
                 code = flat[np.uint32(column[node]) * np.uint32(count) + np.uint32(i)]
-                bit = np.uint64(min(code + np.int32(1), np.int32(63)))
-                right = np.uint32(code > limit[node]) | np.uint32((mask[node] >> bit) & one)
-                place[i] = np.uint32(2) * node + np.uint32(1) + right
-            reached = 2 * reached + 1
+                place[i] = np.uint32(2) * place[i] + _goes_right(code, limit[node], mask[node])
+            continue
+        bits[:] = 0
+        for node in range(1 << level):
+            line, most, sides = codes[column[first + node]], limit[first + node], mask[first + node]
+            if sides != 0:
+                for i in range(count):
+                    bits[i] |= _goes_right(line[i], most, sides) << np.uint32(node)
+            elif most != NO_SPLIT:
+                for i in range(count):
+                    bits[i] |= np.uint32(line[i] > most) << np.uint32(node)
         for i in range(count):
-            leaf = place[i] - np.uint32(n_nodes)
+            place[i] = np.uint32(2) * place[i] + ((bits[i] >> place[i]) & one)
+
+
+@compiled
+def tree_leaves_by_level(codes, columns, limits, masks, depths):
+    """What `tree_leaves` returns; `codes` are by columns, of few rows, which go down a tree together."""
+    count, leaves = codes.shape[1], np.empty((codes.shape[1], columns.shape[0]), dtype=np.int16)
+    place, bits = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
+    deepest = int(np.log2(columns.shape[1] + 1))
+    for t in range(columns.shape[0]):
+        _go_down(codes, columns[t], limits[t], masks[t], depths[t], place, bits)
+        for i in range(count):  # what is not split sends all rows to the left
+            leaves[i, t] = place[i] << np.uint32(deepest - depths[t])
+    return leaves
+
+
+@compiled
+def add_leaf_sums_by_level(sums, codes, columns, limits, masks, depths, out):
+    """Add what `add_leaf_sums` returns to `out`; `codes` are by columns, of few rows, which go down a tree together."""
+    count = codes.shape[1]
+    place, bits = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
+    deepest = int(np.log2(columns.shape[1] + 1))
+    for t in range(columns.shape[0]):
+        of_tree, below = sums[t], np.uint32(deepest - depths[t])
+        _go_down(codes, columns[t], limits[t], masks[t], depths[t], place, bits)
+        if out.shape[1] == 1:
+            for i in range(count):
+                out[i, 0] += of_tree[place[i] << below, 0]
+            continue
+        for i in range(count):
+            leaf = place[i] << below
             for m in range(out.shape[1]):
                 out[i, m] += of_tree[leaf, m]
 

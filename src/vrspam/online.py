@@ -16,6 +16,7 @@ from river import base
 from river.utils import dataframe
 
 from vrspam._utils.array_api import padded
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective, l2_unit
@@ -162,6 +163,7 @@ class StepStream:
         return Scorer(coef, float(low), float(high), float(variance), (float(negative), float(positive)))
 
 
+@share_texts(room="vrspam.online")
 class RiverAUC(base.MiniBatchClassifier):
     """A linear scorer that maximises the AUC of a stream, as a classifier of river.
 
@@ -210,10 +212,7 @@ class RiverAUC(base.MiniBatchClassifier):
     Columns of very different scale should be standardised first (`river.preprocessing.StandardScaler`), in particular
     for the stochastic methods. The automatic l2 and steps of those divide by the number of columns so far.
 
-    Examples
-    --------
     >>> from river import datasets, evaluate, metrics, preprocessing
-    >>> from vrspam.online import RiverAUC
     >>> model = preprocessing.StandardScaler() | RiverAUC(half_life=500)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.ROCAUC())
     ROCAUC: 9...%
@@ -287,8 +286,6 @@ class RiverAUC(base.MiniBatchClassifier):
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn from a row.
 
-        Parameters
-        ----------
         x : dict
             Numbers by name.
         y : bool
@@ -298,8 +295,6 @@ class RiverAUC(base.MiniBatchClassifier):
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn from the rows of a data frame: the same as `learn_one` for one row after the other.
 
-        Parameters
-        ----------
         X : data frame
         y : series of bool
         """
@@ -311,8 +306,6 @@ class RiverAUC(base.MiniBatchClassifier):
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Probabilities of False and True.
 
-        Parameters
-        ----------
         x : dict
         **kwargs
             Ignored: river hands some on.
@@ -328,8 +321,6 @@ class RiverAUC(base.MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """Probabilities of False and True for each row of a data frame.
 
-        Parameters
-        ----------
         X : data frame
 
         Returns
@@ -343,8 +334,6 @@ class RiverAUC(base.MiniBatchClassifier):
     def predict_many(self, X: Any) -> Any:
         """For each row of a data frame, whether True is likelier than False.
 
-        Parameters
-        ----------
         X : data frame
 
         Returns

@@ -17,6 +17,7 @@ Dan & Sahoo (2021), Variance Reduced Stochastic Proximal Algorithm for AUC Maxim
 Natole, Ying & Lyu (2018), Stochastic Proximal Algorithms for AUC Maximization, ICML.
 """
 
+# ruff: noqa: F401 (all that is imported is for others)
 from vrspam.paper.constants import Description, describe, gradient_variance, lipschitz_rows, noise_rows
 from vrspam.paper.rates import (
     contraction,
@@ -43,32 +44,4 @@ from vrspam.paper.rates import (
     variance_bounds,
 )
 
-__all__ = [
-    "Description",
-    "contraction",
-    "contraction_limit",
-    "contraction_printed",
-    "describe",
-    "epochs",
-    "gradient_evaluations",
-    "gradient_variance",
-    "gradient_variance_bound",
-    "inner_steps",
-    "lipschitz_bound",
-    "lipschitz_printed",
-    "lipschitz_rows",
-    "noise_bound",
-    "noise_printed",
-    "noise_rows",
-    "solution_bound",
-    "spam_constant",
-    "spam_log_iterations",
-    "spam_log_start_error",
-    "spam_log_start_error_printed",
-    "spam_rate",
-    "spam_start",
-    "spam_step",
-    "step_bound",
-    "step_constants",
-    "variance_bounds",
-]
+__all__ = [name for name in dir() if not name.startswith("_")]

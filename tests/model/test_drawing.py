@@ -95,7 +95,7 @@ def test_both_draw_the_same_values_in_the_same_range():
         np.testing.assert_allclose([float(text) for text in heights], ax.get_yticks())
     far = SHAPES["far off"]
     (ax,) = plot_shapes({far.name: far}).axes
-    assert ax.get_xlabel() == "900 not drawn"
+    assert ax.get_xlabel() == "900: too far out to be drawn"
     assert f'<p class="remark">{ax.get_xlabel()}</p>' in column_picture(far, common_range([far]))
     many = SHAPES["many categories"]
     (ax,) = plot_shapes({many.name: many}).axes

@@ -372,6 +372,11 @@ def test_the_objective_of_sparse_rows_whose_scores_cancel():
     assert fuzz.run_case(215641, True, Counter()) == []
 
 
+def test_the_objective_of_sparse_products_far_from_the_origin():
+    """A problem that `make fuzz` found: F(w) is 1e-9 of F(0) and offsets are 1e8 spreads; it was off by 1e-4 F(w)."""
+    assert fuzz.run_case(7001015, True, Counter()) == []
+
+
 def test_the_objective_of_a_stochastic_method_whose_scores_cancel():
     """A problem that `make fuzz` found: a constant column at 1e8 whose coefficient is 1e7, by rounding alone."""
     assert fuzz.run_case(3994, True, Counter()) == []

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from browsing import requests
 from experiment_rows import fill
 
+from vrspam.metrics.thresholds import NetBenefit
+from vrspam.model_selection.cross_validate import LearningCurve
 from vrspam.paper.publish import publish
+from vrspam.report import pictures
 from vrspam.report.page import (
     Cell,
     Page,
@@ -144,4 +149,48 @@ def test_counts_of_calls_never_break_across_lines(browser, tmp_path, width):
     )
     assert heights == [1, 1, 1, 1]
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("draw", [partial(pictures.several_curves, "ROC curves"), pictures.survival_curves])
+def test_three_curves_differ_by_their_dashes_and_the_legend_shows_them(browser, tmp_path, draw):
+    ends = np.array([0.0, 1.0])
+    page = Page("Curves", "")
+    page.add("Curves", draw({name: (ends, ends) for name in "abc"}, ("x", "y")))
+    page.write(tmp_path / "curves.html")
+    browser.get((tmp_path / "curves.html").as_uri())
+    dashes = browser.execute_script(
+        "return [...document.querySelectorAll('svg .line')].map(l => getComputedStyle(l).strokeDasharray)"
+    )
+    assert len(set(dashes[:3])) == 3
+    assert dashes[3:] == dashes[:3]
+
+
+def test_no_percent_sign_is_cut_off_on_a_phone_and_no_line_leaves_its_axes(browser, tmp_path):
+    share = np.linspace(0.0, 1.0, 50)
+    benefit = NetBenefit(share, *(np.full(50, 0.2) for _ in range(5)))
+    auc, noise = np.array([0.63, 0.61, 0.64, 0.69, 0.72]), np.array([0.05, 0.05, 0.01, 0.001, 0.001])
+    learned = LearningCurve(200.0 * 2.0 ** np.arange(5), auc, noise, 0.001, 4000)
+    page = Page("Pictures", "")
+    page.add(
+        "Pictures",
+        pictures.several_curves("ROC curves", {"a": (share, share)}, ("x", "y")),
+        pictures.decision_curve(benefit, 1.0),
+        pictures.learning_curve(learned),
+    )
+    page.write(tmp_path / "pictures.html")
+    metrics = {"width": 420, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get((tmp_path / "pictures.html").as_uri())
+    beyond = browser.execute_script(
+        "return [...document.querySelectorAll('svg text')].map(t => [t.textContent, t.getBoundingClientRect().right - "
+        "t.ownerSVGElement.getBoundingClientRect().right]).filter(found => found[1] > 0)"
+    )
+    assert beyond == []
+    below = browser.execute_script(
+        "return [...document.querySelectorAll('svg path.line, svg polyline.line')].map(line => { const box = "
+        "line.getBBox(), frame = line.ownerSVGElement.dataset.frame.split(' '); return box.y + box.height - frame[6]})"
+    )
+    assert len(below) == 3
+    assert max(below) <= 0.1
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -70,6 +70,16 @@ def test_noise_is_doubted_first_on_the_page_in_the_terminal_and_as_json(tmp_path
     assert "holds 0.5" not in capsys.readouterr().err
 
 
+def test_what_is_severe_stands_above_the_doubt(tmp_path, capsys):
+    frame = visits(n=480, slope=0.0, seed=3)
+    frame.loc[frame.index % 2 == 0, "sick"] = None
+    text = page_of(frame, tmp_path)
+    assert text.index("240 of 480 rows") < text.index("the model may be guessing") < text.index("</aside>")
+    lines = capsys.readouterr().err.splitlines()
+    severe = next(place for place, line in enumerate(lines) if line.startswith("severe: "))
+    assert any("the model may be guessing" in line for line in lines[severe + 1 :])
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

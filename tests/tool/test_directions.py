@@ -43,6 +43,23 @@ def test_train_tells_what_directions_cost(table, capsys):
     assert {shape.name: shape.direction for shape in found.shapes.columns} == {"income": -1, "age": 1, "size": 1}
 
 
+def test_the_report_tells_what_directions_cost_and_the_notes_come_last(table, capsys):
+    asked = ["report", str(table), "--target", "late", "--features", "linear", "--monotone", "income=1", "--rows", "0"]
+    asked += ["--html", str(table.with_name("r.html")), "--positive", "yes"]
+    assert main([*asked, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    free = facts["unconstrained_auc"]
+    assert free == pytest.approx(train(table, "late", "yes", features="linear").training["corrected_auc"], abs=0.01)
+    assert free > facts["expected_auc"] + 0.02
+    pd.read_csv(table).assign(always=1).to_csv(table, index=False)  # a constant column is a note
+    assert main(asked) == 0
+    out, err = capsys.readouterr()
+    assert f"without directions {free:.3f} (income rises by request)" in out
+    told = [line.split(":")[0] for line in err.splitlines() if ": " in line]
+    assert {"warning", "note"} <= {*told}  # income falls
+    assert told == sorted(told, key=["severe", "warning", "note"].index)
+
+
 def test_straight_lines_have_signs(table):
     model = train(table, "late", features="linear", monotone={"age": -1})
     free = train(table, "late", features="linear")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shlex
 from types import SimpleNamespace
 from typing import Any
 
@@ -229,7 +230,7 @@ def test_labels_blank_misspelt_and_rare(tmp_path):
     assert model.training["rows"] == 790
     found = {one.code: one for one in check(path, "y")}
     assert found["unlabelled"].severity == "note"
-    assert found["unlabelled"].startswith("left out for want of a label: 10 of 800 rows (1.2 %)")
+    assert found["unlabelled"].startswith("10 of 800 rows (1.2 %) have no label and are left out")
     clean = train(table[np.arange(800) % 80 != 0], "y", features="linear")
     assert clean.training["corrected_auc"] == model.training["corrected_auc"]
     shouted = table.assign(y=np.where(np.arange(800) % 40 == 0, table.y.str.upper(), table.y))
@@ -411,6 +412,12 @@ def test_the_command_its_exit_codes_and_json(tmp_path, capsys):
     assert out.startswith("severe: 'told' alone")
     assert "[leak]" in out
     assert f"vrspam report {leaking} --target y --drop told" in out
+    more = ["--positive", "no", "--drop", "c", "--categorical", "d"]
+    assert main(["check", str(leaking), "--target", "y", *more]) == 1
+    command = next(line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  vrspam report"))
+    assert command == f"vrspam report {leaking} --target y --positive no --drop c,told --categorical d"
+    assert main([*shlex.split(command)[1:], "--features", "linear", "--html", str(tmp_path / "r.html")]) == 0
+    capsys.readouterr()
     assert main(["check", str(leaking), "--target", "y", "--ignore", "leak"]) == 0
     assert main(["check", str(tmp_path / "none.csv"), "--target", "y"]) == 2
     assert main(["check", str(path), "--target", "nothing"]) == 2

@@ -79,6 +79,16 @@ def test_the_command_prints_the_same_numbers(path, tmp_path, capsys):
     assert {name: value for name, value in json.loads(capsys.readouterr().out).items() if name in flat} == flat
 
 
+def test_what_is_severe_stands_above_the_curve(path, tmp_path):
+    frame = pd.read_csv(path)
+    unlabelled = pd.concat([frame, frame.assign(sick=None)])
+    unlabelled.to_csv(tmp_path / "half.csv", index=False)
+    assert main(["rows", str(tmp_path / "half.csv"), "--target", "sick", "--html", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert '<aside class="alert severe"' in text
+    assert text.index("have no label") < text.index("How many more rows?</h2>")
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy import stats
+from scipy.optimize import brentq
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score, roc_curve
 from tool_data import make_model
 
@@ -465,6 +467,27 @@ def test_the_optimism_of_a_choice_is_taken_from_the_first_alone():
     assert test.auc_a == pytest.approx(ours.auc)
     assert test.difference == pytest.approx(free.difference - 0.01)
     assert test.standard_error == pytest.approx(free.standard_error)
+
+
+@pytest.mark.parametrize("form", ["within", "times"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_optimism_of_a_choice_moves_the_test_and_leaves_its_width(form, grouped):
+    """Degrees of freedom are those of the same test without optimism: 40 groups of one row and one of 60 are few."""
+    rng = np.random.default_rng(1)
+    positive = rng.random(100) < 0.4
+    a, b = (rng.normal(size=100) + positive for _ in range(2))
+    groups = np.minimum(np.arange(100), 40) if grouped else None
+    times = rng.exponential(size=100) if form == "times" else None
+    more = {"groups": groups, "times": times, "within": None if form == "times" else np.arange(100) % 3}
+    plain, moved = (compare_scores(positive, {"ours": a, "other": b}, optimism=less, **more) for less in (0.0, 0.01))
+    before, after = plain.pairs[0].test, moved.pairs[0].test
+    assert after.auc_a == pytest.approx(before.auc_a - 0.01)
+    assert (after.low, after.high) == pytest.approx((before.low - 0.01, before.high - 0.01))
+    half = (after.high - after.difference) / after.standard_error
+    freedom = brentq(lambda df: stats.t.ppf(0.975, df) - half, 0.9, 1e6)
+    assert after.p_value == pytest.approx(2.0 * stats.t.sf(abs(after.z), freedom))
+    if grouped:
+        assert freedom < 6.0  # 40 groups would have 40
 
 
 def test_groups_that_do_not_differ_are_said_too(tmp_path, capsys):

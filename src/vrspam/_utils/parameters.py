@@ -119,6 +119,11 @@ def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
     return decorate
 
 
+def store_parameters(given: dict[str, Any]) -> None:
+    """Store what a constructor was given, its `locals()`, under the same names."""
+    vars(given["self"]).update((name, value) for name, value in given.items() if name != "self")
+
+
 def constructor_without(base: type, *names: str) -> Callable[..., None]:
     """The constructor of an estimator without some of its parameters, which the class then has as they are."""
     whole = inspect.signature(base)

@@ -181,7 +181,7 @@ def shorten_distinct(texts: Sequence[str], most: int = 10) -> list[str]:
 
 
 def _without_end(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= most else text[: most - 1].rstrip("…") + "…"
 
 
 def wrap_distinct(texts: Sequence[str], letters: int, lines: int = 2) -> list[str]:

@@ -4,7 +4,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -19,10 +19,14 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+@dataclass_transform(eq_default=False)
 class WordedWarning(UserWarning):
-    """A warning that is a data class, and a template of its fields; it is pickled by them."""
+    """A warning that is a data class, as each of its kinds is made, and a template of its fields, which pickle it."""
 
     template: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False)(cls)
 
     @property
     def message(self) -> Message:
@@ -50,7 +54,6 @@ def in_short(names: Sequence[Any], quoted: bool = True) -> str:
     return ", ".join(map(repr if quoted else str, names[:SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
-@dataclass(eq=False)
 class NotConverged(WordedWarning, ConvergenceWarning):
     """A solver stopped before its certificate reached the tolerance."""
 
@@ -65,7 +68,6 @@ class NotConverged(WordedWarning, ConvergenceWarning):
     measure: str = "gap_"
 
 
-@dataclass(eq=False)
 class GridNotCertified(WordedWarning, ConvergenceWarning):
     """Some points of a grid of penalties did not reach the tolerance: `missed` of `total`."""
 
@@ -83,7 +85,6 @@ class GridNotCertified(WordedWarning, ConvergenceWarning):
         )
 
 
-@dataclass(eq=False)
 class GridEdge(WordedWarning):
     """The best value of a parameter lies at an end of its grid and clearly beats its neighbour.
 
@@ -116,7 +117,6 @@ class GridEdge(WordedWarning):
         )
 
 
-@dataclass(eq=False)
 class AllCoefficientsZero(WordedWarning):
     """Every coefficient of the chosen model is 0; `l1` is the one that was chosen."""
 
@@ -132,7 +132,6 @@ class AllCoefficientsZero(WordedWarning):
         )
 
 
-@dataclass(eq=False)
 class NothingAtTheTop(WordedWarning):
     """Trained on the highest-scored negatives, all coefficients are 0: no score does better there than none."""
 
@@ -144,7 +143,6 @@ class NothingAtTheTop(WordedWarning):
     max_fpr: float
 
 
-@dataclass(eq=False)
 class NoCorrection(WordedWarning):
     """The cross-validated AUC could not be corrected for the choice."""
 
@@ -154,7 +152,6 @@ class NoCorrection(WordedWarning):
     )
 
 
-@dataclass(eq=False)
 class FewGroups(WordedWarning):
     """Too few groups for an interval."""
 
@@ -165,7 +162,6 @@ class FewGroups(WordedWarning):
     )
 
 
-@dataclass(eq=False)
 class FewerFolds(WordedWarning):
     """Groups that stay together could not be split into as many folds as asked for."""
 
@@ -174,7 +170,6 @@ class FewerFolds(WordedWarning):
     template = "{folds} folds instead of {asked}: with more, a fold of whole groups would lack one of the classes."
 
 
-@dataclass(eq=False)
 class StrataWithoutPairs(WordedWarning):
     """Strata without a pair of rows that counts, such as those of one class."""
 
@@ -184,14 +179,12 @@ class StrataWithoutPairs(WordedWarning):
     template = "{strata} of {of} strata have no pair to rank, and their {rows} rows are left out."
 
 
-@dataclass(eq=False)
 class ScoredAcrossStrata(WordedWarning):
     """A model of pairs inside strata is scored on all pairs."""
 
     template = "This model was fitted on pairs inside strata, and score counts all pairs: give score the strata too."
 
 
-@dataclass(eq=False)
 class RawColumns(WordedWarning):
     """The columns have very different scales; the two names are those of the largest and smallest deviation."""
 
@@ -211,7 +204,6 @@ class RawColumns(WordedWarning):
         )
 
 
-@dataclass(eq=False)
 class IntegersRounded(WordedWarning):
     """Integers of these columns are beyond 2⁵³ and lose digits as 64-bit floats, in which everything is computed."""
 
@@ -228,7 +220,6 @@ class IntegersRounded(WordedWarning):
         )
 
 
-@dataclass(eq=False)
 class CategoriesGrouped(WordedWarning):
     """A column has more categories than a feature map takes: some are kept, the others count as one."""
 
@@ -248,7 +239,6 @@ class CategoriesGrouped(WordedWarning):
         )
 
 
-@dataclass(eq=False)
 class NumbersAreNames(WordedWarning):
     """Trees take the numbers of a column as names: equal ones have labels alike, near ones have not."""
 
@@ -266,7 +256,6 @@ class NumbersAreNames(WordedWarning):
         )
 
 
-@dataclass(eq=False)
 class TextRead(WordedWarning):
     """The text of a column is read as numbers or dates."""
 
@@ -276,7 +265,6 @@ class TextRead(WordedWarning):
     remark: str
 
 
-@dataclass(eq=False)
 class ColumnsLeftOut(WordedWarning):
     """Columns that only name the rows are not used as features."""
 
@@ -290,7 +278,6 @@ class ColumnsLeftOut(WordedWarning):
         return Message(one if len(self.columns) == 1 else many, names=in_short(self.columns), first=first)
 
 
-@dataclass(eq=False)
 class MapsLeftOut(WordedWarning):
     """Feature maps that cannot keep the directions of columns are not compared."""
 
@@ -304,7 +291,6 @@ class MapsLeftOut(WordedWarning):
         )
 
 
-@dataclass(eq=False)
 class UnseenValues(WordedWarning):
     """New rows hold what training rows did not."""
 

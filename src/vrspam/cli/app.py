@@ -244,7 +244,7 @@ def in_options(message: Any) -> str:
 
 
 def worries(interval: Any, notes: Iterable[str]) -> list[str]:
-    """What to worry about, in options, an AUC that may be that of guessing first."""
+    """What to worry about, in options: what is severe, an AUC that may be that of guessing, the rest."""
     return [in_options(note) for note in _worries(interval, notes)]
 
 
@@ -252,7 +252,7 @@ def _worries(interval: Any, notes: Iterable[str]) -> list[str]:
     from vrspam.report.words import doubt_of
 
     doubt = [] if interval is None else doubt_of(interval.low, interval.high, getattr(interval, "confidence", 0.95))
-    return [*doubt, *notes]
+    return sorted([*doubt, *notes], key=lambda note: {"severe": 0, "note": 2}.get(getattr(note, "severity", ""), 1))
 
 
 def show_worries(interval: Any, notes: Iterable[str]) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.messages import Parameter, require
 from vrspam.cli import app
-from vrspam.tool.plan import CHECKED, PANELS
+from vrspam.tool.plan import CHECKED, PANELS, ReportPlan
 
 
 @app.with_options(*CHECKED, panels=PANELS)
@@ -41,7 +41,14 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
         for one in found:
             app.tell(app.worry_line(one))
             if one.fix is not None and one.severity != "note":
-                target = ["--target", plan.target] if plan.target else []
-                command = shlex.join(["vrspam", "report", data, *target])
-                app.tell(f"{command} {app.as_option(one.fix)}", app.INDENT)
+                app.tell(_command(data, plan, one.fix), app.INDENT)
     raise typer.Exit(int(severe))
+
+
+def _command(data: str, plan: ReportPlan, fix: Parameter) -> str:
+    """The command that makes the report with what mends a finding, and with all options that were given."""
+    asked = {name: getattr(plan, name) for name in CHECKED if getattr(plan, name) != getattr(ReportPlan(), name)}
+    several = isinstance(fix.value, list | tuple)
+    asked[fix.name] = [*asked.get(fix.name, ()), *fix.value] if several else fix.value
+    options = [app.as_option(Parameter(*one)) for one in asked.items()]
+    return " ".join([shlex.join(["vrspam", "report", data]), *options])

@@ -219,7 +219,7 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         "left_out": list(found.left_out),
         **({} if found.beside is None else {"beside": found.beside.flat()}),
         **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
-        **({"independent_auc": facts["independent_auc"]} if "independent_auc" in facts else {}),
+        **{name: facts[name] for name in ("independent_auc", "unconstrained_auc") if name in facts},
         "warnings": app.worries(found.expected, facts["warnings"]),
         "findings": app.findings(facts["warnings"]),
     }
@@ -238,6 +238,8 @@ def _describe_report(found: Report, html: Path) -> None:
     app.say(f"         {expected.remark}")
     if found.folds is not None and (other := words.as_independent(found.model)) is not None:
         app.say(f"         as independent rows {other}")
+    if (free := words.without_directions(found.model)) is not None:
+        app.say(f"         without directions {free}")
     share = f", of which {evaluation.positives:,} positive ({evaluation.positives / evaluation.n:.2%})"
     app.say(f"scored   {evaluation.n:,} rows ({how}){'' if 'order' in found.model.training else share}")
     for group in found.groups:

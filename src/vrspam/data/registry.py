@@ -23,15 +23,14 @@ from vrspam import __version__
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.chunks import DENSE_ABOVE
-from vrspam.data.readers.base import DAMAGED, DataError, open_text
+from vrspam.data.readers.base import DAMAGED, DataError, documented, open_text
 
 
+@documented
 @dataclass(frozen=True)
 class Dataset:
     """A binary data set and where it came from; `X, y = dataset` unpacks it.
 
-    Attributes
-    ----------
     X : ndarray or csr_matrix of shape (n, d)
         Features, float64; dense when more than a tenth of the entries are not zero.
     y : ndarray of shape (n,)
@@ -43,8 +42,6 @@ class Dataset:
     files, rows, sha256, source : tuples
         The files that were joined, in order; their rows, the hash of their unpacked text, and where they were found.
 
-    Examples
-    --------
     >>> from vrspam.data import load
     >>> data = load("breast-cancer")
     >>> data.n, data.d, int((data.y == 1).sum())
@@ -76,6 +73,7 @@ class Dataset:
         return f"Dataset({self.name!r}, n={self.n}, d={self.d}, positives={int((self.y == 1).sum())}, {kind})"
 
 
+@documented
 def load(
     name: str,
     *,
@@ -87,8 +85,6 @@ def load(
 ) -> Dataset:
     """Load a data set by its name: from `VRSPAM_DATA`, else the user's cache, else by a checked download.
 
-    Parameters
-    ----------
     name : str
         A name that `available` lists.
     positive : int or collection of int, optional
@@ -109,9 +105,6 @@ def load(
     Dataset
         With `X`, `y` and where they came from; `X, y = load(name)` works.
 
-    Examples
-    --------
-    >>> from vrspam.data import load
     >>> X, y = load("digits")
     >>> X.shape, sorted(set(y.tolist()))
     ((1797, 64), [-1, 1])
@@ -142,6 +135,7 @@ def load(
     )
 
 
+@documented
 def available() -> list[dict[str, Any]]:
     """List every data set known by name, and where each would come from.
 
@@ -152,9 +146,6 @@ def available() -> list[dict[str, Any]]:
         table), `where` ("scikit-learn", "VRSPAM_DATA", "cache" or "download") and `title`; a `DataFrame`
         takes it as it is.
 
-    Examples
-    --------
-    >>> from vrspam.data import available
     >>> [row["name"] for row in available() if row["paper"]]
     ['diabetes', 'german', 'splice', 'usps', 'a9a', 'w8a', 'mnist', 'acoustic', 'ijcnn1']
     """
@@ -289,6 +280,7 @@ def _table() -> dict:
     return tomllib.loads(package_files("vrspam.data").joinpath("registry.toml").read_text("utf-8"))
 
 
+@documented
 def cache_directory() -> Path:
     """Return the directory in which downloaded files are kept (of the user, by the system's custom).
 
@@ -297,9 +289,6 @@ def cache_directory() -> Path:
     Path
         It need not exist yet.
 
-    Examples
-    --------
-    >>> from vrspam.data import cache_directory
     >>> cache_directory().name
     'vrspam'
     """

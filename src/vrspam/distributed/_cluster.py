@@ -44,6 +44,16 @@ from vrspam.tables import frames
 
 SAMPLE_ROWS = 50_000
 NO_ROWS = "There are no rows: every block of X is empty."
+TEXTS = """
+loss : "squared" | Another loss needs the rows themselves in one place.
+max_fpr : None | It needs another loss.
+n_jobs, random_state, verbose
+    As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
+l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
+intercept_, calibration_, baseline_, threshold_, classes_, moments_
+    As in `vrspam.AUCClassifierCV`.
+held_out_ : HeldOut | As after `vrspam.AUCClassifierCV.fit_stream`.
+"""
 
 
 class Blocks(Protocol):

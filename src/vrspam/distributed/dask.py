@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from vrspam._utils.messages import require
 
@@ -21,13 +21,24 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.parameters import checks_parameters
-from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
+from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
 from vrspam.model.scorer import Scorer
+
+documented = share_texts(
+    TEXTS
+    + """
+X : dask array of shape (n_samples, n_features) or dask data frame
+    The blocks may be dense or scipy.sparse, and their sizes may be unknown.
+sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
+""",
+    room="vrspam.distributed",
+)
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,7 @@ def _alongside(part, X, n_blocks: int, name: str) -> list:
     return blocks
 
 
+@documented
 class DaskScores(AUCClassifierBase):
     """Scores Dask collections as lazy Dask arrays, and data in memory like any other estimator."""
 
@@ -113,8 +125,6 @@ class DaskScores(AUCClassifierBase):
     def decision_function(self, X):
         """Score the rows of X; the result is a lazy Dask array if X is a Dask collection.
 
-        Parameters
-        ----------
         X : dask array, dask data frame, or data in memory
 
         Returns
@@ -126,8 +136,6 @@ class DaskScores(AUCClassifierBase):
     def predict(self, X):
         """Return `classes_[1]` where the score is positive, else `classes_[0]`; lazy if X is a Dask collection.
 
-        Parameters
-        ----------
         X : dask array, dask data frame, or data in memory
 
         Returns
@@ -140,8 +148,6 @@ class DaskScores(AUCClassifierBase):
     def score(self, X, y, sample_weight=None, strata=None) -> float:
         """Return the area under the ROC curve; the scores and labels (16 bytes per row) are sent to the client.
 
-        Parameters
-        ----------
         X : dask array, dask data frame, or data in memory
         y : dask array or series, or array-like, of shape (n_samples,)
         sample_weight, strata : dask array or series, or array-like, of shape (n_samples,), optional
@@ -188,6 +194,7 @@ def _score_block(block, scorer: Scorer, labels: bool, dtype: np.dtype) -> np.nda
     return scorer.label(scores).astype(dtype, copy=False) if labels else scores
 
 
+@documented
 class DaskAUCClassifier(DaskScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Dask arrays and data frames.
 
@@ -200,10 +207,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     ----------
     l2, l1, penalty, gamma, strata_weight, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
-    loss : "squared"
-        Another loss needs the rows themselves in one place.
-    max_fpr : None
-        It needs another loss.
+    {loss, max_fpr}
     monotonic_cst, positive, bounds
         As in `vrspam.AUCClassifier`, in the order of the columns.
 
@@ -212,12 +216,9 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     coef_, intercept_, classes_, l2_, objective_, gap_, n_iter_, solver_, moments_, history_, n_features_in_
         As in `vrspam.AUCClassifier`.
 
-    Examples
-    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> from vrspam import AUCClassifier
-    >>> from vrspam.distributed import DaskAUCClassifier
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.standard_normal((1000, 3)), rng.integers(0, 2, 1000)
     >>> model = DaskAUCClassifier().fit(da.from_array(X, chunks=(100, 3)), da.from_array(y, chunks=100))
@@ -226,28 +227,22 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     """
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None, strata=None) -> DaskAUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of X.
 
-        Parameters
-        ----------
-        X : dask array of shape (n_samples, n_features) or dask data frame
-            The blocks may be dense or scipy.sparse, and their sizes may be unknown.
+        {X}
         y : dask array or series, or array-like, of shape (n_samples,)
             Two different labels; a Dask array or series needs the same blocks as X.
-        sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
+        {sample_weight}
         strata : dask array or series, or array-like, of shape (n_samples,), optional
             Only pairs of rows of the same stratum count; all rows of a stratum must be in one block.
-
-        Returns
-        -------
-        self
         """
         refuse_without_rows(self, "DaskAUCClassifier")
         fit_blocks(self, DaskBlocks.of(X, y, sample_weight, strata), strata is not None)
         return self
 
 
+@documented
 class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
@@ -260,24 +255,18 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     l2s, l1s, penalty, gamma, max_fpr, scoring, strata_weight, selection, monotonic_cst, positive, bounds, tol, \
 max_iter, threshold
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
-    loss : "squared"
-        Another loss needs the rows themselves in one place.
+    {loss}
     cv : int or HashFolds, default=5
     calibration : "sigmoid" or None
         Where `intercept_` puts the score 0, as in `vrspam.AUCClassifierCV`; fitted on `held_out_`.
     features : str, map of `vrspam.features`, or list of these, default="linear"
         As in `vrspam.AUCClassifierCV`, for columns of numbers, in which NaN is a missing value. Maps are learnt from
         the 50,000 rows with the smallest hashes, on which several maps are compared first.
-    n_jobs, random_state, verbose
-        As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
+    {n_jobs}
 
     Attributes
     ----------
-    l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
-    intercept_, calibration_, baseline_, threshold_, classes_, moments_
-        As in `vrspam.AUCClassifierCV`.
-    held_out_ : HeldOut
-        As after `vrspam.AUCClassifierCV.fit_stream`.
+    {l2_, intercept_, held_out_}
 
     Notes
     -----
@@ -287,11 +276,8 @@ max_iter, threshold
     There is no `corrected_score_` or `corrected_interval_` either: `AUCClassifierCV.fit_stream` with a `HashFolds`
     gives both for the same folds.
 
-    Examples
-    --------
     >>> import dask.array as da
     >>> import numpy as np
-    >>> from vrspam.distributed import DaskAUCClassifierCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((1000, 3))
     >>> y = (X[:, 0] + rng.standard_normal(1000) > 1).astype(int)
@@ -306,23 +292,16 @@ max_iter, threshold
     @checks_parameters(skip_nested=False)
     def fit(  # folds follow from the rows, so that there are no groups
         self, X, y, sample_weight=None, strata=None, *, validation_rows: int = 200_000
-    ) -> DaskAUCClassifierCV:
+    ) -> Self:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
-        Parameters
-        ----------
-        X : dask array of shape (n_samples, n_features) or dask data frame
-            The blocks may be dense or scipy.sparse, and their sizes may be unknown.
+        {X}
         y : dask array or series, or array-like, of shape (n_samples,)
-        sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
+        {sample_weight}
         strata : None
             Strata are refused: folds are drawn row by row.
         validation_rows : int, default=200_000
             At most this many held-out rows of each class send their scores to the client.
-
-        Returns
-        -------
-        self
         """
         refuse_strata(strata, "DaskAUCClassifierCV")
         if self.calibration == "isotonic":

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.parameters import checks_parameters
 from vrspam.distributed._spark_blocks import (
     MissingNumbers,
@@ -30,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
 from vrspam.data.schema import Schema
-from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
+from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
@@ -38,6 +39,16 @@ from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.tables.frames import is_frame
+
+documented = share_texts(
+    TEXTS
+    + """
+X : Spark data frame
+y : str | The column of labels, of which there are two.
+sample_weight : str, optional | The column of weights.
+""",
+    room="vrspam.distributed",
+)
 
 
 def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
@@ -51,6 +62,7 @@ def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
     return encode_table(pa.table(columns, names=names), schema)
 
 
+@documented
 class SparkScores(AUCClassifierBase):
     """Adds scores to Spark data frames, and scores data frames in memory; `schema_` says how columns become numbers."""
 
@@ -113,8 +125,6 @@ class SparkScores(AUCClassifierBase):
     ) -> DataFrame:
         """Add columns to a frame: scores, labels and, where the model is calibrated, probabilities of `classes_[1]`.
 
-        Parameters
-        ----------
         X : Spark data frame
             With the columns of training.
         score, prediction, probability : str
@@ -155,8 +165,6 @@ class SparkScores(AUCClassifierBase):
     def decision_function(self, X) -> np.ndarray:
         """Scores of rows in memory; for Spark data frames see `transform`.
 
-        Parameters
-        ----------
         X : data frame in memory with the columns of training, or array of its features
             Features are in the order of `feature_names_`.
 
@@ -174,8 +182,6 @@ class SparkScores(AUCClassifierBase):
     def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """The area under the ROC curve; scores and labels of a Spark data frame are sent to the driver.
 
-        Parameters
-        ----------
         X : Spark data frame, or data in memory
         y : name of a column of the Spark data frame, or array-like of shape (n_samples,)
         sample_weight : the same, optional
@@ -196,6 +202,7 @@ class SparkScores(AUCClassifierBase):
         return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), sample_weight=weights)
 
 
+@documented
 class SparkAUCClassifier(SparkScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Spark data frames.
 
@@ -213,10 +220,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     ----------
     l2, l1, penalty, gamma, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
-    loss : "squared"
-        Another loss needs the rows themselves in one place.
-    max_fpr : None
-        It needs another loss.
+    {loss, max_fpr}
 
     Attributes
     ----------
@@ -244,28 +248,19 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     """
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None, strata=None) -> SparkAUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of a frame.
 
-        Parameters
-        ----------
-        X : Spark data frame
-        y : str
-            The column of labels, of which there are two.
-        sample_weight : str, optional
-            The column of weights.
+        {X, y, sample_weight}
         strata : None
             Strata are refused: rows of one may be in several partitions.
-
-        Returns
-        -------
-        self
         """
         refuse_strata(strata, type(self).__name__)
         refuse_without_rows(self, type(self).__name__)
         return self._fit_frame(partial(fit_blocks, self), X, y, sample_weight)
 
 
+@documented
 class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
@@ -278,24 +273,18 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     ----------
     l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter, calibration, threshold
         As in `vrspam.AUCClassifierCV`.
-    loss : "squared"
-        Another loss needs the rows themselves in one place.
+    {loss}
     cv : int or HashFolds, default=5
     features : str, map of `vrspam.features`, or list of these, default="linear"
         As in `vrspam.AUCClassifierCV`, of the encoded columns, with missing numbers as they are. Maps are learnt from
         the 50,000 rows with the smallest hashes, on which several maps are compared first.
-    n_jobs, random_state, verbose
-        As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
+    {n_jobs}
 
     Attributes
     ----------
     schema_, feature_names_, n_features_in_
         As in `SparkAUCClassifier`, which also says how columns become features.
-    l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
-    intercept_, calibration_, baseline_, threshold_, classes_, moments_
-        As in `vrspam.AUCClassifierCV`.
-    held_out_ : HeldOut
-        As after `vrspam.AUCClassifierCV.fit_stream`.
+    {l2_, intercept_, held_out_}
 
     Notes
     -----
@@ -318,24 +307,14 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     @checks_parameters(skip_nested=False)
     def fit(  # folds follow from the rows, so that there are no groups
         self, X, y, sample_weight=None, strata=None, *, validation_rows: int = 200_000
-    ) -> SparkAUCClassifierCV:
+    ) -> Self:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
-        Parameters
-        ----------
-        X : Spark data frame
-        y : str
-            The column of labels, of which there are two.
-        sample_weight : str, optional
-            The column of weights.
+        {X, y, sample_weight}
         strata : None
             Strata are refused: folds are drawn row by row.
         validation_rows : int, default=200_000
             At most this many held-out rows of each class send their scores to the driver.
-
-        Returns
-        -------
-        self
         """
         refuse_strata(strata, type(self).__name__)
         folds = self._check_blocks(validation_rows)

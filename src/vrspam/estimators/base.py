@@ -228,7 +228,11 @@ CHOSEN_PENALTY: dict = {
     "penalty": [StrOptions({"elasticnet", *CONCAVE})],
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
-share_estimator_texts = share_texts("""
+share_estimator_texts = share_texts(
+    """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+y : array-like of shape (n_samples,)
+sample_weight : array-like of shape (n_samples,), optional
 monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
     The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. On straight lines
     it is the sign of a coefficient (docs/monotone.md).
@@ -245,10 +249,14 @@ classes_ : ndarray of shape (2,)
     The labels; the larger one is ranked above.
 l2_ : float
     The value of l2 that was used.
+pairs_ : float | The number of pairs that can be compared; with weights the sum of c_i c_j.
+higher_ : {"event", "y"} | What ranks higher: an earlier event, or a larger y.
 n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Only if X had string column names.
-""")
+""",
+    room="vrspam",
+)
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
 
@@ -269,6 +277,7 @@ def generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
+@share_estimator_texts
 @links_to_documentation
 class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
@@ -474,8 +483,6 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
         Returns
@@ -503,8 +510,6 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
         calibration may be on one side of ½ for all scores; then all rows get the same label.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
         Returns
@@ -526,11 +531,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     def score(self, X, y, sample_weight=None, strata=None) -> float:
         """Area under the ROC curve of the scores of X.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
+        {X, y, sample_weight}
         strata : array-like of shape (n_samples,), optional
             Count only pairs of rows of the same stratum (`vrspam.metrics.concordance_index`). A model that was fitted
             with strata warns without them.

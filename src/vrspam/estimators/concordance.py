@@ -13,6 +13,7 @@ from vrspam._utils import validation
 from vrspam._utils.parameters import checks_parameters, constructor_without
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, warn
+from vrspam.estimators.base import share_estimator_texts
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
@@ -43,6 +44,7 @@ def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
     return time, happened, "event" if structured or event is not None else "y"
 
 
+@share_estimator_texts
 class Ranker(BaseEstimator):
     """What both rankers share, over an estimator of two classes: their target, their score, and what they are."""
 
@@ -94,8 +96,6 @@ class Ranker(BaseEstimator):
         After a fit with events, or a structured y, that is a risk: an earlier event is expected of higher scores, as in
         scikit-survival. Otherwise a larger y is expected of higher scores. Scores have no unit.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
         Returns
@@ -107,8 +107,6 @@ class Ranker(BaseEstimator):
     def score(self, X, y, *, event=None, strata=None, sample_weight=None) -> float:
         """Harrell's concordance index: the share of comparable pairs that the scores put in order.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             As in `fit`: numbers, times with `event`, or a structured array of events and times.
@@ -134,6 +132,7 @@ class Ranker(BaseEstimator):
         return metrics.concordance_index(time, scores, event=happened, **more)
 
 
+@share_estimator_texts
 class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
     """The linear scorer that ranks rows by a number, or by times with censoring, at the least pairwise loss; exact.
 
@@ -153,18 +152,14 @@ class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
     ----------
     l2, l1, loss, penalty, gamma, monotonic_cst, positive, bounds, tol, max_iter, random_state
         As in `AUCClassifier`, with κ in place of pq. ``loss="squared_hinge"`` keeps about log2(n) numbers for each row.
-    strata_weight : {"pairs", "strata"}, default="pairs"
-        With `strata`: whether each pair inside a stratum weighs the same, or each stratum.
+    {strata_weight}
 
     Attributes
     ----------
     coef_, intercept_, gap_, stationarity_, objective_, l2_, n_iter_, solver_, history_, n_features_in_, \
 feature_names_in_
         As in `AUCClassifier`. `intercept_` puts the score 0 half-way between the means of upper and lower rows.
-    pairs_ : float
-        The number of pairs that can be compared; with weights the sum of c_i c_j.
-    higher_ : {"event", "y"}
-        What ranks higher: an earlier event, or a larger y.
+    {pairs_, higher_}
     moments_ : PairMoments
         The sums over pairs the solution came from, when `solver_` is "moments"; `vrspam.coef_path` takes them.
 
@@ -173,10 +168,7 @@ feature_names_in_
     ConcordanceRankerCV : with penalties and feature maps chosen by cross-validation.
     vrspam.metrics.concordance_index : what `score` returns.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam import ConcordanceRanker
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 3))
     >>> months = rng.exponential(np.exp(-X[:, 0]))  # of rows with a large first column the event comes early
@@ -190,11 +182,9 @@ feature_names_in_
     __init__ = constructor_without(AUCClassifier, "max_fpr")
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, *, event=None, strata=None, sample_weight=None) -> ConcordanceRanker:
+    def fit(self, X, y, *, event=None, strata=None, sample_weight=None) -> Self:
         """Find the optimum for the rows of X.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Numbers, larger ones ranking higher; with `event`, times, where an earlier event ranks higher. Or a
@@ -205,16 +195,13 @@ feature_names_in_
             True, or 1, where y is the time of the event; False, or 0, where the row was censored then.
         strata : array-like of shape (n_samples,), optional
             Queries, sites: only pairs of rows of the same stratum count.
-
-        Returns
-        -------
-        self
         """
         rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight)
         self._fit_rows(rows, np.array([False, True]), loss)
         return self._as_ranker(rows, loss)
 
 
+@share_estimator_texts
 class ConcordanceRankerCV(Ranker, AUCClassifierCV):  # type: ignore[misc]
     """`ConcordanceRanker` with penalties, and feature maps, chosen by cross-validation of the concordance index.
 
@@ -228,8 +215,7 @@ class ConcordanceRankerCV(Ranker, AUCClassifierCV):  # type: ignore[misc]
 random_state, verbose
         As in `AUCClassifierCV`, with κ, the share of ordered pairs that can be compared, in place of pq. A number of
         folds spreads events and ranks evenly over them.
-    strata_weight : {"pairs", "strata"}, default="pairs"
-        With `strata`: whether each pair inside a stratum weighs the same, or each stratum.
+    {strata_weight}
     features : str, transformer, list of these, or dict, default="linear"
         As in `AUCClassifierCV`, but for "forest" and "boosted", whose trees learn two classes: they are refused, and
         "auto" goes without them.
@@ -242,18 +228,12 @@ random_state, verbose
         That concordance, corrected for the choice, and its 95 % interval: what to expect of new rows.
     auc_path_, score_path_ : ndarray of shape (len(l2s), len(l1s), folds)
         The concordance on each validation part. Likewise the column `auc` of `selection_`.
-    pairs_ : float
-        The number of pairs that can be compared; with weights the sum of c_i c_j.
-    higher_ : {"event", "y"}
-        What ranks higher: an earlier event, or a larger y.
+    {pairs_, higher_}
     coef_, intercept_, l2_, l1_, gap_, features_, selection_, shape_functions_, interactions_, importances_, \
 feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
         As in `AUCClassifierCV`. `positive` of `out_of_fold_` are rows that are above others in more pairs than below.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam import ConcordanceRankerCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((400, 3))
     >>> months, died = rng.exponential(np.exp(-(X[:, 0] ** 2))), rng.random(400) < 0.6
@@ -267,20 +247,14 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
     __init__ = constructor_without(AUCClassifierCV, "max_fpr", "scoring", "calibration", "threshold")
 
     @checks_parameters(skip_nested=False)
-    def fit(self, X, y, *, event=None, strata=None, sample_weight=None, groups=None) -> ConcordanceRankerCV:
+    def fit(self, X, y, *, event=None, strata=None, sample_weight=None, groups=None) -> Self:
         """Choose the penalties, and the feature map, on the folds and fit them on all rows.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         y, event, strata, sample_weight
             As in `ConcordanceRanker.fit`. Folds hold out whole strata.
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, which folds hold out together.
-
-        Returns
-        -------
-        self
         """
         plain = is_plain(self.features, X) and not needs_reading(X)
         rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight, table=not plain)

@@ -248,12 +248,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ----------
     S. Dan and D. Sahoo. Variance Reduced Stochastic Proximal Algorithm for AUC Maximization. AISTATS 2021.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam import AUCClassifierCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), AUCClassifierCV(l1s=[0.0, 1e-3, 1e-2])).fit(X, y)
     >>> model[-1].auc_path_.shape
@@ -324,27 +321,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         random_state=None,
         verbose=0,
     ):
-        self.l2s = l2s
-        self.l1s = l1s
-        self.loss = loss
-        self.penalty = penalty
-        self.gamma = gamma
-        self.max_fpr = max_fpr
-        self.scoring = scoring
-        self.strata_weight = strata_weight
-        self.cv = cv
-        self.selection = selection
-        self.calibration = calibration
-        self.threshold = threshold
-        self.features = features
-        self.monotonic_cst = monotonic_cst
-        self.positive = positive
-        self.bounds = bounds
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        parameters.store_parameters(locals())
 
     @cached_property
     def out_of_fold_(self) -> HeldOut:
@@ -366,11 +343,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return loss if loss.has_part else LossChoice(self.loss)  # else max_fpr concerns the choice of a model alone
 
     @parameters.checks_parameters(skip_nested=False)
-    def fit(self, X, y, sample_weight=None, groups=None, strata=None) -> AUCClassifierCV:
+    def fit(self, X, y, sample_weight=None, groups=None, strata=None) -> Self:
         """Choose the penalties on the folds and fit them on all rows.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Two different labels of any type.
@@ -384,10 +359,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             Queries, matched sets, sites: only pairs of rows of the same stratum count, in training and in all measures.
             Folds hold out whole strata, and whole groups with them; a splitter is handed both as groups. Strata of one
             class are left out, with a warning.
-
-        Returns
-        -------
-        self
         """
         plain = is_plain(self.features, X) and not needs_reading(X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
@@ -503,7 +474,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return {name: new.set_params(monotonic_cst=signs.tolist()) for name, new in able.items()}
 
     @parameters.checks_parameters(skip_nested=False)
-    def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
+    def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False) -> Self:
         """Choose the penalties and fit them on rows that come block by block, in memory independent of their number.
 
         The blocks are read twice: for the moments of each fold, then for the scores of the validation rows at all
@@ -511,8 +482,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         number of folds or a `HashFolds`; the result is that of `fit` with this splitter. Of long streams the AUC is
         taken on a random sample of each class; moments and coefficients always use all rows.
 
-        Parameters
-        ----------
         chunks : iterable of (X, y) or (X, y, sample_weight)
             Blocks of rows, dense or sparse, that can be gone through twice: a list, `vrspam.data.read_chunks`.
         validation_rows : int, default=200_000
@@ -525,8 +494,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         self
             Unchanged if any block is refused.
 
-        Examples
-        --------
         >>> import numpy as np
         >>> from vrspam import AUCClassifierCV, HashFolds
         >>> rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 
 from vrspam import metrics
 from vrspam._utils.blas import blas_threads_for
-from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters, store_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
 from vrspam.estimators import base
@@ -115,13 +115,10 @@ class AUCClassifier(AUCClassifierBase):
     C.-H. Zhang. Nearly Unbiased Variable Selection under Minimax Concave Penalty. Ann. Statist. 38, 2010.
     J. Fan and R. Li. Variable Selection via Nonconcave Penalized Likelihood. J. Amer. Statist. Assoc. 96, 2001.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.model_selection import train_test_split
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam import AUCClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
     >>> model = make_pipeline(StandardScaler(), AUCClassifier()).fit(X_train, y_train)
@@ -160,19 +157,7 @@ class AUCClassifier(AUCClassifierBase):
         max_iter=1000,
         random_state=None,
     ):
-        self.l2 = l2
-        self.l1 = l1
-        self.loss = loss
-        self.penalty = penalty
-        self.gamma = gamma
-        self.max_fpr = max_fpr
-        self.monotonic_cst = monotonic_cst
-        self.positive = positive
-        self.bounds = bounds
-        self.strata_weight = strata_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+        store_parameters(locals())
 
     def _validate_params(self) -> None:
         check_parameters(self)
@@ -184,11 +169,9 @@ class AUCClassifier(AUCClassifierBase):
         return LossChoice(self.loss, self.max_fpr)
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None, strata=None) -> AUCClassifier:
+    def fit(self, X, y, sample_weight=None, strata=None) -> Self:
         """Find the optimum for the rows of X.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Two different labels of any type; rows of the larger one should score higher.
@@ -196,10 +179,6 @@ class AUCClassifier(AUCClassifierBase):
         strata : array-like of shape (n_samples,), optional
             Queries, matched sets, sites: only pairs of rows of the same stratum count. Strata of one class are left
             out, with a warning.
-
-        Returns
-        -------
-        self
         """
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows)
@@ -214,22 +193,15 @@ class AUCClassifier(AUCClassifierBase):
         return self
 
     @checks_parameters(skip_nested=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None) -> AUCClassifier:
+    def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Add rows to the moments and solve: the same coefficients as `fit` on all rows so far.
 
         Until both classes have been seen the rows are kept and there is no model yet.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        {X, y}
         classes : array-like of shape (2,), optional
             Both labels, if the first rows may not show them.
         sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
         """
         base.refuse_without_rows(self, "partial_fit")
         first = not hasattr(self, "moments_")
@@ -258,7 +230,7 @@ class AUCClassifier(AUCClassifierBase):
         return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
 
     @checks_parameters(skip_nested=True)
-    def fit_stream(self, chunks, *, progress: bool = False) -> AUCClassifier:
+    def fit_stream(self, chunks, *, progress: bool = False) -> Self:
         """Find the optimum for rows that come block by block: the coefficients of `fit` on all rows at once.
 
         Memory does not depend on the number of rows. Up to 5,000 features the blocks are read once; with more,
@@ -266,8 +238,6 @@ class AUCClassifier(AUCClassifierBase):
         again (a list, `vrspam.data.read_chunks`). A one-shot iterator is read once in any case, up to 20,000
         features.
 
-        Parameters
-        ----------
         chunks : iterable of (X, y), (X, y, sample_weight) or (X, y, sample_weight or None, strata)
             Blocks of rows, dense or sparse: for files, `vrspam.data.read_chunks`. With strata only pairs inside them
             count, as in `fit`; the rows of a stratum must lie together, and may go on in the next block.
@@ -279,8 +249,6 @@ class AUCClassifier(AUCClassifierBase):
         self
             Unchanged if any block is refused.
 
-        Examples
-        --------
         >>> import numpy as np
         >>> from vrspam import AUCClassifier
         >>> rng = np.random.default_rng(0)
@@ -302,18 +270,12 @@ class AUCClassifier(AUCClassifierBase):
         return self
 
     @checks_parameters(skip_nested=True)
-    def fit_moments(self, moments: ClassMoments) -> AUCClassifier:
+    def fit_moments(self, moments: ClassMoments) -> Self:
         """Find the optimum for the data that `moments` summarise.
 
-        Parameters
-        ----------
         moments : ClassMoments
             With scatter matrices and rows of both classes. If subtraction has cost them so many digits that `tol`
             cannot be certified, the warning says so.
-
-        Returns
-        -------
-        self
         """
         base.refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, ClassMoments):
@@ -400,8 +362,6 @@ class OneVsRestAUC(AUCClassifierBase):
     vrspam.metrics.one_vs_rest_auc : what `score` returns.
     vrspam.metrics.hand_till_auc : Hand & Till's M, the mean AUC over pairs of classes.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.model_selection import train_test_split
     >>> from sklearn.pipeline import make_pipeline
@@ -420,13 +380,7 @@ class OneVsRestAUC(AUCClassifierBase):
     penalty = "elasticnet"
 
     def __init__(self, l2="auto", l1=0.0, *, monotonic_cst=None, positive=False, bounds=None, tol=1e-8, max_iter=1000):
-        self.l2 = l2
-        self.l1 = l1
-        self.monotonic_cst = monotonic_cst
-        self.positive = positive
-        self.bounds = bounds
-        self.tol = tol
-        self.max_iter = max_iter
+        store_parameters(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -434,19 +388,13 @@ class OneVsRestAUC(AUCClassifierBase):
         return tags
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None) -> OneVsRestAUC:
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Find the optimum of each class against the rest.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Two or more different labels of any type.
         sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
         """
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows, several=True)
@@ -498,11 +446,7 @@ class OneVsRestAUC(AUCClassifierBase):
     def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """Mean over the classes of the area under the ROC curve against all others.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
+        {X, y, sample_weight}
 
         Returns
         -------

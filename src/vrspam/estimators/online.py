@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
+from vrspam._utils.parameters import Interval, StrOptions, checks_parameters, store_parameters
 from vrspam._utils.validation import Rows, union_of_labels
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, share_estimator_texts
 from vrspam.moments import ClassMoments
@@ -25,6 +25,7 @@ class Stream:
     labels: np.ndarray
 
 
+@share_estimator_texts
 class StreamClassifierBase(AUCClassifierBase):
     """Base class of the online estimators: a subclass makes its method, and lets it visit rows."""
 
@@ -71,18 +72,12 @@ class StreamClassifierBase(AUCClassifierBase):
         return {}
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Run `max_iter` epochs over the rows, each in a new random order, with known class means.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Two different labels of any type.
-
-        Returns
-        -------
-        self
         """
         rows = self._validate_rows(X, y, None, order="C")
         classes = self._labels(rows)
@@ -119,23 +114,16 @@ class StreamClassifierBase(AUCClassifierBase):
         )
 
     @checks_parameters(skip_nested=True)
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X, y, classes=None) -> Self:
         """Take one step for each row, in the order given, with p and the class means of the rows so far.
 
         However a stream is cut into calls, the result has the same bits. Rows that come before both classes have been
         seen are counted and take no step; until then there is no model. After `fit` it continues from there. A stream
         that is sorted by class ends with a worse model than one in random order.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        {X, y}
         classes : array-like of shape (2,), optional
             Both labels; checked against those that come.
-
-        Returns
-        -------
-        self
         """
         first = not hasattr(self, "_stream")
         try:
@@ -242,11 +230,8 @@ class SPAMClassifier(StreamClassifierBase):
     ----------
     M. Natole, Y. Ying and S. Lyu. Stochastic Proximal Algorithms for AUC Maximization. ICML 2018.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam import SPAMClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = StandardScaler().fit_transform(X)
     >>> model = SPAMClassifier(random_state=0).fit(X, y)
@@ -278,14 +263,7 @@ class SPAMClassifier(StreamClassifierBase):
         tol=None,
         random_state=None,
     ):
-        self.l2 = l2
-        self.l1 = l1
-        self.step_size = step_size
-        self.schedule = schedule
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+        store_parameters(locals())
 
     def _new_method(self, n_features: int) -> online.SPAM:
         return online.SPAM(n_features, self.average)
@@ -308,6 +286,7 @@ class SPAMClassifier(StreamClassifierBase):
         return (l2 if self.schedule == "theory" else 1.0) / bound
 
 
+@share_estimator_texts
 class SOLAMClassifier(StreamClassifierBase):
     """SOLAM: descent in (w, a, b) and ascent in ζ on a saddle function whose solution minimises F.
 
@@ -350,11 +329,8 @@ class SOLAMClassifier(StreamClassifierBase):
     ----------
     Y. Ying, L. Wen and S. Lyu. Stochastic Online AUC Maximization. NIPS 2016.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam import SOLAMClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = SOLAMClassifier(random_state=0).fit(StandardScaler().fit_transform(X), y)
     >>> print(f"{model.score(StandardScaler().fit_transform(X), y):.2f}")
@@ -367,12 +343,7 @@ class SOLAMClassifier(StreamClassifierBase):
     }
 
     def __init__(self, l2="auto", *, step_size="auto", radius=None, max_iter=50, tol=None, random_state=None):
-        self.l2 = l2
-        self.step_size = step_size
-        self.radius = radius
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+        store_parameters(locals())
 
     def _new_method(self, n_features: int) -> online.SOLAM:
         return online.SOLAM(n_features)
@@ -387,6 +358,7 @@ class SOLAMClassifier(StreamClassifierBase):
         return dict(zip(("a_", "b_", "zeta_"), map(float, method.saddle), strict=True))
 
 
+@share_estimator_texts
 class OPAUCClassifier(StreamClassifierBase):
     """OPAUC: each row is compared with all rows of the other class through their mean and covariance.
 
@@ -438,11 +410,8 @@ class OPAUCClassifier(StreamClassifierBase):
     L. Luo, C. Chen, Z. Zhang, W.-J. Li and T. Zhang. Robust Frequent Directions with Application in Online
     Learning. JMLR 20, 2019.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam import OPAUCClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = StandardScaler().fit_transform(X)
     >>> print(f"{OPAUCClassifier(random_state=0).fit(X, y).score(X, y):.2f}")
@@ -457,12 +426,7 @@ class OPAUCClassifier(StreamClassifierBase):
     }
 
     def __init__(self, l2="auto", *, step_size="auto", sketch=None, max_iter=5, tol=None, random_state=None):
-        self.l2 = l2
-        self.step_size = step_size
-        self.sketch = sketch
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+        store_parameters(locals())
 
     def _new_method(self, n_features: int) -> online.OPAUC:
         if self.sketch is None and n_features > 20_000:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Self
 
 from vrspam._utils.messages import usual_spelling
-from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters, store_parameters
 from vrspam._utils.progress import StatusLine
 from vrspam.estimators import base
 from vrspam.moments import ClassMoments
@@ -106,12 +107,9 @@ class VRSPAMClassifier(base.AUCClassifierBase):
     Y. Xu, Q. Qi, Q. Lin, R. Jin and T. Yang. Stochastic Optimization for DC Functions and Non-smooth Non-convex
     Regularizers with Non-asymptotic Convergence. ICML 2019.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam import VRSPAMClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), VRSPAMClassifier(l2=0.005, random_state=0)).fit(X, y)
     >>> print(f"{model.score(X, y):.3f}")
@@ -151,21 +149,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         random_state=None,
         verbose=0,
     ):
-        self.l2 = l2
-        self.l1 = l1
-        self.penalty = penalty
-        self.gamma = gamma
-        self.monotonic_cst = monotonic_cst
-        self.positive = positive
-        self.bounds = bounds
-        self.variant = variant
-        self.step_size = step_size
-        self.inner_steps = inner_steps
-        self.max_iter = max_iter
-        self.tol = tol
-        self.record_variance = record_variance
-        self.random_state = random_state
-        self.verbose = verbose
+        store_parameters(locals())
 
     def _validate_params(self) -> None:
         check_parameters(self)
@@ -177,19 +161,13 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         return tags
 
     @checks_parameters(skip_nested=True)
-    def fit(self, X, y, sample_weight=None) -> VRSPAMClassifier:
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Run epochs on the rows of X until the certificate reaches the tolerance.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Two different labels of any type.
         sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
         """
         data = self._validate_rows(X, y, sample_weight, order="C")
         classes = self._labels(data)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 import vrspam
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Parameter
 from vrspam.features.parts import Curve, Effect, Table
 from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
+documented = share_texts(room="vrspam.export")
 _WRITTEN_BY = f"Written by vrspam {vrspam.__version__}."
 _PART_WORDS = {
     YEAR: "the position in time, 1970 + days since 1970-01-01 / 365.2425",
@@ -83,11 +85,10 @@ def _date(value, part):
 '''
 
 
+@documented
 def to_python(model: Any) -> str:
     """Return a linear or additive model as the text of a Python file that imports nothing but `math`.
 
-    Parameters
-    ----------
     model : fitted estimator of this package, or `vrspam.tool.Model`
         Its score must be a sum over columns: no map, "standardized", "additive", or a blend of these.
 
@@ -103,11 +104,8 @@ def to_python(model: Any) -> str:
     NotExportable
         With the reason, where the score is not a sum over columns.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> from vrspam import AUCClassifierCV
-    >>> from vrspam.export import to_python
     >>> table = pd.DataFrame({"age": [30, 50, 41, 63] * 20, "town": ["Graz", "Linz", "Linz", "Graz"] * 20})
     >>> model = AUCClassifierCV(features="standardized").fit(table, [False, False, True, True] * 20)
     >>> namespace = {}
@@ -240,11 +238,10 @@ def _additive_scorer(model: Any, language: str) -> Scorer:
     return scorer
 
 
+@documented
 def to_sql(model: Any) -> str:
     """Return the score of a linear or additive model as one expression of standard SQL.
 
-    Parameters
-    ----------
     model : fitted estimator of this package, or `vrspam.tool.Model`
         Its score must be a sum over columns: no map, "standardized", "additive", or a blend of these.
 
@@ -260,12 +257,9 @@ def to_sql(model: Any) -> str:
     NotExportable
         With the reason, where the score is not a sum over columns.
 
-    Examples
-    --------
     >>> import sqlite3
     >>> import pandas as pd
     >>> from vrspam import AUCClassifierCV
-    >>> from vrspam.export import to_sql
     >>> table = pd.DataFrame({"age": [30, 50, 41, 63] * 20, "town": ["Graz", "Linz", "Linz", "Graz"] * 20})
     >>> model = AUCClassifierCV(features="additive").fit(table, [False, False, True, True] * 20)
     >>> with sqlite3.connect(":memory:") as database:

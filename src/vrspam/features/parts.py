@@ -340,13 +340,13 @@ class TreePart(Stored):
         if not self.has_landmarks:
             return self.coef
         n_trees, n_nodes = self.trees["columns"].shape
-        leaves = kernels.tree_leaves(self.codes, *self.trees.values()) if self.leaves is None else self.leaves
+        leaves = self.leaves_of(self.codes) if self.codes is not None and self.leaves is None else self.leaves
         coef = np.ascontiguousarray(self.coef.reshape(len(self.coef), -1) / n_trees, dtype=np.float64)
         return kernels.leaf_sums(leaves, coef, n_nodes + 1).reshape(n_trees, n_nodes + 1, *self.coef.shape[1:])
 
     @cached_property
-    def _masks(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Thresholds and masks of all nodes, for trees whose columns have few categories."""
+    def _masks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Thresholds and masks of all nodes, and depths, of trees whose columns have few categories."""
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
         columns, thresholds, multipliers, absent_left = self.trees.values()
         if (
@@ -355,6 +355,12 @@ class TreePart(Stored):
             return None
         return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
 
+    def leaves_of(self, codes: np.ndarray) -> np.ndarray:
+        """The leaf of each row in each tree: rows × trees."""
+        if self._masks is None:
+            return kernels.tree_leaves(codes, *self.trees.values())
+        return kernels.tree_leaves_by_level(np.ascontiguousarray(codes.T), self.trees["columns"], *self._masks)
+
     def add_to(self, out: np.ndarray, X: Any) -> None:
         """Add the scores of the rows of X to `out` (rows × scores)."""
         level_rows = 576  # rows that go down a tree together
@@ -362,10 +368,9 @@ class TreePart(Stored):
         codes, sums = places_of(self.encoders, X)[0], self.sums.reshape(*self.sums.shape[:2], -1)
         found = np.zeros(out.shape)
         if self._masks is not None:
-            limits, masks = self._masks
             for rows in frames.blocks(len(codes), 1, level_rows):
                 some = np.ascontiguousarray(codes[rows].T)
-                kernels.add_leaf_sums_by_level(sums, some, self.trees["columns"], limits, masks, found[rows])
+                kernels.add_leaf_sums_by_level(sums, some, self.trees["columns"], *self._masks, found[rows])
         else:
             for rows in frames.blocks(len(codes), len(sums), CACHED_COUNTS):
                 found[rows] = kernels.add_leaf_sums(sums, codes[rows], *self.trees.values())
@@ -387,19 +392,26 @@ Block = ColumnBlock | KernelPart | TreePart
 
 def joined(parts: Sequence[TreePart]) -> list[TreePart]:
     """The parts, with those of trees without landmarks as one where columns are encoded alike; zeros are left out."""
-    found: list[TreePart] = []
+    groups: list[list[TreePart]] = []
     for part in parts:
         if not part.has_landmarks and not part.coef.any():
             continue
-        for place, known in enumerate(found):
+        for group in groups:
+            known = group[0]
             alike = part.coef.shape[1:] == known.coef.shape[1:] and same_encoders(part.encoders, known.encoders)
             if alike and not (part.has_landmarks or known.has_landmarks):
-                trees = {name: np.concatenate([known.trees[name], part.trees[name]]) for name in TREE_ARRAYS}
-                found[place] = TreePart(known.encoders, trees, None, np.concatenate([known.coef, part.coef]))
+                group.append(part)
                 break
         else:
-            found.append(part)
-    return found
+            groups.append([part])
+    return [_as_one(group) for group in groups]
+
+
+def _as_one(parts: list[TreePart]) -> TreePart:
+    if len(parts) == 1:
+        return parts[0]
+    trees = {name: np.concatenate([part.trees[name] for part in parts]) for name in TREE_ARRAYS}
+    return TreePart(parts[0].encoders, trees, None, np.concatenate([part.coef for part in parts]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,7 +130,7 @@ class TreeFeatures(LandmarkFeatures):
         chosen = self._draw(n, rng)
         codes = parts.places_of(self.encoders_, frames.rows_of(X, chosen))[0]
         self._landmark_codes = self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng)
-        self.landmarks_ = kernels.tree_leaves(self._landmark_codes, *found)
+        self.landmarks_ = parts.TreePart(self.encoders_, self.trees_, None, chosen).leaves_of(self._landmark_codes)
         self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
 
     def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -139,14 +139,13 @@ class TreeFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        codes, dtype = parts.places_of(self.encoders_, X)
+        (codes, dtype), (part,) = parts.places_of(self.encoders_, X), self.blocks()
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
         coefs = coefs.astype(dtype, copy=False)
         for rows in frames.blocks(len(codes), len(self.landmarks_), parts.CACHED_COUNTS):
-            leaves = kernels.tree_leaves(codes[rows], *self.trees_.values())
-            np.matmul(self._counts(leaves, dtype), coefs, out=out[rows])
+            np.matmul(self._counts(part.leaves_of(codes[rows]), dtype), coefs, out=out[rows])
         return out
 
     def blocks(self) -> list[parts.Block]:

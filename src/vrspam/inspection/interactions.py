@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils import array_api
+from vrspam._utils.docstrings import share_texts
 from vrspam.tables import frames
 
+documented = share_texts(room="vrspam.inspection")
 MOST_ROWS = 10_000
 FINE_BINS = 20  # of a column of numbers, for mean scores
 
@@ -150,11 +152,10 @@ def bin_categories(codes: np.ndarray, names: tuple[str, ...], missing: bool, mos
     return ColumnBins(place[codes], tuple(labels), None)
 
 
+@documented
 class Axis(NamedTuple):
     """One side of a heat map.
 
-    Attributes
-    ----------
     name : str
         The column.
     labels : tuple of str
@@ -163,9 +164,6 @@ class Axis(NamedTuple):
         For numbers: the limits of the bins, one more than there are bins of numbers; a bin of missing values comes
         last.
 
-    Examples
-    --------
-    >>> from vrspam.inspection import Axis
     >>> axis = Axis("sex", ("f", "m"), None)  # of `PairEffect.columns`
     >>> axis.name, axis.labels
     ('sex', ('f', 'm'))
@@ -176,11 +174,10 @@ class Axis(NamedTuple):
     edges: np.ndarray | None
 
 
+@documented
 class PairEffect(NamedTuple):
     """How two columns interact.
 
-    Attributes
-    ----------
     columns : tuple of two Axis
     share : float
         Part of the variance of the score that a function of the two columns explains, beyond the curves of single
@@ -188,10 +185,7 @@ class PairEffect(NamedTuple):
     values : ndarray of shape (bins of the first column, bins of the second)
         Mean of the interactions over the rows in each cell; NaN where there are fewer than three rows.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.inspection import Axis, PairEffect
     >>> axes = Axis("sex", ("f", "m"), None), Axis("smoker", ("no", "yes"), None)
     >>> effect = PairEffect(axes, 0.1, np.array([[0.2, -0.2], [-0.2, 0.2]]))  # as in `pair_effects_`
     >>> effect.names, float(effect.values[1, 1])

@@ -13,15 +13,14 @@ from vrspam.features import FeatureMap
 from vrspam.features.base import Places
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, Table
-from vrspam.inspection.interactions import Axis, PairEffect
+from vrspam.inspection.interactions import Axis, PairEffect, documented
 from vrspam.moments import ClassMoments
 
 
+@documented
 class Shape(NamedTuple):
     """What one column adds to the score.
 
-    Attributes
-    ----------
     name : str
         The column.
     grid : ndarray
@@ -52,8 +51,6 @@ class Shape(NamedTuple):
     direction : {-1, 0, 1}
         Whether the score was told to fall or to rise with the column.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam import AUCClassifierCV
     >>> X = np.random.default_rng(0).standard_normal((300, 2))

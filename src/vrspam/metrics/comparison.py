@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from vrspam.metrics.intervals import DeLongTest, Measured, Placed, paired_test, roc_measures
 from vrspam.metrics.partial import partial_measures
+from vrspam.metrics.roc import documented
 
 
+@documented
 def unpaired_auc_test(
     a: tuple[ArrayLike, ArrayLike],
     b: tuple[ArrayLike, ArrayLike],
@@ -26,8 +28,6 @@ def unpaired_auc_test(
     The rows of one have nothing to do with those of the other, so that squared standard errors add. For scores of the
     same rows :func:`delong_test` finds smaller differences.
 
-    Parameters
-    ----------
     a, b : pair of labels and scores
         Each as in :func:`roc_auc`; at least two observations of each class in both.
     confidence : float in (0, 1)
@@ -36,17 +36,10 @@ def unpaired_auc_test(
         Of `a` and of `b`: rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`. Degrees of
         freedom are Welch's.
 
-    Returns
-    -------
-    DeLongTest
-
     References
     ----------
     DeLong et al. (1988), as in :func:`roc_auc_ci`. Welch (1947), Biometrika 34, 28-35.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import unpaired_auc_test
     >>> here, there = ([0, 0, 0, 0, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7]), ([0, 0, 0, 1, 1, 1], [5, 2, 3, 4, 1, 7])
     >>> test = unpaired_auc_test(here, there)
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
@@ -62,19 +55,16 @@ def unpaired_auc_test(
     return paired_test(first, second, first - second, float(np.sqrt(total)), confidence, freedom)
 
 
+@documented
 class ComparedPair(NamedTuple):
     """Two of several models: their names, the test of their AUCs, and its p-value adjusted for the number of pairs.
 
-    Attributes
-    ----------
     a, b : str
     test : DeLongTest
         Of a minus b.
     adjusted_p : float
         By Holm's method: the chance of any false finding among all pairs stays at the level.
 
-    Examples
-    --------
     >>> from vrspam.metrics import compare_aucs
     >>> compare_aucs([0, 0, 1, 1], {"first": [1, 2, 3, 4], "second": [1, 3, 2, 4]})[0].a
     'first'
@@ -86,6 +76,7 @@ class ComparedPair(NamedTuple):
     adjusted_p: float
 
 
+@documented
 def compare_aucs(
     y_true: ArrayLike,
     scores: Mapping[str, ArrayLike],
@@ -97,8 +88,6 @@ def compare_aucs(
 ) -> tuple[ComparedPair, ...]:
     """Compare the AUCs of several models on the same rows in pairs: :func:`delong_test` of each, p-values by Holm.
 
-    Parameters
-    ----------
     y_true : array of n labels
         As in :func:`roc_auc`.
     scores : dict of names to arrays of n numbers
@@ -118,10 +107,7 @@ def compare_aucs(
     ----------
     Holm (1979), Scandinavian Journal of Statistics 6, 65-70.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import compare_aucs
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(400) % 2
     >>> scores = {name: rng.normal(size=400) + size * y for name, size in [("old", 1), ("new", 1.1), ("best", 2)]}

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils.warnings import warn
-from vrspam.metrics.intervals import AUCInterval, DeLongTest, logit_interval, numbers_of, paired_test
-from vrspam.metrics.roc import checked_scores, checked_weights, ordered_numbers, quantile, unit_weights
+from vrspam.metrics.intervals import AUCInterval, DeLongTest, effective, logit_interval, numbers_of, paired_test
+from vrspam.metrics.roc import checked_scores, checked_weights, documented, ordered_numbers, quantile, unit_weights
 
 StrataWeight = Literal["pairs", "strata"]
 
@@ -237,6 +237,7 @@ def runs(begins: NDArray[np.bool_]) -> tuple[NDArray, NDArray]:
     return np.repeat(edges[:-1], lengths), np.repeat(edges[1:], lengths)
 
 
+@documented
 def concordance_index(
     y: ArrayLike,
     score: ArrayLike,
@@ -254,8 +255,6 @@ def concordance_index(
     With `event`, or a structured y, the earlier event should have the higher score: the score is a risk, as in
     scikit-survival. lifelines' index has the opposite sign: give it minus the score.
 
-    Parameters
-    ----------
     y : array of n numbers, or structured array
         What is ordered: grades, amounts, or times. A structured array of two fields, booleans and times, holds `event`.
     score : array of n numbers
@@ -286,9 +285,6 @@ def concordance_index(
     Harrell, Califf, Pryor, Lee & Rosati (1982), JAMA 247, 2543-2546. Uno, Cai, Pencina, D'Agostino & Wei (2011),
     Statistics in Medicine 30, 1105-1117.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import concordance_index
     >>> months, died = [2, 5, 7, 9], [True, False, True, False]
     >>> concordance_index(months, [0.9, 0.4, 0.6, 0.1], event=died)
     1.0
@@ -302,6 +298,7 @@ def concordance_index(
     return value
 
 
+@documented
 def concordance_index_ci(
     y: ArrayLike,
     score: ArrayLike,
@@ -323,8 +320,6 @@ def concordance_index_ci(
     With at least 20 strata (of equal size, or as many as vary as much) whole strata are left out instead of rows: rows
     of one query are not independent of each other. With Uno's weights the error of G is included.
 
-    Parameters
-    ----------
     y, score, event, strata, sample_weight, strata_weight, weights, tau
         As in :func:`concordance_index`.
     groups : array of n labels, optional
@@ -344,9 +339,6 @@ def concordance_index_ci(
     If the score orders all pairs alike, the jackknife sees no spread: the interval then rests on as many disjoint pairs
     as there are events, as in :func:`roc_auc_ci`.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import concordance_index_ci
     >>> months, died = [2, 5, 7, 9, 11, 12, 15, 20], [True, False, True, True, False, True, True, False]
     >>> found = concordance_index_ci(months, [0.9, 0.4, 0.3, 0.6, 0.1, 0.5, 0.2, 0.3], event=died)
     >>> print(f"{found.auc:.2f}, 95 % interval {found.low:.2f} to {found.high:.2f}")
@@ -359,6 +351,7 @@ def concordance_index_ci(
     return replace(logit_interval(value, wider, max(1, int(freedom) + 1), confidence), standard_error=error)
 
 
+@documented
 def concordance_test(
     y: ArrayLike,
     score_a: ArrayLike,
@@ -375,8 +368,6 @@ def concordance_test(
 ) -> DeLongTest:
     """Paired test that two scores of the same rows have the same concordance index, in O(n log n).
 
-    Parameters
-    ----------
     y, event, strata, sample_weight, strata_weight, weights, tau, groups, confidence
         As in :func:`concordance_index_ci`.
     score_a, score_b : array of n numbers
@@ -386,20 +377,30 @@ def concordance_test(
     DeLongTest
         Index of a minus that of b, with its interval and p-value.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import concordance_test
     >>> months, died = [2, 5, 7, 9, 11, 12, 15, 20], [True, False, True, True, False, True, True, False]
     >>> test = concordance_test(months, [9, 4, 3, 6, 1, 5, 2, 3], [8, 4, 1, 2, 3, 2, 5, 6], event=died)
     >>> print(f"{test.auc_a:.2f} - {test.auc_b:.2f} = {test.difference:.2f}, p = {test.p_value:.2f}")
     0.82 - 0.39 = 0.42, p = 0.20
     """
     pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
+    return paired_concordance(pairs, score_a, score_b, groups, confidence, weights == "uno")
+
+
+def paired_concordance(
+    pairs: ComparablePairs,
+    score_a: ArrayLike,
+    score_b: ArrayLike,
+    groups: ArrayLike | None,
+    confidence: float,
+    uno: bool = False,
+    optimism: float = 0.0,
+) -> DeLongTest:
+    """The paired test of `concordance_test`; `optimism` is taken from the index of the first."""
     named = {"score_a": score_a, "score_b": score_b}
     both = [checked_scores(score, pairs.time.size, name) for name, score in named.items()]
-    a, b = (_measured(pairs, (score,), groups, weights == "uno")[0] for score in both)
-    difference, error, freedom = _measured(pairs, both, groups, weights == "uno")
-    return paired_test(a, b, difference, error, confidence, max(freedom, 1.0))
+    a, b = (_measured(pairs, (score,), groups, uno)[0] for score in both)
+    difference, error, freedom = _measured(pairs, both, groups, uno)
+    return paired_test(a - optimism, b, difference - optimism, error, confidence, max(freedom, 1.0))
 
 
 def uno_factors(time: NDArray, event: NDArray[np.bool_], weight: NDArray, tau: float | None) -> NDArray[np.float64]:
@@ -440,11 +441,6 @@ def _measured(
         variance = max(variance - pairs.counted_twice(scores[0], value), 0.5 * variance)
     error = float(np.sqrt(variance))
     return value, error if error > 1e-12 else 0.0, freedom
-
-
-def effective(masses: NDArray) -> float:
-    """How many equal masses vary as much: (Σ m)² / Σ m²."""
-    return float(masses.sum() ** 2 / np.sum(masses**2))
 
 
 def crossed(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ from scipy.special import ndtri, stdtrit
 from vrspam._utils import array_api
 from vrspam._utils.warnings import FewGroups, NoCorrection, warn
 from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, Clusters, logit_interval, newcombe_interval, placements
-from vrspam.metrics.roc import both_classes, checked_columns, positive_rows, roc_auc_columns
+from vrspam.metrics.roc import both_classes, checked_columns, documented, positive_rows, roc_auc_columns
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
@@ -34,12 +34,11 @@ Taken = Callable[[NDArray], NDArray]  # the same from what the points measure, (
 Measured = Callable[[NDArray], tuple[NDArray, NDArray]]
 
 
+@documented
 @dataclass(frozen=True)
 class CorrectedAUC:
     """A cross-validated AUC corrected for the choice, with its 95 % interval; NaN where that is impossible.
 
-    Attributes
-    ----------
     auc : float
         What to expect on new rows.
     low, high : float
@@ -47,9 +46,6 @@ class CorrectedAUC:
     optimism : float
         How much the best of the models flatters: its cross-validated AUC is `auc` + `optimism`.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import CorrectedAUC
     >>> found = CorrectedAUC(auc=0.81, low=0.76, high=0.85, optimism=0.02)
     >>> print(f"the best of the models showed {found.auc + found.optimism:.2f}: expect {found.auc:.2f}")
     the best of the models showed 0.83: expect 0.81
@@ -61,6 +57,7 @@ class CorrectedAUC:
     optimism: float = float("nan")
 
 
+@documented
 def corrected_auc(
     y: ArrayLike,
     scores: ArrayLike,
@@ -74,8 +71,6 @@ def corrected_auc(
     The best is the column with the highest mean AUC of the folds, the first of equals. Rows are drawn, the choice is
     made again on them, and what it takes is compared, on the rows left out, with what all rows chose.
 
-    Parameters
-    ----------
     y : array of n labels
         As in :func:`roc_auc`.
     scores : array (n, m)
@@ -94,10 +89,7 @@ def corrected_auc(
         Models of different folds share training rows, so that their AUCs vary together. Scores do not tell how much:
         the interval allows for the most. That of :func:`corrected_auc_of`, which fits the models, is narrower.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import corrected_auc
     >>> rng = np.random.default_rng(2)
     >>> y, noise = np.arange(300) % 2, rng.normal(size=(300, 50))  # fifty models that know nothing
     >>> found = corrected_auc(y, noise, folds=np.arange(300) // 60)

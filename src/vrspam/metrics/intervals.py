@@ -17,12 +17,11 @@ ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the 
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
 
 
+@roc.documented
 @dataclass(frozen=True)
 class AUCInterval:
     """An AUC with its confidence interval ``[low, high]`` and DeLong's standard error.
 
-    Attributes
-    ----------
     auc : float
         The AUC, or the partial AUC of :func:`partial_auc_ci`.
     low, high : float
@@ -34,8 +33,6 @@ class AUCInterval:
     method : str
         How the interval was computed: see :func:`roc_auc_ci` and :func:`partial_auc_ci`.
 
-    Examples
-    --------
     >>> from vrspam.metrics import roc_auc_ci
     >>> found = roc_auc_ci([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8])
     >>> print(f"{found.auc:.2f}, {found.confidence:.0%} interval {found.low:.2f} to {found.high:.2f} ({found.source})")
@@ -55,12 +52,11 @@ class AUCInterval:
         return {"newcombe": "Newcombe", "pairs": "disjoint pairs", "score": "score interval"}.get(self.method, "DeLong")
 
 
+@roc.documented
 @dataclass(frozen=True)
 class DeLongTest:
     """Two AUCs on the same rows, and their difference a - b with its interval and two-sided test.
 
-    Attributes
-    ----------
     auc_a, auc_b : float
         The AUCs, or partial AUCs, of the two scores.
     difference : float
@@ -74,8 +70,6 @@ class DeLongTest:
     confidence : float
         Nominal coverage of the interval.
 
-    Examples
-    --------
     >>> from vrspam.metrics import delong_test
     >>> test = delong_test([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
     >>> print(f"difference {test.difference:.2f}, {test.low:.2f} to {test.high:.2f}, p = {test.p_value:.2f}")
@@ -93,6 +87,7 @@ class DeLongTest:
     confidence: float
 
 
+@roc.documented
 def roc_auc_ci(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -116,8 +111,6 @@ def roc_auc_ci(
 
     Here v is multiplied by se²/v(AUC) where that exceeds 1: scores may vary more than exponential ones.
 
-    Parameters
-    ----------
     y_true, y_score
         As in :func:`roc_auc`; at least two observations of each class.
     confidence : float in (0, 1)
@@ -155,9 +148,6 @@ def roc_auc_ci(
     1389-1393 (the same in O(n log n)). Pepe (2003), The Statistical Evaluation of Medical Tests for Classification and
     Prediction (logit scale). Newcombe (2006), Statistics in Medicine 25, 559-573.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import roc_auc_ci
     >>> interval = roc_auc_ci([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8])
     >>> print(f"{interval.auc:.3f} in [{interval.low:.3f}, {interval.high:.3f}]")
     0.938 in [0.513, 0.995]
@@ -184,25 +174,17 @@ def interval_of(measured: Measured, confidence: float, method: str = "auto") -> 
     return replace(interval, standard_error=error)
 
 
+@roc.documented
 def logit_interval(auc: float, standard_error: float, pairs: int, confidence: float = 0.95) -> AUCInterval:
     """The "logit" interval of :func:`roc_auc_ci` around an AUC whose standard error is known.
 
     Symmetric on the scale log(AUC/(1-AUC)); with a standard error of 0 it rests on disjoint pairs, see there.
 
-    Parameters
-    ----------
     auc, standard_error : float
     pairs : int
         Disjoint pairs of a positive and a negative: for one sample, the rows of the smaller class.
     confidence : float in (0, 1)
 
-    Returns
-    -------
-    AUCInterval
-
-    Examples
-    --------
-    >>> from vrspam.metrics import logit_interval
     >>> interval = logit_interval(0.8, 0.02, pairs=100)
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.758 to 0.836
@@ -216,13 +198,12 @@ def logit_interval(auc: float, standard_error: float, pairs: int, confidence: fl
     return AUCInterval(auc, low, high, standard_error, confidence, "logit")
 
 
+@roc.documented
 def newcombe_interval(
     auc: float, standard_error: float, rows: tuple[int, int], confidence: float = 0.95, widened: float = 1.0
 ) -> AUCInterval:
     """The "newcombe" interval of :func:`roc_auc_ci` around an AUC whose DeLong's standard error is known.
 
-    Parameters
-    ----------
     auc, standard_error : float
     rows : tuple of two int
         Negative and positive rows.
@@ -230,13 +211,6 @@ def newcombe_interval(
     widened : float, default=1.0
         Factor of all standard errors, for an AUC that varies more than that of one sample.
 
-    Returns
-    -------
-    AUCInterval
-
-    Examples
-    --------
-    >>> from vrspam.metrics import newcombe_interval
     >>> interval = newcombe_interval(0.8, 0.02, rows=(300, 100))
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.745 to 0.845
@@ -256,6 +230,7 @@ def newcombe_interval(
     return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
 
 
+@roc.documented
 def delong_test(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -270,14 +245,11 @@ def delong_test(
     The standard error is that of :func:`roc_auc_ci` for the differences of the placements, so the correlation
     of the two scores is accounted for; z = difference / standard error is compared with a normal variable.
 
-    Parameters
-    ----------
     y_true, score_a, score_b
         As in :func:`roc_auc`; at least two observations of each class.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference AUC(a) - AUC(b).
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    {groups}
 
     Returns
     -------
@@ -289,9 +261,6 @@ def delong_test(
     ----------
     DeLong et al. (1988) and Sun & Xu (2014), as in :func:`roc_auc_ci`.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import delong_test
     >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
     >>> test = delong_test(y, [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
@@ -416,6 +385,11 @@ def group_names(groups: ArrayLike, n: int) -> NDArray:
     return names
 
 
+def effective(masses: NDArray) -> float:
+    """How many equal masses vary as much: (Σ m)² / Σ m²."""
+    return float(masses.sum() ** 2 / np.sum(masses**2))
+
+
 class Clusters(NamedTuple):
     """How much an AUC varies if whole groups of rows vary together."""
 
@@ -438,7 +412,7 @@ class Clusters(NamedTuple):
         names = np.unique(groups, return_inverse=True)[1]
         sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
         factor = sums.size / max(sums.size - 1, 1)
-        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, float(sizes.sum() ** 2 / np.sum(sizes**2)))
+        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, effective(sizes))
 
     @property
     def freedom(self) -> float:
@@ -500,23 +474,15 @@ def _placements(positive: NDArray, sides: tuple[NDArray, NDArray], ranked: roc.R
     return placed[sides[0]], placed[sides[1]]
 
 
+@roc.documented
 def exponential_variance(true: float, n_up: float, n_down: float) -> float:
     """The variance of an AUC of exponential scores: v(A) of :func:`roc_auc_ci`.
 
-    Parameters
-    ----------
     true : float in [0, 1]
         The true AUC, A.
     n_up, n_down : float
         Positive and negative rows.
 
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from vrspam.metrics import exponential_variance
     >>> round(exponential_variance(0.8, 100, 300) ** 0.5, 4)
     0.0256
     """

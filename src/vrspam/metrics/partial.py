@@ -24,6 +24,7 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam.metrics import intervals, roc
 
 
+@roc.documented
 def partial_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -34,8 +35,6 @@ def partial_auc(
 ) -> float:
     """Area under the ROC curve up to the false-positive rate `max_fpr`.
 
-    Parameters
-    ----------
     y_true, y_score, sample_weight
         As in :func:`roc_auc`.
     max_fpr : float in (0, 1]
@@ -54,9 +53,6 @@ def partial_auc(
     ----------
     McClish (1989), Medical Decision Making 9, 190-195.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import partial_auc
     >>> y, score = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> partial_auc(y, score, max_fpr=0.25, standardized=False)  # three of four positives are above all negatives
     0.75
@@ -68,6 +64,7 @@ def partial_auc(
     return float(columns[0])
 
 
+@roc.documented
 def partial_auc_columns(
     positive: ArrayLike,
     scores: ArrayLike,
@@ -80,8 +77,6 @@ def partial_auc_columns(
 
     Without weights a column costs one pass over the scores and a sort of the negatives in the part alone.
 
-    Parameters
-    ----------
     positive : boolean array of n
     scores : array (n, m)
         Scores on a device are copied to the host.
@@ -94,10 +89,7 @@ def partial_auc_columns(
     array of m
         All NaN, with a warning, when only one class has weight.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import partial_auc_columns
     >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
     >>> partial_auc_columns(np.array([False, False, True, True]), scores, max_fpr=0.5).tolist()
     [0.666..., 0.5]
@@ -169,6 +161,7 @@ EQUAL = 1e-12  # placements that differ by less are equal but for rounding
 FAR = 40.0  # standard deviations between the classes at which normal scores separate them completely
 
 
+@roc.documented
 def partial_auc_ci(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -190,8 +183,6 @@ def partial_auc_ci(
     divided by u². V₋ stays at R(u) beyond the part: so it counts that the score at which the part ends is itself
     estimated from the negatives. With `max_fpr=1` it is DeLong's.
 
-    Parameters
-    ----------
     y_true, y_score
         As in :func:`roc_auc`; at least two observations of each class.
     max_fpr, standardized
@@ -204,8 +195,7 @@ def partial_auc_ci(
         scores of equal variance have at that true value, multiplied by se²/v(A) where that exceeds 1 (A at least half
         a positive away from 0 and 1); it needs no standard error. "auto" is "logit" with at least 500 positives and 500
         negatives in the part, else "score".
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    {groups}
 
     Returns
     -------
@@ -222,10 +212,7 @@ def partial_auc_ci(
     He & Escobar (2008), Statistics in Medicine 27, 5291-5308 (the variance). Newcombe (2006), Statistics in Medicine
     25, 559-573 (intervals from the variance at the true value).
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import partial_auc_ci
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], [500, 60])
     >>> found = partial_auc_ci(y, rng.standard_normal(y.size) + 1.5 * y, max_fpr=0.1)
@@ -254,6 +241,7 @@ def partial_auc_ci(
     return intervals.AUCInterval(share, low, high, error, confidence, used)
 
 
+@roc.documented
 def partial_auc_test(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -271,16 +259,13 @@ def partial_auc_test(
     the two scores is accounted for; z = difference / standard error is compared with a normal variable. With
     `max_fpr=1` it is :func:`delong_test`.
 
-    Parameters
-    ----------
     y_true, score_a, score_b
         As in :func:`roc_auc`; at least two observations of each class.
     max_fpr, standardized
         As in :func:`partial_auc_ci`.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference a - b.
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    {groups}
 
     Returns
     -------
@@ -293,10 +278,7 @@ def partial_auc_test(
     -----
     docs/intervals.md says how often the test rejects scores that are equally good.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import partial_auc_test
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], [500, 60])
     >>> common = rng.standard_normal(y.size)

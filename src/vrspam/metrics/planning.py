@@ -8,9 +8,10 @@ from collections.abc import Callable
 from scipy.special import ndtri
 
 from vrspam.metrics.intervals import exponential_variance, logit_interval
-from vrspam.metrics.roc import quantile
+from vrspam.metrics.roc import documented, quantile
 
 
+@documented
 def rows_for_width(
     auc: float, width: float, *, share: float = 0.5, confidence: float = 0.95, known: tuple[int, float] | None = None
 ) -> int:
@@ -19,8 +20,6 @@ def rows_for_width(
     The variance is that of Hanley and McNeil (:func:`exponential_variance`), the interval the "logit" one of
     :func:`roc_auc_ci`.
 
-    Parameters
-    ----------
     auc : float in (0, 1)
         The AUC that is expected.
     width : float in (0, 1)
@@ -37,9 +36,6 @@ def rows_for_width(
     int
         Rows of both classes together.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import rows_for_width
     >>> rows_for_width(0.8, 0.05), rows_for_width(0.8, 0.05, share=0.1)
     (1204, 3342)
     """
@@ -53,6 +49,7 @@ def rows_for_width(
     return _least(enough)
 
 
+@documented
 def rows_for_difference(
     auc: float,
     difference: float,
@@ -67,8 +64,6 @@ def rows_for_difference(
 
     The variance of the difference is v(a) + v(b) - 2 · correlation · √(v(a) v(b)).
 
-    Parameters
-    ----------
     auc, difference : float
         The smaller AUC, and how much larger the other is.
     power : float in (0, 1)
@@ -78,13 +73,6 @@ def rows_for_difference(
     correlation : float in [-1, 1)
         Of the two AUCs: near 1 for models that are nearly alike, 0 for models on different rows, each with so many.
 
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> from vrspam.metrics import rows_for_difference
     >>> rows_for_difference(0.8, 0.02), rows_for_difference(0.8, 0.02, correlation=0.8)
     (3671, 1474)
     """

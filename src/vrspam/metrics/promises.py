@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, binom
 
 from vrspam._utils.messages import Message, Parameter, WordedError
-from vrspam.metrics.roc import both_classes, checked_scores, positive_rows
+from vrspam.metrics.roc import both_classes, checked_scores, documented, positive_rows
 from vrspam.metrics.thresholds import ChosenThreshold, Curve
 
 
@@ -78,12 +78,11 @@ def stored_threshold(
     return choose_threshold(positive, scores, rule, asked, weights), Message(words, **fields)
 
 
+@documented
 @dataclass(frozen=True)
 class PromisedThreshold:
     """A threshold with a promise about new rows: those with ``score >= threshold`` are called positive.
 
-    Attributes
-    ----------
     threshold : float
     measure : {"recall", "specificity", "precision", "alerts"}
         What is promised: at least `promised`, for "alerts" at most.
@@ -95,8 +94,6 @@ class PromisedThreshold:
     rows : int
         The rows that it rests on: positives, negatives, rows called positive, or all.
 
-    Examples
-    --------
     >>> from vrspam.metrics import promised_threshold
     >>> promised_threshold([0, 1] * 50, range(100), recall=0.9).rows
     50
@@ -110,6 +107,7 @@ class PromisedThreshold:
     rows: int
 
 
+@documented
 def promised_threshold(
     y: ArrayLike,
     score: ArrayLike,
@@ -129,8 +127,6 @@ def promised_threshold(
     with Clopper and Pearson's bound at the level (1 - confidence) / their number; the lowest that keeps the promise is
     taken.
 
-    Parameters
-    ----------
     y, score
         As in :func:`roc_auc`, of rows that the model has not seen.
     recall, specificity, precision : float in (0, 1), optional
@@ -139,10 +135,6 @@ def promised_threshold(
     alerts : float in (0, 1), optional
         The largest share of rows that are called positive.
     confidence : float in (0, 1)
-
-    Returns
-    -------
-    PromisedThreshold
 
     Notes
     -----
@@ -154,10 +146,7 @@ def promised_threshold(
     Wilks (1941), Annals of Mathematical Statistics 12, 91-96 (order statistics as tolerance limits). Clopper & Pearson
     (1934), Biometrika 26, 404-413.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import promised_threshold
     >>> y = np.arange(400) % 2
     >>> score = np.random.default_rng(0).normal(size=400) + 2 * y
     >>> found = promised_threshold(y, score, recall=0.9)

@@ -19,7 +19,16 @@ from scipy.special import ndtri, stdtrit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils import array_api
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.warnings import warn
+
+documented = share_texts(
+    """
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    """,
+    room="vrspam.metrics",
+)
 
 
 def labels_and_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[NDArray[np.bool_], NDArray]:
@@ -131,11 +140,10 @@ def quantile(confidence: float, freedom: float = np.inf) -> float:
     return float(ndtri(upper) if freedom == np.inf else stdtrit(freedom, upper))
 
 
+@documented
 def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Area under the ROC curve in O(n log n), ties counted one half.
 
-    Parameters
-    ----------
     y_true : array of n labels
         Two values, the positive one sorting last (0/1, -1/+1, "no"/"yes"), or booleans.
     y_score : array of n numbers
@@ -149,9 +157,6 @@ def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike |
         Equal to :func:`sklearn.metrics.roc_auc_score` to rounding; NaN, with scikit-learn's
         ``UndefinedMetricWarning``, when only one class is present.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import roc_auc
     >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
@@ -159,13 +164,12 @@ def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike |
     return float(roc_auc_columns(positive, score[:, None], sample_weight)[0])
 
 
+@documented
 def roc_auc_columns(
     positive: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     """AUC of every column of a matrix of scores: one row per sample, one column per model.
 
-    Parameters
-    ----------
     positive : boolean array of n
     scores : array (n, m)
     sample_weight : array of n numbers, optional
@@ -175,10 +179,7 @@ def roc_auc_columns(
     array of m
         All NaN, with a warning, when only one class has weight.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import roc_auc_columns
     >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
     >>> roc_auc_columns(np.array([False, False, True, True]), scores).tolist()
     [0.75, 0.5]
@@ -211,6 +212,7 @@ def roc_auc_columns(
     return np.clip((pairs - wins if swapped else wins) / pairs, 0.0, 1.0)
 
 
+@documented
 def sensitivity_at_specificity(
     y_true: ArrayLike, y_score: ArrayLike, specificity: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Any:
@@ -220,8 +222,6 @@ def sensitivity_at_specificity(
     this sensitivity exists. A specificity that is missed only by rounding counts as reached: 1 - 0.7 asks for 0.3. The
     allowance is 4 units in the last place of 1, and with weights one more for each negative row.
 
-    Parameters
-    ----------
     y_true, y_score, sample_weight
         As in :func:`roc_auc`; both classes must be present.
     specificity : number or array in [0, 1]
@@ -230,9 +230,6 @@ def sensitivity_at_specificity(
     -------
     float, or array of the shape of `specificity`
 
-    Examples
-    --------
-    >>> from vrspam.metrics import sensitivity_at_specificity
     >>> y, score = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> sensitivity_at_specificity(y, score, [0.5, 0.75, 0.9]).tolist()
     [1.0, 1.0, 0.75]
@@ -291,13 +288,12 @@ def twice_below(values: NDArray, others: NDArray, weight: NDArray | None = None)
     return mass[below] + mass[not_above]
 
 
+@documented
 def one_vs_rest_auc(
     y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
 ) -> float:
     """Mean over the classes of the AUC of a class against all others, by its own column of scores.
 
-    Parameters
-    ----------
     y_true : array of n labels
     y_score : array (n, classes)
         One column for each class, in the order of `labels`; higher means more likely that class. Columns are compared
@@ -312,9 +308,6 @@ def one_vs_rest_auc(
         `sklearn.metrics.roc_auc_score(multi_class="ovr")` without its condition that rows add up to 1. Classes without
         rows are left out of the mean, with a warning; NaN, with a warning, when only one class has rows.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import one_vs_rest_auc
     >>> one_vs_rest_auc(["a", "b", "c", "c"], [[3, 1, 0], [2, 2, 1], [1, 2, 4], [0, 1, 2]])
     0.944444...
     """
@@ -324,6 +317,7 @@ def one_vs_rest_auc(
     return float(np.mean([roc_auc_columns(codes == k, scores[:, [k]], weight)[0] for k in present]))
 
 
+@documented
 def hand_till_auc(
     y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
 ) -> float:
@@ -332,8 +326,6 @@ def hand_till_auc(
     The AUC between classes i and j is the mean of two: rows of i against rows of j by the scores of i, and rows of j
     against rows of i by the scores of j. It does not depend on how many rows a class has.
 
-    Parameters
-    ----------
     y_true, y_score, sample_weight, labels
         As in `one_vs_rest_auc`.
 
@@ -348,9 +340,6 @@ def hand_till_auc(
     D. J. Hand and R. J. Till. A Simple Generalisation of the Area Under the ROC Curve for Multiple Class
     Classification Problems. Machine Learning 45, 2001.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import hand_till_auc
     >>> hand_till_auc(["a", "b", "c", "c"], [[3, 1, 0], [2, 2, 1], [1, 2, 4], [0, 1, 2]])
     0.958333...
     """

@@ -15,9 +15,10 @@ from sklearn.model_selection import check_cv
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.warnings import warn
 from vrspam.metrics import correction
-from vrspam.metrics.roc import both_classes, checked_weights, positive_rows
+from vrspam.metrics.roc import both_classes, checked_weights, documented, positive_rows
 
 
+@documented
 def corrected_auc_of(
     search: Any,
     X: Any,
@@ -34,8 +35,6 @@ def corrected_auc_of(
     All candidates are fitted again on the folds, because a search keeps no scores of rows; the one with the highest
     mean AUC is the best. The interval allows for how much the models of different folds agree on the same rows.
 
-    Parameters
-    ----------
     search : fitted GridSearchCV or RandomizedSearchCV, or list of estimators
         Of a search its candidates are taken, its folds, and `n_jobs`.
     X : rows, as the estimators take them
@@ -56,14 +55,11 @@ def corrected_auc_of(
     -------
     CorrectedAUC
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from vrspam.metrics import corrected_auc_of
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), LogisticRegression())
     >>> search = GridSearchCV(model, {"logisticregression__C": [0.01, 0.1, 1.0]}, scoring="roc_auc").fit(X, y)

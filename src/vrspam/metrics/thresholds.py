@@ -18,6 +18,7 @@ from vrspam.metrics.intervals import Clusters, group_names
 BINS = 10
 
 
+@roc.documented
 def average_precision_columns(
     positive: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
@@ -27,8 +28,6 @@ def average_precision_columns(
 
         AP = mean over i in + of  TP(s_i) / (TP(s_i) + FP(s_i)),   TP(s), FP(s): positives, negatives with score ≥ s
 
-    Parameters
-    ----------
     positive : boolean array of n
     scores : array (n, m)
         Scores on a device are copied to the host.
@@ -41,10 +40,7 @@ def average_precision_columns(
         Equal to :func:`sklearn.metrics.average_precision_score` to rounding. All NaN, with a warning, when only one
         class has weight.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.metrics import average_precision_columns
     >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
     >>> average_precision_columns(np.array([False, False, True, True]), scores).round(4).tolist()
     [0.8333, 0.5]
@@ -239,16 +235,12 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
     return sum(b.rows * abs(b.predicted - b.observed) for b in bins) / sum(b.rows for b in bins)
 
 
+@roc.documented
 class Estimate(NamedTuple):
     """A number with its interval; NaN where the rows do not say it.
 
-    Attributes
-    ----------
     value, low, high : float
 
-    Examples
-    --------
-    >>> from vrspam.metrics import Estimate
     >>> Estimate(0.9, 0.7, 1.1).low
     0.7
     """
@@ -258,11 +250,10 @@ class Estimate(NamedTuple):
     high: float
 
 
+@roc.documented
 class NetBenefit(NamedTuple):
     """A decision curve: what a row brings on average, in hits, if rows of at least a probability are treated.
 
-    Attributes
-    ----------
     thresholds : ndarray
         Probabilities from which on a row is treated.
     model, low, high : ndarray
@@ -272,8 +263,6 @@ class NetBenefit(NamedTuple):
     treat_all : ndarray
         The net benefit if all rows are treated; with none it is 0.
 
-    Examples
-    --------
     >>> from vrspam.metrics import net_benefit
     >>> net_benefit([0, 1], [0.2, 0.8]).thresholds.size
     99
@@ -287,6 +276,7 @@ class NetBenefit(NamedTuple):
     treat_all: NDArray
 
 
+@roc.documented
 def net_benefit(
     y: ArrayLike,
     probability: ArrayLike,
@@ -302,8 +292,6 @@ def net_benefit(
     is of use where it beats treating all rows and treating none. The interval at a threshold is that of a mean over
     rows, a row bringing 1, -t/(1 - t) or 0.
 
-    Parameters
-    ----------
     y : array of n labels
         As in :func:`roc_auc`.
     probability : array of n numbers in [0, 1]
@@ -311,8 +299,7 @@ def net_benefit(
         By default 0.01, 0.02, ..., 0.99.
     confidence : float in (0, 1)
         Of the intervals.
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    {groups}
 
     Returns
     -------
@@ -323,9 +310,6 @@ def net_benefit(
     ----------
     Vickers & Elkin (2006), Medical Decision Making 26, 565-574.
 
-    Examples
-    --------
-    >>> from vrspam.metrics import net_benefit
     >>> found = net_benefit([0, 0, 0, 1], [0.1, 0.2, 0.6, 0.7], [0.5])
     >>> found.model.tolist(), found.treat_all.tolist()  # one hit and one alarm in four rows; one hit and three
     ([0.0], [-0.5])
@@ -396,11 +380,10 @@ def _checked_chances(probability: ArrayLike, n: int) -> NDArray[np.float64]:
     return chance
 
 
+@roc.documented
 class Calibration(NamedTuple):
     """How probabilities compare with what was observed.
 
-    Attributes
-    ----------
     slope : Estimate
         Of the log-odds of y on those of the probability: 1 is right, less means that probabilities are too extreme.
     intercept : Estimate
@@ -408,8 +391,6 @@ class Calibration(NamedTuple):
     ratio : Estimate
         Expected ÷ observed positives: 1 is right, more means that probabilities are too high.
 
-    Examples
-    --------
     >>> from vrspam.metrics import calibration_measures
     >>> found = calibration_measures([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.6, 0.7, 0.9])
     >>> round(found.ratio.value, 6)  # three positives are expected, and three there are
@@ -421,6 +402,7 @@ class Calibration(NamedTuple):
     ratio: Estimate
 
 
+@roc.documented
 def calibration_measures(
     y: ArrayLike,
     probability: ArrayLike,
@@ -435,29 +417,19 @@ def calibration_measures(
     part. Standard errors are those of the sandwich formula, which need no model of the rows; the interval of the ratio
     is symmetric on the logarithmic scale.
 
-    Parameters
-    ----------
     y : array of n labels
         As in :func:`roc_auc`, of rows that the model has not seen.
     probability : array of n numbers in [0, 1]
         Those nearer to 0 or 1 than a millionth count as a millionth away.
     confidence : float in (0, 1)
-    groups, sample_weight : array of n, optional
-        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
-
-    Returns
-    -------
-    Calibration
+    {groups}
 
     References
     ----------
     Cox (1958), Biometrika 45, 562-565. Van Calster et al. (2016), Journal of Clinical Epidemiology 74, 167-176.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from scipy.special import expit
-    >>> from vrspam.metrics import calibration_measures
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=5000)
     >>> found = calibration_measures(rng.random(5000) < expit(z), expit(2 * z))  # twice too sure

@@ -117,7 +117,7 @@ def _plan_curve(shape: Shape, ends: tuple[float, float], remarks: list[str]) -> 
     if chosen.size < grid.size:
         left_out = [grid[i] for i in (0, grid.size - 1) if i not in chosen]
         texts = [text_of(part, value) for value in left_out]
-        remarks.append(f"{' and '.join(texts)} not drawn")
+        remarks.append(f"{' and '.join(texts)}: too far out to be drawn")
     grid, value = grid[chosen], shape.contribution[chosen]
     if (value < ends[0]).any() or (value > ends[1]).any():
         remarks.append(f"goes on to {rounded(value[np.argmax(np.abs(value))])}, beyond the picture")

@@ -8,26 +8,24 @@ import numpy as np
 from scipy.special import expit, logit
 
 from vrspam._utils import array_api
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Parameter, WordedError
 
+documented = share_texts(room="vrspam.model_selection")
 METHODS = ("sigmoid", "isotonic")
 MANY_ROWS = 50_000  # from here on a few of the rows bring the maximum near first
 
 
+@documented
 @dataclass(frozen=True)
 class Sigmoid:
     """Platt's calibration: 1 / (1 + exp(-(slope·score + offset))).
 
-    Attributes
-    ----------
     slope, offset : float
     half : float or None
         The score of probability ½.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.model_selection import Sigmoid
     >>> calibration = Sigmoid(slope=2.0, offset=-1.0)
     >>> calibration(np.array([0.0, 0.5])).round(3).tolist(), calibration.half
     ([0.269, 0.5], 0.5)
@@ -53,21 +51,17 @@ class Sigmoid:
         return {"method": self.method, "slope": self.slope, "offset": self.offset}
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Isotonic:
     """Isotonic calibration: straight lines between (score, probability) nodes, constant outside them.
 
-    Attributes
-    ----------
     scores, probabilities : ndarray
         The nodes; neither decreases.
     half : float or None
         The last score whose probability is at most ½; None if all are, or none is.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.model_selection import Isotonic
     >>> calibration = Isotonic(np.array([0.0, 1.0]), np.array([0.2, 0.8]))
     >>> calibration(np.array([-5.0, 0.5, 5.0])).tolist()
     [0.2, 0.5, 0.8]
@@ -117,14 +111,13 @@ def calibration_from_dict(plain: Mapping[str, Any]) -> Calibration:
     raise ValueError(f"calibration method {method!r} with keys {sorted(values)} is not known")
 
 
+@documented
 def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np.ndarray | None = None) -> Calibration:
     """Fit a calibration to scores of rows that the scoring model had not seen.
 
     The result is that of scikit-learn's `CalibratedClassifierCV(ensemble=False)` on the same scores. The slope of a
     sigmoid is at least 0.001 for one standard deviation of the scores: higher scores never have lower probabilities.
 
-    Parameters
-    ----------
     scores : array of n numbers
         Out-of-fold scores.
     positive : boolean array of n
@@ -143,10 +136,7 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
     J. Platt. Probabilistic outputs for support vector machines. Advances in Large Margin Classifiers, 1999.
     B. Zadrozny and C. Elkan. Transforming classifier scores into accurate multiclass probability estimates. KDD 2002.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.model_selection import calibrate
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.standard_normal(5000)
     >>> positive = rng.random(5000) < 1 / (1 + np.exp(-2 * scores))

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, kernels, on_host
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import FewerFolds, warn
 from vrspam.metrics import correction
@@ -57,6 +58,7 @@ def _bits(values: np.ndarray) -> np.ndarray:
     return bits
 
 
+@share_texts(room="vrspam")
 class HashFolds:
     """Cross-validation folds by a hash of each row's values.
 
@@ -71,10 +73,7 @@ class HashFolds:
     random_state : int, default=0
         Another number gives other folds.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam import HashFolds
     >>> X = np.random.default_rng(0).standard_normal((1000, 3))
     >>> folds = HashFolds(4)
     >>> np.bincount(folds.fold_of(X))
@@ -109,8 +108,6 @@ class HashFolds:
     def hashes(self, X) -> np.ndarray:
         """The hash of each row.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Numbers.
 
@@ -129,8 +126,6 @@ class HashFolds:
     def fold_of_hashes(self, hashes: np.ndarray) -> np.ndarray:
         """The fold of each row, given its hash.
 
-        Parameters
-        ----------
         hashes : ndarray of uint64 of shape (n_samples,)
             From `hashes`.
 
@@ -144,8 +139,6 @@ class HashFolds:
     def fold_of(self, X) -> np.ndarray:
         """The fold of each row.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Numbers; float32 and float64 rows of the same values are in the same fold.
 
@@ -159,22 +152,14 @@ class HashFolds:
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
         """The number of folds, as scikit-learn's splitters give it.
 
-        Parameters
-        ----------
         X, y, groups
             Ignored.
-
-        Returns
-        -------
-        int
         """
         return self.n_splits
 
     def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The rows of each fold, as scikit-learn's splitters give them.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y, groups
             Ignored.

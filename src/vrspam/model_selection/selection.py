@@ -10,19 +10,20 @@ from numpy.typing import ArrayLike
 
 from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import SelectionRule
 from vrspam._utils.warnings import GridEdge, warn
 from vrspam.metrics.partial import check_max_fpr
 
+documented = share_texts(room="vrspam.selection")
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
 
 
+@documented
 @dataclass(frozen=True)
 class Choice:
     """The chosen point of a grid.
 
-    Attributes
-    ----------
     index : tuple of int
         One entry per axis of the grid.
     values : dict of str to float
@@ -34,8 +35,6 @@ class Choice:
     advice : tuple of str
         The same in words.
 
-    Examples
-    --------
     >>> from vrspam.selection import select
     >>> choice = select([[0.70, 0.72], [0.80, 0.82], [0.79, 0.81]], {"l2": [0.1, 1.0, 10.0]})
     >>> choice.index, choice.values, choice.mean.round(2).tolist()
@@ -59,6 +58,7 @@ class Choice:
             warn(edge)
 
 
+@documented
 def select(
     scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule = "best", *, measure: str = ""
 ) -> Choice:
@@ -70,8 +70,6 @@ def select(
     standard error, the grid may be too short: then `advice` tells how to extend it. (Not at the value 0, beyond
     which there is nothing, nor on a plateau.)
 
-    Parameters
-    ----------
     scores : array of the shape of the grid, with an axis of folds at the end
         Higher is better.
     grid : mapping of names to arrays of numbers
@@ -81,17 +79,10 @@ def select(
     measure : str, optional
         What the scores are, in the words of the advice.
 
-    Returns
-    -------
-    Choice
-
     References
     ----------
     L. Breiman et al. Classification and Regression Trees, 1984, section 3.4.3 (the one-standard-error rule).
 
-    Examples
-    --------
-    >>> from vrspam.selection import select
     >>> scores = [[0.80, 0.84], [0.89, 0.93], [0.88, 0.92], [0.70, 0.74]]
     >>> select(scores, {"l2": [0.01, 0.1, 1.0, 10.0]}).values
     {'l2': 0.1}

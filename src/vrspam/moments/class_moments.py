@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from vrspam._utils import array_api
 from vrspam._utils.atomic import replacing
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
 from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_of_groups, statistics_on_device
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
+
+documented = share_texts(
+    """
+    classes : array-like of two labels, optional
+        The labels (negative, positive) in sorted order; otherwise found as rows come in.
+    scatter : bool, default=True
+        Keep the d×d scatter of each class. With False only its diagonal is kept.
+    """,
+    room="vrspam",
+)
 
 
 class PairStatistics(NamedTuple):
@@ -41,6 +52,7 @@ def _of_pairs(name: str, text: str) -> property:
     return property(lambda self: getattr(self.pair_statistics(), name), doc=text)
 
 
+@documented
 class ClassMoments:
     """Size, mean and scatter of each of two classes; they add over rows, and subtract again.
 
@@ -48,10 +60,7 @@ class ClassMoments:
     ----------
     n_features : int, optional
         Number of features; taken from the first block when left out.
-    classes : array-like of two labels, optional
-        The labels (negative, positive) in sorted order; otherwise found as rows come in.
-    scatter : bool, default=True
-        Keep the d×d scatter of each class. With False only its diagonal is kept.
+    {classes, scatter}
     half_life : float, optional
         Each new row multiplies the weight of all rows before it by 2^(-1/half_life): old rows are forgotten, and
         the statistics follow a stream that drifts. How the rows are cut into blocks makes no difference. For a
@@ -63,10 +72,7 @@ class ClassMoments:
         The labels seen or given, sorted: the larger one is the positive class.
     n_features : int or None
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam import ClassMoments
     >>> X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 1, 0])
     >>> a, b = ClassMoments.from_data(X[:4], y[:4]), ClassMoments.from_data(X[4:], y[4:])
     >>> a + b == ClassMoments.from_data(X, y)
@@ -100,8 +106,6 @@ class ClassMoments:
     def from_data(cls, X, y, sample_weight=None, classes=None, scatter: bool = True) -> ClassMoments:
         """Moments of the rows of X.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             float32 or float64; arrays on a device are worked on there (`vrspam._utils.array_api`).
         y : array-like of shape (n_samples,)
@@ -109,10 +113,6 @@ class ClassMoments:
             Rows of weight 0 count for nothing.
         classes, scatter
             As in `ClassMoments`.
-
-        Returns
-        -------
-        ClassMoments
         """
         return cls(classes=classes, scatter=scatter).update(X, y, sample_weight)
 
@@ -120,13 +120,7 @@ class ClassMoments:
     def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
         """Moments, without scatter matrices, of the columns of several moments of the same rows.
 
-        Parameters
-        ----------
         parts : sequence of ClassMoments
-
-        Returns
-        -------
-        ClassMoments
         """
         new = cls(classes=parts[0].classes, scatter=False)
         new.classes = new._known
@@ -146,16 +140,10 @@ class ClassMoments:
     ) -> ClassMoments:
         """Moments of two classes, of statistics that are not copied.
 
-        Parameters
-        ----------
         negative, positive : ClassStatistics
         classes : sequence of two labels
         scatter : bool
             Whether they have scatter matrices.
-
-        Returns
-        -------
-        ClassMoments
         """
         new = cls(negative.mean.size, scatter=scatter)
         new.classes = new._known = np.asarray(classes)
@@ -175,19 +163,13 @@ class ClassMoments:
             check_range(statistics, forgets=False)
         return [cls.of_statistics(*pair, classes, True) for pair in zip(found[::2], found[1::2], strict=True)]
 
-    def update(self, X, y, sample_weight=None) -> ClassMoments:
+    def update(self, X, y, sample_weight=None) -> Self:
         """Add rows, in place; if they are refused, nothing changes.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Arrays on a device are worked on there (`vrspam._utils.array_api`); the statistics themselves are NumPy's.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
         """
         return self.add_checked(*check_rows(X, y, sample_weight))
 
@@ -199,21 +181,15 @@ class ClassMoments:
         *,
         index: np.ndarray | None = None,
         precise: bool = True,
-    ) -> ClassMoments:
+    ) -> Self:
         """`update` for data that an estimator has already validated: NaN is not looked for again.
 
-        Parameters
-        ----------
         X, y, weights
             As in `update`.
         index : ndarray of int, optional
             Add only the rows of these numbers.
         precise : bool, default=True
             Whether dense float32 rows multiply in float64; in float32 is quicker, and too coarse for a certificate.
-
-        Returns
-        -------
-        self
         """
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments have {self.n_features}.")
@@ -255,16 +231,10 @@ class ClassMoments:
         for label in classes.tolist():
             self._stats.append(old.get(label) or ClassStatistics.empty(self.n_features, self.has_scatter))
 
-    def add_features(self, count: int) -> ClassMoments:
+    def add_features(self, count: int) -> Self:
         """Append columns that are 0 in all rows so far, in place.
 
-        Parameters
-        ----------
         count : int
-
-        Returns
-        -------
-        self
         """
         if self.n_features is not None:
             self.n_features += count
@@ -311,17 +281,11 @@ class ClassMoments:
             return NotImplemented
         return self.copy().take_out(other)
 
-    def take_out(self, other: ClassMoments) -> ClassMoments:
+    def take_out(self, other: ClassMoments) -> Self:
         """Subtract rows that were added before, in place: `self - other` without a copy.
 
-        Parameters
-        ----------
         other : ClassMoments
             Of a part of the rows in these moments; if it is refused, nothing changes.
-
-        Returns
-        -------
-        self
         """
         classes = self._check_alike(other)
         if other.n_features is None:
@@ -493,8 +457,6 @@ class ClassMoments:
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.
 
-        Parameters
-        ----------
         path : str or path-like
             Used unchanged: no suffix is added.
         """
@@ -526,13 +488,7 @@ class ClassMoments:
     def load(cls, path: str | os.PathLike) -> ClassMoments:
         """Read what `save` wrote; anything else is refused.
 
-        Parameters
-        ----------
         path : str or path-like
-
-        Returns
-        -------
-        ClassMoments
         """
         content = _file.read(path)
         half_life, scatters = float(content["half_life"]), content["scatters"]

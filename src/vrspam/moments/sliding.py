@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from scipy import sparse
 
@@ -9,13 +11,14 @@ from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows
 from vrspam.moments._rounding import UNIT, gamma, relative, two_sum
 from vrspam.moments._statistics import ClassStatistics
-from vrspam.moments.class_moments import ClassMoments
+from vrspam.moments.class_moments import ClassMoments, documented
 
 # Subtracting rounds to 1e-16 of the largest spread a column had. Once its spread has fallen to 1/TRACE of that,
 # the column is computed afresh, so that what has left the window stays below 1e-11 of what is in it.
 TRACE = 1e4
 
 
+@documented
 class SlidingMoments:
     """Moments of the last `window_rows` rows of a stream, and of no others.
 
@@ -28,18 +31,13 @@ class SlidingMoments:
     ----------
     window_rows : int
         Length of the window.
-    classes : array-like of two labels, optional
-        The labels (negative, positive) in sorted order; otherwise found as rows come in.
-    scatter : bool, default=True
-        Keep the d×d scatter of each class. With False only its diagonal is kept.
+    {classes, scatter}
 
     Attributes
     ----------
     moments : ClassMoments
         Of the rows now in the window. It changes with the next `update`; `moments.copy()` does not.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam import AUCClassifier, ClassMoments, SlidingMoments
     >>> rng = np.random.default_rng(0)
@@ -62,19 +60,13 @@ class SlidingMoments:
         self._held = 0
         self._replaced = 0
 
-    def update(self, X, y, sample_weight=None) -> SlidingMoments:
+    def update(self, X, y, sample_weight=None) -> Self:
         """Add rows and drop the oldest beyond the window; if they are refused, nothing changes.
 
-        Parameters
-        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Oldest row first.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
         """
         if array_api.device_namespace(X) is not None:
             raise ValueError("SlidingMoments keeps its rows on the host: give NumPy arrays, or use ClassMoments.")

@@ -43,6 +43,7 @@ from vrspam.objective.penalties import (
     PenaltyFamily,
     Separable,
     Strengths,
+    documented,
     soft_threshold,
 )
 from vrspam.objective.rounding import UNIT
@@ -72,6 +73,7 @@ Loss = TypeVar("Loss", bound=SmoothLoss)
 Omega = TypeVar("Omega", bound=Penalty)
 
 
+@documented
 @dataclass(frozen=True)
 class Objective(Generic[Loss, Omega]):
     """F = f + Ω for one data set.
@@ -81,11 +83,8 @@ class Objective(Generic[Loss, Omega]):
     loss : SmoothLoss
     penalty : Penalty
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam import ClassMoments
-    >>> from vrspam.objective import Objective
     >>> X = np.array([[0.0], [1.0], [2.0], [5.0]])
     >>> F = Objective.from_moments(ClassMoments.from_data(X, [-1, -1, 1, 1]), l2=0.5)
     >>> round(F.value(np.array([0.2])), 6)  # 1/4 · mean of .6², .8², 0², .2², plus 0.5/2 · .2²
@@ -156,24 +155,16 @@ class Objective(Generic[Loss, Omega]):
         return self.certificate(w, self.gradient(w))[0]
 
 
+@documented
 def l2_unit(moments: ClassMoments) -> float:
     """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, which follows class imbalance and the scale of X.
 
     If all columns are constant, the unit is 2pq.
 
-    Parameters
-    ----------
     moments : ClassMoments
 
-    Returns
-    -------
-    float
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam import ClassMoments
-    >>> from vrspam.objective import l2_unit
     >>> l2_unit(ClassMoments.from_data(np.array([[0.0], [2.0]]), [0, 1]))  # 2 · ½ · ½ · 2²
     2.0
     """

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from vrspam.objective.penalties import ElasticNet, Penalty, Separable
+from vrspam.objective.penalties import ElasticNet, Penalty, Separable, documented
 
 
 class Rising(NamedTuple):
@@ -79,19 +79,15 @@ class BoundedNumbers(NamedTuple):
     upper: np.ndarray
 
 
+@documented
 class Bounded(BoundedNumbers, Separable):
     """A penalty of single coordinates inside lower ≤ w ≤ upper, and infinite outside; 0 is inside.
 
-    Attributes
-    ----------
     penalty : ElasticNet, MCP or SCAD
         The last two with signs alone: there the best point inside is 0, or the best of all points.
     lower, upper : ndarray of shape (d,)
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.objective import Bounded, ElasticNet
     >>> positive = Bounded(ElasticNet(l2=1.0, l1=0.5), np.zeros(2), np.full(2, np.inf))
     >>> positive.prox(np.array([-3.0, 3.0]), 1.0).tolist(), positive.gap(np.array([0.0, 0.5]), np.array([2.0, -1.0]))
     ([0.0, 1.25], 0.0)

@@ -12,7 +12,10 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import PenaltyName
+
+documented = share_texts(room="vrspam.objective")
 
 
 class Penalty(Protocol):
@@ -134,11 +137,10 @@ class Separable:
         return self
 
 
+@documented
 def soft_threshold(v: np.ndarray, threshold: Any) -> np.ndarray:
     """Shrink each entry of `v` towards 0 by `threshold`.
 
-    Parameters
-    ----------
     v : ndarray
     threshold : float or ndarray
 
@@ -146,10 +148,7 @@ def soft_threshold(v: np.ndarray, threshold: Any) -> np.ndarray:
     -------
     ndarray
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.objective import soft_threshold
     >>> soft_threshold(np.array([-3.0, 0.5, 2.0]), 1.0)
     array([-2.,  0.,  1.])
     """
@@ -163,18 +162,14 @@ class ElasticNetNumbers(NamedTuple):
     l1: float = 0.0
 
 
+@documented
 class ElasticNet(ElasticNetNumbers, Separable):
     """Ω(w) = l2/2 ‖w‖² + l1 ‖w‖₁.
 
-    Attributes
-    ----------
     l2, l1 : float
         The paper's β and β₁.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.objective import ElasticNet
     >>> ElasticNet(l2=1.0, l1=0.5).value(np.array([1.0, -2.0]))
     4.0
     """
@@ -315,11 +310,10 @@ class Concave(ConcaveNumbers, Separable):
         return self._replace(h=self.h[columns])
 
 
+@documented
 class MCP(Concave):
     """Minimax concave penalty: l1 |w_j| - h_j w_j²/(2 gamma) up to |w_j| = gamma·l1/h_j, and constant beyond.
 
-    Attributes
-    ----------
     l2, l1, gamma : float
         Of the squared norm added to it; the slope at 0; where the penalty becomes constant.
     h : ndarray of shape (d,)
@@ -329,10 +323,7 @@ class MCP(Concave):
     ----------
     C.-H. Zhang. Nearly Unbiased Variable Selection under Minimax Concave Penalty. Ann. Statist. 38, 2010.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.objective import MCP
     >>> MCP(0.0, 1.0, 3.0, np.ones(2)).prox(np.array([0.5, 4.0]), 1.0).tolist()  # a zero, and no shrinkage
     [0.0, 4.0]
     """
@@ -340,11 +331,10 @@ class MCP(Concave):
     __slots__ = ()
 
 
+@documented
 class SCAD(Concave):
     """Smoothly clipped absolute deviation: l1 |w_j| up to l1/h_j, then as MCP, constant from gamma·l1/h_j on.
 
-    Attributes
-    ----------
     l2, l1, gamma, h
         As in `MCP`.
 
@@ -352,10 +342,7 @@ class SCAD(Concave):
     ----------
     J. Fan and R. Li. Variable Selection via Nonconcave Penalized Likelihood. J. Amer. Statist. Assoc. 96, 2001.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.objective import SCAD
     >>> SCAD(0.0, 1.0, 3.7, np.ones(2)).prox(np.array([0.5, 4.0]), 1.0).tolist()
     [0.0, 4.0]
     """
@@ -369,20 +356,17 @@ Strengths = Callable[[float, float], Penalty]  # the penalty of an l2 and an l1
 CONCAVE: dict[str, tuple[type[Concave], float]] = {"mcp": (MCP, 3.0), "scad": (SCAD, 3.7)}  # with the usual gamma
 
 
+@documented
 @dataclass(frozen=True)
 class PenaltyFamily:
     """All penalties of one name; called with a loss, it returns the function from l2 and l1 to the penalty.
 
-    Attributes
-    ----------
     name : {"elasticnet", "mcp", "scad"}, default="elasticnet"
     gamma : float or None
         Of "mcp" (default 3.0) and "scad" (3.7).
     limits : callable or None
         From the number of features to the `Limits` of their coefficients, or None where there are none.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam.objective import PenaltyFamily
     >>> class Loss:

@@ -19,7 +19,6 @@ def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     None is larger than `lipschitz_bound` of the largest norm. A sparse X is not made dense.
 
     >>> import numpy as np
-    >>> from vrspam.theory import lipschitz_rows
     >>> lipschitz_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
     array([2., 2.])
     """
@@ -42,7 +41,6 @@ def noise_rows(X: Any, positive: NDArray[np.bool_]) -> float:
     """2·mean(L_i²) over the rows of X, each drawn with the same probability: at most `noise_bound`.
 
     >>> import numpy as np
-    >>> from vrspam.theory import noise_rows
     >>> noise_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
     8.0
     """
@@ -54,7 +52,6 @@ def gradient_variance(X: Any, positive: NDArray[np.bool_], coef: NDArray) -> flo
     """σ² = E‖G(w; z) - ∇f(w)‖² of the paper's stochastic gradient at w = `coef`; this is σ*² if `coef` is the optimum.
 
     >>> import numpy as np
-    >>> from vrspam.theory import gradient_variance
     >>> gradient_variance(np.array([[1.0], [-1.0]]), np.array([True, False]), np.array([0.3]))
     0.0
     """
@@ -122,13 +119,12 @@ _RATES = {
 }
 
 
+@rates.formula
 def describe(
     X: Any, y: ArrayLike, l2: float, *, theta: float = 0.5, epsilon: float = 1e-6, coef: ArrayLike | None = None
 ) -> Description:
     """Compute all constants and rates of the paper for a data set: as printed, sharpened, and from the rows themselves.
 
-    Parameters
-    ----------
     X : array or sparse matrix (n, d)
     y : array of n labels
         Two values, the positive one sorting last.
@@ -147,10 +143,7 @@ def describe(
         A dict; ``print`` shows it as a table with the meaning of each name. Quantities that depend on the
         Lipschitz bound are given three times, as ``name_printed``, ``name_sharp`` and ``name_rows``.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.theory import describe
     >>> table = describe(np.array([[1.0], [0.5], [-1.0]]), [1, 1, 0], l2=0.5)
     >>> table["step_printed"], round(table["step_rows"] / table["step_printed"], 1)
     (0.001953125, 25.7)

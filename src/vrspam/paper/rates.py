@@ -1,56 +1,42 @@
-"""The rates of VRSPAM and SPAM as formulas; `_SYMBOLS` is the glossary of their parameters.
+"""The rates of VRSPAM and SPAM as formulas; the texts of `formula` are the glossary of their parameters.
 
 The paper's section 4 (convergence) proves them; `vrspam.theory` explains `noise`, and docs/theory.md derives each.
 """
 
 import math
-from collections.abc import Callable
-from inspect import cleandoc, signature
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-_SYMBOLS = {
-    "M": "float\n    The largest norm of a row.",
-    "p": "float in (0, 1)\n    The share of positives.",
-    "n": "int\n    Rows.",
-    "l2": "float\n    Positive: the strong convexity, the paper's β.",
-    "step": "float\n    The step size η, below `step_bound`.",
-    "theta": "float in (0, 1)\n    θ, the step size as a fraction of `step_bound`.",
-    "inner_steps": "int\n    Inner steps of an epoch, the paper's m.",
-    "epochs": "int, default=1\n    Epochs, the paper's s.",
-    "noise": "float\n    Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.",
-    "epsilon": "float\n    The target ε: for `epochs` a fraction in (0, 1) of the squared distance at the start.",
-    "error": "float\n    ‖w - w*‖², the squared distance of the point to the optimum.",
-    "anchor_error": "float\n    ‖w̃ - w*‖², that of the anchor.",
-    "initial_error": "float\n    ‖w_1 - w*‖², that of the start.",
-    "t": "int, float or array\n    The iteration, from 1 on.",
-    "start": "int\n    t₀, from `spam_start`.",
-    "start_error": "float\n    A bound e_{t₀} on the squared distance to the optimum at t₀.",
-    "log_start_error": "float\n    The logarithm of that bound, from `spam_log_start_error`.",
-    "gradient_variance": "float\n    σ*², from `gradient_variance` or `gradient_variance_bound`.",
-    "X": "array or sparse matrix (n, d)\n    The rows.",
-    "positive": "boolean array of n\n    Which rows are positive.",
-    "coef": "array of d\n    The point w.",
-}
-Formula = TypeVar("Formula", bound=Callable[..., Any])
-_formulas: list[str] = []
+from vrspam._utils.docstrings import share_texts
 
-
-def formula(function: Formula) -> Formula:
-    """Write the sections of a docstring: the parameters from the glossary, what comes back, the example."""
-    told, mark, example = cleandoc(function.__doc__ or "").partition(">>> ")
-    _formulas.append(function.__name__)
-    if "import" not in example:
-        called = ", ".join(name for name in sorted(_formulas) if f"{name}(" in example)
-        mark = f">>> from vrspam.theory import {called}\n{mark}"
-    found = signature(function)
-    symbols = "\n".join(f"{name} : {_SYMBOLS[name]}" for name in found.parameters)
-    parts = {"Parameters": symbols, "Returns": found.return_annotation, "Examples": mark + example}
-    sections = (f"{name}\n{'-' * len(name)}\n{text}\n" for name, text in parts.items())
-    function.__doc__ = "\n".join([told.rstrip() + "\n", *sections])
-    return function
+formula = share_texts(
+    """
+M : float | The largest norm of a row.
+p : float in (0, 1) | The share of positives.
+n : int | Rows.
+l2 : float | Positive: the strong convexity, the paper's β.
+step : float | The step size η, below `step_bound`.
+theta : float in (0, 1) | θ, the step size as a fraction of `step_bound`.
+inner_steps : int | Inner steps of an epoch, the paper's m.
+epochs : int, default=1 | Epochs, the paper's s.
+noise : float | Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+epsilon : float | The target ε: for `epochs` a fraction in (0, 1) of the squared distance at the start.
+error : float | ‖w - w*‖², the squared distance of the point to the optimum.
+anchor_error : float | ‖w̃ - w*‖², that of the anchor.
+initial_error : float | ‖w_1 - w*‖², that of the start.
+t : int, float or array | The iteration, from 1 on.
+start : int | t₀, from `spam_start`.
+start_error : float | A bound e_{t₀} on the squared distance to the optimum at t₀.
+log_start_error : float | The logarithm of that bound, from `spam_log_start_error`.
+gradient_variance : float | σ*², from `gradient_variance` or `gradient_variance_bound`.
+X : array or sparse matrix (n, d) | The rows.
+positive : boolean array of n | Which rows are positive.
+coef : array of d | The point w.
+""",
+    room="vrspam.theory",
+)
 
 
 # ---- bounds on the Lipschitz constants L_i of the stochastic gradients

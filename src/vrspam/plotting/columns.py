@@ -26,6 +26,7 @@ from vrspam.plotting import style
 from vrspam.tables.frames import columns_of, is_frame
 
 
+@style.documented
 def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 
@@ -39,8 +40,6 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     a name lists columns that move together with it: read the sum of their curves. Interactions come on top
     (`plot_interactions`).
 
-    Parameters
-    ----------
     shapes : fitted AUCClassifierCV, its `shape_functions_`, or a model of `vrspam.tool`
     most : int, default=12
         Draw at most this many columns.
@@ -54,11 +53,8 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     -------
     matplotlib Figure
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam import AUCClassifierCV
-    >>> from vrspam.plotting import plot_shapes
     >>> data = load_breast_cancer(as_frame=True)
     >>> model = AUCClassifierCV(features="additive").fit(data.data[["mean radius", "mean texture"]], data.target)
     >>> [ax.get_title() for ax in plot_shapes(model).axes]
@@ -194,6 +190,7 @@ def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: n
     ax.errorbar(x, value, yerr=bars, fmt="o", color=colour, linewidth=1.2, capsize=2.5)
 
 
+@style.documented
 def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw the strongest pairs of columns that interact, each as a heat map.
 
@@ -202,8 +199,6 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     limits. A cell of fewer than three rows is grey. All panels have the same colours. The title says which part of the
     variance of the score the pair explains.
 
-    Parameters
-    ----------
     pairs : fitted AUCClassifierCV, its `pair_effects_`, or a model of `vrspam.tool`
     most : int, default=6
         Draw at most this many pairs.
@@ -216,11 +211,8 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     -------
     matplotlib Figure
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam import AUCClassifierCV
-    >>> from vrspam.plotting import plot_interactions
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((800, 3))
     >>> y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(800) > 0
@@ -277,7 +269,7 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     return mesh
 
 
-@style.draws_on_axes
+@style.documented
 def plot_coefficients(
     names: Any,
     values: Sequence[float] | None = None,
@@ -288,8 +280,6 @@ def plot_coefficients(
 ) -> Axes:
     """Draw one bar for each name, the first on top; positive and negative bars differ in colour.
 
-    Parameters
-    ----------
     names : fitted estimator of this package, Series, dict, or sequence of str
         Of an estimator on columns as they are: what one standard deviation of each column adds to the score (the
         coefficients themselves where the fit kept no moments), the largest first. Of one on a feature map: the spread
@@ -302,8 +292,6 @@ def plot_coefficients(
     most : int, default=20
         Draw at most this many bars of an estimator.
 
-    Examples
-    --------
     >>> ax = plot_coefficients(["age", "dose"], [0.4, -0.1], label="added to the score by one standard deviation")
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age', 'dose']
@@ -357,12 +345,10 @@ def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None)
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw what each column adds to the score of one row, the largest part on top; the last bar is their sum.
 
-    Parameters
-    ----------
     parts : fitted estimator of this package, or what its `explain_one` returned
         The parts add up to the score; "interactions" is what no sum of curves can say, and "baseline" what every row
         has.
@@ -372,8 +358,6 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
     most : int, default=12
         Draw at most this many parts; the others are added up in one bar.
 
-    Examples
-    --------
     >>> ax = plot_contributions({"age": 0.7, "sex": -0.2, "dose": 0.1}, {"age": 61, "sex": "f"}, most=2)
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age = 61', 'sex = f', '1 other', 'score']

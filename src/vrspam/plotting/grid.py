@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from vrspam._utils.texts import shorten_distinct
 from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
-from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, draws_on_axes, ink, mixed
+from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, documented, ink, mixed
 from vrspam.solvers.path import coef_path
 
 SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
@@ -26,7 +26,7 @@ NAMES = {
 }
 
 
-@draws_on_axes
+@documented
 def plot_cv(
     auc_path: Any,
     l2s: ArrayLike | None = None,
@@ -41,8 +41,6 @@ def plot_cv(
     With more than three values of l1 only the best one has a band; with more than six the colours go from dark (small
     l1) to light. Points far below the line of the best l1 may lie outside the frame.
 
-    Parameters
-    ----------
     auc_path : fitted AUCClassifierCV, or array of shape (len(l2s), len(l1s), folds) or (len(l2s), folds)
         An array is as `AUCClassifierCV.auc_path_`, or `score_path_`; an estimator brings its own grid, its chosen
         point and the measure that chose it.
@@ -54,8 +52,6 @@ def plot_cv(
         What is drawn: by default that of the estimator, and "AUC" for an array; for `score_path_` it is
         `AUCClassifierCV.measure_`.
 
-    Examples
-    --------
     >>> auc = [[0.80, 0.84, 0.82], [0.89, 0.93, 0.91], [0.86, 0.91, 0.90]]
     >>> ax = plot_cv(auc, l2s=[0.01, 0.1, 1.0])
     >>> ax.get_xlabel(), ax.get_ylabel()
@@ -98,7 +94,7 @@ def plot_cv(
     return ax
 
 
-@draws_on_axes
+@documented
 def plot_path(
     penalties: Any,
     coefs: ArrayLike | None = None,
@@ -110,8 +106,6 @@ def plot_path(
 ) -> Axes:
     """Draw coefficients along a path of penalties; the six largest have colours and names, the others are grey.
 
-    Parameters
-    ----------
     penalties : array of n numbers, or fitted AUCClassifierCV
         An estimator on columns as they are: its coefficients along its own `l2s_`, from its `moments_`, with its l2
         marked.
@@ -123,8 +117,6 @@ def plot_path(
     label : str, default="l2"
         Label of the axis of penalties.
 
-    Examples
-    --------
     >>> ax = plot_path([0.01, 0.1, 1.0], [[2.0, -1.0], [1.0, -0.8], [0.2, 0.0]], names=["age", "dose"])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['age', 'dose']
@@ -167,20 +159,16 @@ def plot_path(
     return ax
 
 
-@draws_on_axes
+@documented
 def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: Axes | None = None) -> Axes:
     """Draw the certificate, or the objective, of one or several fits against passes or seconds.
 
-    Parameters
-    ----------
     histories : fitted estimator, its `history_`, or a mapping from names to these
         Of an iterative estimator: arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
     x : {"passes", "seconds", "epoch"}, default="passes"
     y : {"gap", "stationarity", "objective"}, default="gap"
         The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.
 
-    Examples
-    --------
     >>> history = {"passes": [1, 3, 5], "gap": [1e-1, 1e-3, 1e-6]}
     >>> ax = plot_convergence({"one": history, "two": {"passes": [1, 2], "gap": [0.1, 0.05]}})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]

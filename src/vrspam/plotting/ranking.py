@@ -10,6 +10,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from vrspam._utils.texts import wrap_distinct
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
+from vrspam.metrics.roc import both_classes, positive_rows
 from vrspam.metrics.thresholds import reliability, wilson
 from vrspam.model.drawing import score_edges
 from vrspam.plotting import style
@@ -18,14 +19,12 @@ from vrspam.tables.frames import columns_of, is_frame
 Scores = Any  # an array, an estimator, a dict of names to these, or a frame
 
 
-@style.draws_on_axes
+@style.documented
 def plot_roc(
     y_true: Any, y_score: Scores = None, *, X: Any = None, max_fpr: float | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw ROC curves, each with its AUC and 95 % interval in the legend.
 
-    Parameters
-    ----------
     y_true : array of n labels, or fitted AUCClassifierCV
         Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
         folds (`out_of_fold_`).
@@ -35,8 +34,6 @@ def plot_roc(
     max_fpr : float in (0, 1], optional
         The part of the curve that matters, up to this false-positive rate: the rest is shaded.
 
-    Examples
-    --------
     >>> y, scores = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> ax = plot_roc(y, {"first": scores, "second": scores[::-1]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -66,17 +63,13 @@ def plot_roc(
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
-    Parameters
-    ----------
     y_true, y_score, X
         As in `plot_roc`.
 
-    Examples
-    --------
     >>> ax = plot_precision_recall([0, 0, 1, 1], {"first": [1, 3, 2, 4], "second": [1, 2, 3, 4]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first', 'second']
@@ -95,7 +88,7 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_scores(
     y_true: Any,
     y_score: Any = None,
@@ -107,8 +100,6 @@ def plot_scores(
 ) -> Axes:
     """Draw histograms of the scores of both classes, each as a share of its class.
 
-    Parameters
-    ----------
     y_true, y_score, X
         As in `plot_roc`, of one model.
     threshold : float, optional
@@ -116,8 +107,6 @@ def plot_scores(
     names : pair of str
         What the two classes are called.
 
-    Examples
-    --------
     >>> ax = plot_scores([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9], threshold=0.4)
     >>> ax.get_ylabel()
     'share of the class'
@@ -146,17 +135,13 @@ def plot_scores(
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
-    Parameters
-    ----------
     y_true, y_score, X
         As in `plot_roc`, of one model.
 
-    Examples
-    --------
     >>> ax = plot_lift([0, 0, 0, 1], [1, 2, 3, 4])  # the top quarter of the rows is all positive
     >>> ax.lines[0].get_ydata().tolist()
     [4.0, 2.0, 1.33..., 1.0]
@@ -174,14 +159,12 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_reliability(
     predicted: Any, observed: Any = None, rows: Sequence[int] | None = None, *, X: Any = None, ax: Axes | None = None
 ) -> Axes:
     """Draw the observed frequency against the predicted probability of groups of rows, with 95 % intervals (Wilson).
 
-    Parameters
-    ----------
     predicted, observed : sequence of numbers
         Mean probability and share of positives in each group. Without `rows`: labels, and the probability of each or a
         fitted estimator, which makes them from `X`; rows are then grouped by their probability, ten groups of about
@@ -190,8 +173,6 @@ def plot_reliability(
         Size of each group.
     X : rows to predict, optional
 
-    Examples
-    --------
     >>> ax = plot_reliability([0.1, 0.5, 0.9], [0.12, 0.44, 0.93], [100, 100, 100])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('predicted probability', 'observed frequency')
@@ -215,7 +196,7 @@ def plot_reliability(
     return ax
 
 
-@style.draws_on_axes
+@style.documented
 def plot_decision_curve(
     y_true: Any, probability: Any = None, *, X: Any = None, ax: Axes | None = None, **beside: Any
 ) -> Axes:
@@ -223,16 +204,12 @@ def plot_decision_curve(
 
     A model is of use where it is above acting on all rows and on none.
 
-    Parameters
-    ----------
     y_true, X
         As in `plot_roc`.
     probability : array of n numbers in [0, 1], fitted estimator, or dict of names to these
     **beside
         `confidence`, `groups` and `sample_weight` of `vrspam.metrics.net_benefit`.
 
-    Examples
-    --------
     >>> ax = plot_decision_curve([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['act on all rows', 'act on none', 'model']
@@ -321,8 +298,4 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
 def _labels(y_true: Any) -> np.ndarray:
     if hasattr(y_true, "decision_function"):
         raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
-    y = np.asarray(y_true)
-    classes = np.unique(y)
-    if classes.size != 2:
-        raise ValueError(f"y_true has {classes.size} different labels; a curve needs two classes.")
-    return y if y.dtype == bool else y == classes[1]
+    return both_classes(positive_rows(y_true), at_least=1)

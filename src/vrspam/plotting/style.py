@@ -4,11 +4,9 @@ Nothing is changed for other plots: settings are in force only while axes are ma
 """
 
 import warnings
-from collections.abc import Callable
-from inspect import cleandoc
 from pathlib import Path
 from textwrap import fill
-from typing import Any, TypeVar
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -19,6 +17,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from vrspam._utils.atomic import replacing
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.texts import wrap_distinct
 
 _STYLE: dict[str, Any] = {
@@ -40,7 +39,7 @@ _STYLE: dict[str, Any] = {
 # Okabe and Ito's colours
 BLUE, ORANGE, GREEN, PINK, BLACK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9"
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, BLACK, SKY)
-Plot = TypeVar("Plot", bound=Callable[..., Axes])
+documented = share_texts("ax : matplotlib Axes, optional | By default a new figure.", room="vrspam.plotting")
 DASHES = ("-", "--", "-.", ":")
 GREY = "#777777"  # can be read on white and on black
 
@@ -120,14 +119,6 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float] = (5.0, 4.0)) -> Axes
 
     with mpl.rc_context(own_style()):
         return plt.subplots(figsize=size, layout="constrained")[1]
-
-
-def draws_on_axes(function: Plot) -> Plot:
-    """Write what all plots share into a docstring: the parameter `ax`, what comes back, the import of the example."""
-    told, examples, rest = cleandoc(function.__doc__ or "").partition("\n\nExamples\n--------\n")
-    shared = "\nax : matplotlib Axes, optional\n    By default a new figure.\n\nReturns\n-------\nAxes"
-    function.__doc__ = f"{told}{shared}{examples}>>> from vrspam.plotting import {function.__name__}\n{rest}"
-    return function
 
 
 def add_legend(ax: Axes, **options: Any) -> None:

@@ -31,6 +31,7 @@ Html = NewType("Html", str)  # a text in which names and values are escaped
 #: The attribute of elements whose numbers the page writes as the reader's browser does (0,83 in German). Such an
 #: element must hold no names from a file.
 NUMBERS = " data-numbers"
+WORRIES, QUIET = "What to worry about", "The checks of the data found nothing to worry about."
 
 
 class Cell(NamedTuple):
@@ -183,26 +184,31 @@ def headline(
     values: Mapping[str, str],
     worries: Sequence[Worry],
     remark: str,
-    alert: str = "What to worry about",
-    quiet: str = "The checks of the data found nothing to worry about.",
+    alert: str = WORRIES,
+    quiet: str = QUIET,
 ) -> Html:
     """The first screen of a page: one large number, what it means, and what the reader should not miss."""
-    title = f'<p class="title">{escape(alert)}</p>'
-    grave, notes = ("".join(w.html() for w in worries if (w.severity == "note") == note) for note in (False, True))
-    count = sum(worry.severity == "note" for worry in worries)
-    more = folded(f"{count} note{'s' if count > 1 else ''} on the table", Html(f"<ul>{notes}</ul>")) if notes else ""
-    noted = f'<div class="quiet">{title}<p>{escape(quiet)}</p>{more}</div>'
-    if grave:
-        severe = " severe" if any(worry.severity == "severe" for worry in worries) else ""
-        label = escape(alert)
-        noted = f'<aside class="alert{severe}" aria-label="{label}">{title}<ul>{grave}</ul>{more}</aside>'
     return Html(
         '<div class="headline"><div class="number">'
         f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(number)}</strong></p>"
         f'{picture}<p class="interval"{NUMBERS}>{spelled(interval)}</p></div>'
         f'<div class="meaning"><p class="sentence">{spelled(sentence)}</p>{facts(values, True)}'
-        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noted}</div>'
+        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noticed(worries, alert, quiet)}</div>'
     )
+
+
+def noticed(worries: Sequence[Worry], alert: str, quiet: str) -> Html:
+    """What the reader should not miss, the gravest first; notes are folded."""
+    title = f'<p class="title">{escape(alert)}</p>'
+    worries = sorted(worries, key=lambda worry: worry.severity != "severe")
+    grave, notes = ("".join(w.html() for w in worries if (w.severity == "note") == note) for note in (False, True))
+    count = sum(worry.severity == "note" for worry in worries)
+    more = folded(f"{count} note{'s' if count > 1 else ''} on the table", Html(f"<ul>{notes}</ul>")) if notes else ""
+    if not grave:
+        return Html(f'<div class="quiet">{title}<p>{escape(quiet)}</p>{more}</div>')
+    severe = " severe" if any(worry.severity == "severe" for worry in worries) else ""
+    label = escape(alert)
+    return Html(f'<aside class="alert{severe}" aria-label="{label}">{title}<ul>{grave}</ul>{more}</aside>')
 
 
 @dataclass

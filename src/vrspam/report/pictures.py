@@ -281,7 +281,7 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     at, model, low, high, _, every = (values[inside] for values in found)
     top = 105.0 * max(float(high.max()), 1e-3)
     bottom = min(-top / 5.0, 105.0 * float(low.min()))
-    frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, top=12.0)
+    frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, right=28.0, top=12.0)
     cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
     shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
     marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
@@ -315,7 +315,7 @@ def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], thre
 
 def several_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
     """Curves of two or more models in one unit square."""
-    frame = Frame(UNIT, UNIT, width=440.0, height=380.0)
+    frame = Frame(UNIT, UNIT, width=440.0, height=380.0, right=28.0)  # room for half of "100 %" on a phone
     marks = [axes(frame, *labels, percents="xy")]
     known = "negative", "positive other", "middle", "negative other", "positive", "middle other"
     styles = [known[place % len(known)] for place in range(len(curves))]
@@ -329,11 +329,11 @@ def survival_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels:
     """Kaplan-Meier curves of three groups of rows, (times, share free of the event after each), the lowest first."""
     last = max(float(times[-1]) for times, _ in curves.values()) or 1.0
     frame = Frame((0.0, last), UNIT, width=480.0, height=310.0, top=64.0)
-    marks, styles = [axes(frame, *labels, percents="y")], ("negative", "middle", "positive")
+    marks, styles = [axes(frame, *labels, percents="y")], ("negative", "middle", "positive other")
     for css, (times, free) in zip(styles, curves.values(), strict=True):
         x, y = np.repeat(np.concatenate([[0.0], times]), 2)[1:], np.repeat(np.concatenate([[1.0], free]), 2)[:-1]
         marks.append(line(frame, x, y, f"line {css}"))
-    marks.append(_legend(frame, list(zip(styles, curves, strict=True))))
+    marks.append(_legend(frame, list(zip(styles, curves, strict=True)), lines=True))
     label = f"Kaplan-Meier curves of {', '.join(curves)}."
     return picture(frame, marks, label=label, title="Thirds of the score (Kaplan-Meier)")
 
@@ -343,9 +343,11 @@ def learning_curve(curve: LearningCurve) -> Html:
     rows = np.geomspace(curve.rows[0], 4.0 * curve.total, 40)
     middle, low, high = np.array([curve.at(float(n)) for n in rows]).T
     ahead = rows >= curve.rows[-1]
-    lowest, highest = min(float(low[ahead].min()), float(curve.auc.min())), min(1.0, float(high[ahead].max()))
+    lowest = min(float(low[ahead].min()), float(curve.auc.min()), float(middle.min()))
+    highest = min(1.0, float(high[ahead].max()))
     room = 0.05 * (highest - lowest)
-    frame = Frame(drawing.Scale(float(rows[0]), float(rows[-1]), "log"), (lowest - room, highest + room), width=440.0)
+    scale = drawing.Scale(float(rows[0]), float(rows[-1]), "log")
+    frame = Frame(scale, (lowest - room, highest + room), width=440.0, right=36.0)
     shown = curve.total * 4.0 ** np.arange(-2, 2)
     shown = shown[shown >= rows[0]]
     marks = [axes(frame, "rows to train on", "AUC", ticks=drawing.Ticks(shown, [f"{n:,.0f}" for n in shown]))]
@@ -396,15 +398,15 @@ def forest(
     return picture(frame, marks, label=label, title=title, remark="dashed: all rows")
 
 
-def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = False) -> str:
-    """Which colour is which, in a corner of the plot area."""
+def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = False, lines: bool = False) -> str:
+    """Which colour, or which line, is which, in a corner of the plot area."""
     parts = []
     short = texts.shorten_distinct([name for _, name in entries], 44 if below else 34)
     for number, ((css, name), text) in enumerate(zip(entries, short, strict=True)):
         y = (frame.y.start + 6.0 - 18.0 * len(entries) if below else 12.0) + 18.0 * number
-        x = frame.x.start + (160.0 if below else 24.0)
-        box_or_line = segment(x - 30.0, y, x - 8.0, y, f"line {css}") if below else ""
-        parts.append(box_or_line or box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
+        x = frame.x.start + (160.0 if below else 32.0 if lines else 24.0)
+        drawn = segment(x - 30.0, y, x - 8.0, y, f"line {css}") if below or lines else ""
+        parts.append(drawn or box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
         parts.append(words(x - 3.0, y + 3.5, text, "", name))
     return "".join(parts)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
-from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten
+from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten, signed
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
 from vrspam.metrics.thresholds import BINS, benefit_over_all, calibration_error, effective_share, reliability
@@ -114,7 +114,7 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
         add_rows(page, report.curve, lines=False)
     if report.rows:
         page.add("Single rows", *describe_rows(report, names, parameter))
-    more = {"table": data_name, "columns used": f"{len(model.schema.columns):,}"}
+    more = {"columns used": f"{len(model.schema.columns):,}"}
     if report.left_out:
         most = 30
         shown = [*report.left_out[:most], *(["..."] if len(report.left_out) > most else [])]
@@ -222,11 +222,10 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
 def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: ShowParameter = str) -> Page:
     """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
     page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
+    page.headline = html.noticed([worry_of(note, parameter) for note in more.notes], html.WORRIES, html.QUIET)
     add_rows(page, more.curve, more.lines, fold=False)
-    noticed = [worded(note, parameter) for note in more.notes]
-    for heading, items in (("How many does it take?", asked), ("Noticed in these rows", noticed)):
-        if items:
-            page.add(heading, html.bullets(items))
+    if asked:
+        page.add("How many does it take?", html.bullets(asked))
     return page
 
 
@@ -622,7 +621,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         when = "" if row.time is None else f", {time} {row.time:g}"
         own, other = ("positive", "negative") if row.positive else ("negative", "positive")
         digits = decimals(max(abs(row.score), abs(row.own_score)))
-        facts = {"score" if report.folds is None else "held-out score": f"{row.score:+.{digits}f}"}
+        facts = {"score" if report.folds is None else "held-out score": signed(row.score, digits)}
         if row.probability is not None:
             facts["probability"] = percent(row.probability)
         if ranks:
@@ -630,7 +629,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         else:
             facts["ranked above"] = f"{percent(row.above, 0)} of the rows with {names[other]}"
         if report.folds is not None:
-            facts["score of the final model"] = f"{row.own_score:+.{digits}f}"
+            facts["score of the final model"] = signed(row.own_score, digits)
         entries, values = [(name, part) for name, _, part in parts], [value for _, value, _ in parts]
         blocks = [html.facts(facts, numbers=True), pictures.bars(entries, ADDED, values=values, ends=ends)]
         what = f"{names[own]}{when}" if order is None or row.time is None else f"{order} {-row.time:g}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from vrspam import __version__
 from vrspam._utils.messages import Message, Parameter
-from vrspam._utils.texts import auc_text, interval_text, isolated, shorten
+from vrspam._utils.texts import auc_text, interval_text, isolated, shorten, signed
 
 if TYPE_CHECKING:
     from vrspam.metrics import Calibration, ComparedPair, DeLongTest, Estimate
@@ -116,7 +116,7 @@ def describe_probability(model: Model) -> str:
     name = f"{model.schema.target} = {model.positive}" if model.schema.target else str(model.positive)
     facts = model.training
     share = f" ({facts['positives'] / facts['rows']:.0%})" if facts.keys() >= {"rows", "positives"} else ""
-    return f"Its probability assumes that {name} is as common as in training{share}."
+    return f"The probability assumes that {name} is as common as in training{share}."
 
 
 # ---- the AUC
@@ -337,7 +337,7 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
             what = "share of the rows called" if name == "share" else name
             parts.append(f"{what} {before:.3f} in training, found {now:.3f}")
     asked = f"{100 * promised.asked:g} %"
-    rule = {"recall": f"find at least {asked} of them", "alerts": f"call at most {asked} of the rows"}
+    rule = {"recall": f"find at least {asked} of the positives", "alerts": f"call at most {asked} of the rows"}
     told = rule.get(promised.rule, f"be right in at least {asked} of the calls")
     sure = f"with {100 * (promised.confidence or 0.0):g} % confidence"
     if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
@@ -347,7 +347,7 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
     measure, kept = {"recall": found.sensitivity, "alerts": found.share}.get(promised.rule, found.precision), ""
     if promised.confidence is not None and measure is not None:
         good = measure <= promised.asked if promised.rule == "alerts" else measure >= promised.asked
-        kept = f"The model promised to {told}, {sure}; here it is {100 * measure:.1f} %, {'' if good else 'not '}kept. "
+        kept = f"The model promised to {told}, {sure}. Here it is {100 * measure:.1f} %: {'' if good else 'not '}kept. "
     return [f"{kept}The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
 
 
@@ -392,7 +392,8 @@ def calibration_numbers(found: Calibration | None) -> list[tuple[str, str, str]]
     for name, (value, low, high) in () if found is None else found._asdict().items():
         if not np.isnan(value):
             title = f"calibration {name}" if name in right else "expected ÷ observed"
-            numbers.append((title, f"{value:.2f} ({low:.2f} to {high:.2f})", right.get(name, "1 is right")))
+            shown, *ends = (signed(number, 2, sign=False) for number in (value, low, high))
+            numbers.append((title, f"{shown} ({' to '.join(ends)})", right.get(name, "1 is right")))
     return numbers
 
 
@@ -563,7 +564,8 @@ def describe_interactions(model: Model) -> str:
     assert model.shapes is not None
     share = 100 * model.shapes.share
     if share < 0.5:
-        return "Nothing here depends on combinations of columns."
+        few = "Nothing" if share == 0.0 else "Hardly anything"
+        return f"{few} here depends on combinations of columns."
     return f"{share:.0f} % of the score comes from combinations of columns."
 
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.solvers.base import EpochSolver, Solution, Solver, State
-from vrspam.solvers.gram import Cholesky, GramDescent
+from vrspam.solvers.base import EpochSolver, Solution, Solver, State, documented
+from vrspam.solvers.gram import Cholesky, GramDescent, ShapedGram
 from vrspam.solvers.newton import PairNewton
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient, DualRidge
 from vrspam.solvers.proximal_newton import EdgeWeights, MatrixNewton, PairProximalNewton
-from vrspam.solvers.shaped import ShapedGram
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 __all__ = ["EpochSolver", "Solution", "Solver", "State", "choose_solver", "exact_solvers", "solve"]
@@ -36,6 +35,7 @@ class ExactFit(NamedTuple):
     solver: SolverName
 
 
+@documented
 def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverName:
     """The one rule that decides how the data is held.
 
@@ -52,8 +52,6 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
 
     `exact_solvers` lists the solvers of both.
 
-    Parameters
-    ----------
     n_samples, n_features : int
         Rows and features.
     is_sparse : bool
@@ -63,9 +61,6 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
     -------
     "moments" or "products"
 
-    Examples
-    --------
-    >>> from vrspam.solvers import choose_solver
     >>> choose_solver(60_000, 780, is_sparse=False), choose_solver(16_000, 62_000, is_sparse=True)
     ('moments', 'products')
     """
@@ -77,6 +72,7 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
     return "moments" if n_features <= min(n_samples, MOMENTS_MAX_FEATURES_DENSE) else "products"
 
 
+@documented
 def exact_solvers() -> list[Solver]:
     """Every exact solver, the best one first: `solve` runs the first that does not refuse.
 
@@ -86,9 +82,6 @@ def exact_solvers() -> list[Solver]:
     -------
     list of Solver
 
-    Examples
-    --------
-    >>> from vrspam.solvers import exact_solvers
     >>> [type(solver).__name__ for solver in exact_solvers()][:2]
     ['Cholesky', 'GramDescent']
     """
@@ -97,6 +90,7 @@ def exact_solvers() -> list[Solver]:
     return [*quadratic, ShapedGram(), *pairs, MatrixNewton(), TruncatedNewton(), ProximalGradient()]
 
 
+@documented
 def solve(
     objective: Objective,
     *,
@@ -107,8 +101,6 @@ def solve(
 ) -> Solution:
     """Minimise F by the first solver that accepts the objective.
 
-    Parameters
-    ----------
     objective : Objective
     tol : float
         Stop when the certificate is at most tol·F(0).
@@ -120,16 +112,9 @@ def solve(
     solvers : sequence of Solver, optional
         By default `exact_solvers()`.
 
-    Returns
-    -------
-    Solution
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam import ClassMoments
     >>> from vrspam.objective import Objective
-    >>> from vrspam.solvers import solve
     >>> moments = ClassMoments.from_data(np.array([[0.0], [1.0], [2.0], [5.0]]), [-1, -1, 1, 1])
     >>> solution = solve(Objective.from_moments(moments, l2=0.5), tol=1e-10, max_iter=100)
     >>> bool(solution.converged), round(float(solution.w[0]), 4)

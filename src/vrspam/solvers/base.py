@@ -7,15 +7,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from vrspam._utils.docstrings import share_texts
 from vrspam.objective import Objective
 
+documented = share_texts(room="vrspam.solvers")
 
+
+@documented
 @dataclass
 class State:
     """The state of a solver: a point, ∇f and F there, and how often the data has been read.
 
-    Attributes
-    ----------
     w, grad : ndarray of shape (d,)
     value : float
     passes : float
@@ -29,10 +31,7 @@ class State:
     extra : dict
         Further columns of the history.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from vrspam.solvers import State
     >>> State(np.zeros(2), np.array([-1.0, 0.5]), 0.25).passes
     0.0
     """
@@ -47,12 +46,11 @@ class State:
     extra: dict[str, float] = field(default_factory=dict)
 
 
+@documented
 @dataclass(frozen=True)
 class Solution:
     """What a solver found: F(w), the certificate, and whether the certificate reached the tolerance.
 
-    Attributes
-    ----------
     w : ndarray of shape (d,)
     value, gap : float
         F(w), and the certificate: F(w) is at most so far above the minimum.
@@ -63,8 +61,6 @@ class Solution:
     stationarity : float or None
         Takes the place of the certificate where the penalty is not convex: how much a step along each coordinate gains.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from vrspam import ClassMoments
     >>> from vrspam.objective import Objective

@@ -137,7 +137,12 @@ class ExactSolver:
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
-        return self._solve(SquaredPairLoss.from_rows(X, y == classes[1], weights, moments), moments, "products")
+        loss = SquaredPairLoss.from_rows(X, y == classes[1], weights, moments)
+        fit = self._solve(loss, moments, "products")
+        if not sparse.issparse(X):  # dense ones are centred where that is of use
+            return fit
+        objective = Objective(loss, self.penalty(loss)(fit.l2, float(self.l1)))
+        return fit._replace(solution=measured_on_centred_rows(objective, fit.solution, rows, moments, tol=self.tol))
 
     def _solve_and_refine(self, moments: ClassMoments, rows: Rows, classes: np.ndarray) -> ExactFit:
         """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""

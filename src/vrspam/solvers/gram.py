@@ -5,6 +5,7 @@
 | `Cholesky` | l2 alone |
 | `RidgePath` | l2 alone, many values: one eigendecomposition |
 | `GramDescent` | any: coordinate descent, with Newton steps on the columns in use |
+| `ShapedGram` | l2 alone, with curves that must rise or fall |
 """
 
 from collections.abc import Callable
@@ -18,7 +19,8 @@ from scipy import linalg
 from vrspam._utils import array_api
 from vrspam._utils.array_api import kernels
 from vrspam._utils.blas import solve_shifted
-from vrspam.objective import ElasticNet, Objective
+from vrspam.objective import ElasticNet, Objective, Shaped
+from vrspam.objective.limits import nonnegative_minimum
 from vrspam.solvers.base import Solution, certify, is_done
 
 # (H + shift I)⁻¹ b where some columns are indicators of one category: they are eliminated, others are factorised.
@@ -321,3 +323,49 @@ class GramDescent:
                     break
             if not improved or not crossing.any():
                 return w
+
+
+# Curves that must rise or fall: in coefficients v of rising functions a limit is v ≥ 0, and F is quadratic. Which v are
+# 0 is found by pivoting, from those of the neighbour on a grid. Features without a limit are eliminated first.
+
+NO_CURVES = "it is for curves that must rise or fall"
+
+
+def shaped_minimum(gram: np.ndarray, linear: np.ndarray, penalty: Shaped, w0: np.ndarray | None) -> np.ndarray:
+    """The w of the least wᵀHw/2 - b·w + Ω(w)."""
+    least = 1e-13 * float(np.mean(np.diagonal(gram)))
+    matrix, blocks = gram.copy(), penalty.limits.blocks()
+    matrix[np.diag_indices_from(matrix)] += max(penalty.l2, least)
+    inside = np.concatenate([np.arange(linear.size)[block.places] for block in blocks])
+    others = np.setdiff1d(np.arange(linear.size), inside)
+    back = linalg.block_diag(*(np.linalg.inv(block.rows) for block in blocks))
+    bound = np.concatenate([block.bound for block in blocks])
+    start = None if w0 is None else np.concatenate([block.rows @ w0[block.places] for block in blocks]) > 0.0
+    own, b = matrix[np.ix_(inside, inside)], linear[inside]
+    if others.size:
+        factor = linalg.cho_factor(matrix[np.ix_(others, others)], lower=True, overwrite_a=True, check_finite=False)
+        across = matrix[np.ix_(others, inside)]
+        solved = linalg.cho_solve(factor, np.column_stack([across, linear[others]]), check_finite=False)
+        own, b = own - across.T @ solved[:, :-1], b - across.T @ solved[:, -1]
+    v = nonnegative_minimum(back.T @ own @ back, back.T @ b, bound, start)[0]
+    w = np.empty_like(linear)
+    w[inside] = back @ v
+    if others.size:
+        w[others] = solved[:, -1] - solved[:, :-1] @ w[inside]
+    return w
+
+
+class ShapedGram:
+    """A quadratic loss whose curves must rise or fall: one system for the features that are not 0, or a few."""
+
+    _loss: Any = None  # the one that was prepared
+
+    def refuses(self, objective: Objective) -> str | None:
+        if not isinstance(objective.penalty, Shaped):
+            return NO_CURVES
+        return None if objective.loss.matrix is not None else NO_MATRIX
+
+    def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+        if self._loss is not objective.loss:
+            self._loss, (self.gram, self.linear) = objective.loss, gram_of(objective.loss)
+        return certify(objective, shaped_minimum(self.gram, self.linear, objective.penalty, w0), 1, tol)

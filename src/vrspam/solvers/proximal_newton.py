@@ -16,8 +16,7 @@ from vrspam.objective import UNIT, Objective, Shaped
 from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss, SquaredHingeLoss
 from vrspam.solvers import newton
 from vrspam.solvers.base import Solution, State
-from vrspam.solvers.gram import GramDescent, refuse_uncompiled
-from vrspam.solvers.shaped import NO_CURVES, shaped_minimum
+from vrspam.solvers.gram import NO_CURVES, GramDescent, refuse_uncompiled, shaped_minimum
 from vrspam.solvers.smooth import TruncatedNewton
 
 

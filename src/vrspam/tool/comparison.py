@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs, concordance_test
+from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs
 from vrspam.metrics.comparison import compare_pairs, compare_placed
-from vrspam.metrics.intervals import interval_of, paired_test, roc_measures
+from vrspam.metrics.concordance import ComparablePairs, paired_concordance
+from vrspam.metrics.intervals import interval_of, roc_measures
 from vrspam.metrics.roc import Ranked
 from vrspam.tool.subgroups import ranking_ci
 
@@ -110,15 +111,11 @@ def compare_scores(
         intervals = tuple(interval_of(one, confidence) for one in measured)
     else:
         y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
-        freedom = np.inf if groups is None else float(np.unique(groups).size - 1)
+        comparable = ComparablePairs.of(y, event, within, weights)
 
         def test(a: str, b: str) -> DeLongTest:
-            both = scores[a], scores[b]
-            found = concordance_test(y, *both, event=event, strata=within, confidence=confidence, **beside)
-            if not (more := less.get(a, 0.0)):
-                return found
-            aucs = found.auc_a - more, found.auc_b
-            return paired_test(*aucs, found.difference - more, found.standard_error, confidence, freedom)
+            more = less.get(a, 0.0)
+            return paired_concordance(comparable, scores[a], scores[b], groups, confidence, optimism=more)
 
         pairs = compare_pairs(names, test)
         shared: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}

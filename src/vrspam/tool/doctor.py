@@ -256,7 +256,7 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         rows = opened.unlabelled + labelled
         share = 100.0 * opened.unlabelled / rows
         grade = "severe" if share >= 50.0 else "warning" if share >= 5.0 else "note"
-        words = "left out for want of a label: {count:,} of {rows:,} rows ({share:.1f} %); is the rest like new rows?"
+        words = "{count:,} of {rows:,} rows ({share:.1f} %) have no label and are left out: are the rest like new rows?"
         yield Finding("unlabelled", grade, words, count=opened.unlabelled, rows=rows, share=share)
     if opened.times is not None and all_events:  # an order, or times of which none is censored
         counts, positives = {positive: labelled}, labelled
@@ -391,7 +391,8 @@ def _missing_values(seen: Examined) -> Iterator[Finding]:
         percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
         percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
         shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
-        more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
+        rest = len(worst) - SHOWN
+        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if rest > 0 else ""
         yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
 
 

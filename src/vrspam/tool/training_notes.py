@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.texts import rounded
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 
 
@@ -70,7 +71,7 @@ def notes_on_directions(
             told, other = ("rise", "fall") if sign > 0 else ("fall", "rise")
             words = "{column!r} must {told}; without it the score would {other} by {size:.2g} between {low} and "
             words += "{high}, more than chance explains: check the direction, or leave it out of {option}"
-            ends = {"low": f"{low:g}", "high": f"{high:g}"} if shape.numeric else {"low": low, "high": high}
+            ends = {"low": rounded(low), "high": rounded(high)} if shape.numeric else {"low": low, "high": high}
             fields = {"column": name, "told": told, "other": other, "size": size, "option": Parameter("monotone")}
             notes.append(Message(words, **fields, **ends))
     return notes

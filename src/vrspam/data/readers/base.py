@@ -20,9 +20,11 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import warn
 
+documented = share_texts(room="vrspam.data")
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
@@ -67,19 +69,15 @@ class NoLabel(str):
     """The reason why a row is bad that has no label: the tool leaves such rows out."""
 
 
+@documented
 class Skipped(NamedTuple):
     """Rows that were left out of a file.
 
-    Attributes
-    ----------
     file, where, reason : str
         The file, the place in it in words (a line, say; None if that is not known), and what is wrong there.
     block, rows : int or None
         The number of the block, where the file has blocks; how many rows, where that can be known.
 
-    Examples
-    --------
-    >>> from vrspam.data import Skipped
     >>> left_out = Skipped("rows.csv", None, "line 3", 1, "3 fields where the header has 2")  # of `Chunks.skipped_`
     >>> print(f"{left_out.file}, {left_out.where}: {left_out.reason}")
     rows.csv, line 3: 3 fields where the header has 2
