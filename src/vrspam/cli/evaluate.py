@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation, Evaluations
 
 
-@app.with_options("target", "positive", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
+@app.with_options("target", "positive", "event", "within", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
 def evaluate(
     model: Annotated[str, typer.Argument(help="A model that `vrspam train` has written; with --scores the table.")],
     data: Annotated[str | None, typer.Argument(help="With a model: the table. CSV, Parquet, Excel and others.")] = None,
@@ -50,10 +50,12 @@ def evaluate(
     Example:  vrspam evaluate patients.json new-patients.csv --max-fpr 0.1
 
     Example:  vrspam evaluate scored.csv --target sick --scores catboost,xgboost --by sex --html report.html
+
+    Example:  vrspam evaluate scored.csv --target months --event died --scores cox,forest
     """
     require("data", "pyarrow")
     reading = app.read_options(given)
-    asked = {name: reading.pop(name) for name in ("target", "positive")}
+    asked = {name: reading.pop(name) for name in ("target", "positive", "event", "within")}
     _check_arguments(model, data, scores, asked, allow_missing)
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
@@ -63,6 +65,7 @@ def evaluate(
         columns = [] if scores is None else list(read_names(scores))
         check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
+    from vrspam.report.words import name_measure
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate as evaluate_model
     from vrspam.tool.evaluation import evaluate_columns, score_rows
@@ -91,7 +94,8 @@ def evaluate(
             app.say(f"{name}:")
             _describe(several.columns[name], each, measures["cost_ratio"], recall, short=True)
         app.show_worries(None, dict.fromkeys(note for each in several.values() for note in each.notes))
-        _describe_tests(several.comparison, "AUC", "DeLong, paired")
+        measure, how = name_measure(one), "jackknife" if one.ranks else "DeLong"
+        _describe_tests(several.comparison, measure, f"{how}, paired")
     else:
         _describe(one, found, measures["cost_ratio"], recall)
     if html is not None:
@@ -272,9 +276,11 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
         (words.name_measure(model), f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
         ("", words.describe_auc(auc.auc, words.class_names(model) if model.ranks else None)),
     ]
+    column = hasattr(model, "describe")  # scores in the place of a model
     if model.ranks:
         app.show_facts([*facts, ("", words.describe_ranks(model))], 17)
-        return app.show_worries(found.auc, found.notes)
+        _show_groups(found)
+        return None if short else app.show_worries(None if column else found.auc, found.notes)
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
         interval = f"{100 * part.confidence:g} % interval {words.interval_text(part.low, part.high, 4)}"
         limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
@@ -287,7 +293,7 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
     facts += [(name, f"{value}: {right}") for name, value, right in words.calibration_numbers(found.calibration)]
     facts += [("", sentence) for sentence in words.describe_calibration(found.calibration)]
-    if column := hasattr(model, "describe"):  # scores in the place of a model
+    if column:
         facts.append(("scores", model.describe()))
     app.show_facts(facts, 17)
     app.say("")
