@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -485,7 +487,7 @@ def test_the_optimism_of_a_choice_moves_the_test_and_leaves_its_width(form, grou
     a, b = (rng.normal(size=100) + positive for _ in range(2))
     groups = np.minimum(np.arange(100), 40) if grouped else None
     times = rng.exponential(size=100) if form == "times" else None
-    more = {"groups": groups, "times": times, "within": None if form == "times" else np.arange(100) % 3}
+    more: dict[str, Any] = {"groups": groups, "times": times, "within": None if form == "times" else np.arange(100) % 3}
     plain, moved = (compare_scores(positive, {"ours": a, "other": b}, optimism=less, **more) for less in (0.0, 0.01))
     before, after = plain.pairs[0].test, moved.pairs[0].test
     assert after.auc_a == pytest.approx(before.auc_a - 0.01)
@@ -540,7 +542,7 @@ def dies_first(a, b):
     return a.died == "yes" and (a.months < b.months or (a.months == b.months and b.died == "no"))
 
 
-FORMS = {
+FORMS: dict[str, tuple[dict[str, Any], Callable[[Any, Any], bool]]] = {
     "times": ({"target": "months", "event": "died"}, dies_first),
     "times inside": ({"target": "months", "event": "died", "within": "query"}, dies_first),
     "order": ({"target": "grade", "event": "none"}, lambda a, b: a.grade > b.grade),
@@ -583,7 +585,9 @@ def test_scores_of_times_have_the_number_of_scikit_survival_and_its_test():
     assert [(group.name, group.rows) for group in found["cox"].subgroups] == sorted(rows["sex"].value_counts().items())
     part = rows["sex"].to_numpy() == "f"
     wanted = metrics.concordance_index_censored(died[part], rows["months"][part], rows["cox"][part])[0]
-    assert found["cox"].subgroups[0].auc.auc == pytest.approx(wanted, abs=1e-12)
+    first = found["cox"].subgroups[0].auc
+    assert first is not None
+    assert first.auc == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_censored_last_row_and_missing_cells_change_what_they_should():

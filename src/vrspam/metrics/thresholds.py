@@ -449,8 +449,8 @@ def calibration_measures(
         level -= level.min() // 2 * 2
         mass: Any = np.bincount(level, given).astype(np.float64)
         there = np.flatnonzero(mass)
-        each = [odds, chance, None] if given is None else [given * part for part in (odds, chance, given)]
-        odds, chance, squares = (np.bincount(level, part)[there] for part in each)
+        each = [None, odds, chance] if given is None else [given * part for part in (given, odds, chance)]
+        squares, odds, chance = (np.bincount(level, part)[there].astype(np.float64) for part in each)
         odds, chance = odds / mass[there], chance / mass[there]
         given, shrink, positive = mass[there], np.sqrt(squares) / mass[there], there % 2 == 1
     weight = np.ones(positive.size) if given is None else given
