@@ -114,3 +114,12 @@ def test_a_real_terminal_with_no_color(folder):
     assert "row 3 of new.csv" in text
     assert not re.search(r"\x1b\[[0-9;]*(3[0-7]|9[0-7]|38|48)[;m]", text)
     assert max(cell_len(line) for line in ESCAPE.sub("", text).replace("\r", "").split("\n")) <= 50
+
+
+def test_worries_stand_above_the_numbers_of_an_evaluation(folder, monkeypatch):
+    text = io.StringIO()
+    for stream in ("out", "err"):
+        monkeypatch.setattr(options, stream, Console(file=text, width=200, highlight=False))
+    assert main(["evaluate", str(folder / "additive.json"), str(folder / "patients.csv")]) == 0
+    found = text.getvalue()
+    assert found.index("what is measured here is too good") < found.index("of 100 pairs")

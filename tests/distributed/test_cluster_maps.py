@@ -91,3 +91,24 @@ def test_what_maps_on_a_cluster_refuse():
         DaskAUCClassifierCV(features=PolynomialFeatures()).fit(blocks, labels)
     with pytest.raises(ValueError, match=r"NaN|missing"):
         DaskAUCClassifierCV().fit(blocks, labels)
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.MapsLeftOut")
+@pytest.mark.parametrize("features", ["standardized", "additive", "auto"])
+def test_directions_hold_on_a_cluster_as_in_memory(features):
+    X, y = rows_with_gaps()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    lazy, labels = dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3)
+    given = {"features": features, "monotonic_cst": {"c": -1, "a": 1}, "cv": HashFolds(3), "random_state": 0}
+    model = DaskAUCClassifierCV(**given).fit(lazy, labels)
+    line = np.linspace(-9.0, 9.0, 400)
+    for row in X[:20]:
+        for column, sign in ((0, 1), (2, -1)):  # c goes up and down
+            moved = np.tile(row, (line.size, 1))
+            moved[:, column] = line
+            assert (sign * np.diff(model.decision_function(pd.DataFrame(moved, columns=list("abcd"))))).min() >= -1e-12
+    if features != "auto":  # which has boosted trees in memory
+        whole = AUCClassifierCV(**given).fit(frame, y)
+        np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ValueError, match="kernel cannot keep a score rising or falling"):
+        DaskAUCClassifierCV(**given | {"features": "kernel"}).fit(lazy, labels)

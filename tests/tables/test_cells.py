@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 
 from vrspam import AUCClassifierCV
 from vrspam.cli import main
+from vrspam.data import read_chunks
 from vrspam.data.readers.csv_reader import without_spaces
 from vrspam.tables.schema import TableSchema
 from vrspam.tables.texts import Dates, Numbers, Times, find_kind, looks_like, show_texts, typed_kind
-from vrspam.tool import check
+from vrspam.tool import check, predict, train
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
 
@@ -75,6 +76,48 @@ def test_an_odd_cell_of_a_file_is_one_missing_value(tmp_path, odd, style, place,
         amounts = np.asarray(rows.column("amount"), dtype=float)
         assert np.flatnonzero(np.isnan(amounts)).tolist() == [place]
         np.testing.assert_allclose(np.delete(amounts, place), np.delete(AMOUNTS, place), rtol=1e-12)
+
+
+SINGLE = {"1 000": 1000.0, "1\u00a0000": 1000.0, "€-5": -5.0, "-€5": -5.0, "007": 7.0, "5\x1f": np.nan, "\t5 ": 5.0}
+
+
+@pytest.mark.parametrize("odd", SINGLE)
+def test_a_single_cell_in_another_form_is_the_same_number_in_every_reader(tmp_path, odd):
+    cells = [f"{value:.2f}" for value in AMOUNTS]
+    cells[7] = odd
+    table = pd.DataFrame({"amount": cells, "age": RNG.normal(size=400), "sick": Y})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    table.to_parquet(tmp_path / "rows.parquet")
+    table.astype({"amount": "category"}).to_parquet(tmp_path / "dictionary.parquet")
+    table.astype({"amount": "category"}).to_feather(tmp_path / "dictionary.feather")
+    files = [tmp_path / f"{name}" for name in ("rows.csv", "rows.parquet", "dictionary.parquet", "dictionary.feather")]
+    for rows in (*files, table, pl.from_pandas(table), pa.Table.from_pandas(table)):
+        read, _ = open_labelled(rows, TrainPlan("sick")).load_rows()
+        amounts = np.asarray(read.column("amount"), dtype=float)
+        np.testing.assert_allclose(amounts, [*AMOUNTS[:7], SINGLE[odd], *AMOUNTS[8:]], rtol=1e-12)
+
+
+def test_repeated_text_of_a_file_that_is_numbers_is_scored(tmp_path):
+    """Parquet and Feather keep repeated text as a dictionary: training read it as numbers, and scoring refused it."""
+    cells = [f"{value:.2f}" for value in AMOUNTS]
+    table = pd.DataFrame({"amount": [*cells[:7], "?", *cells[8:]], "age": RNG.normal(size=400), "sick": Y})
+    table.to_parquet(tmp_path / "text.parquet")
+    table.astype({"amount": "category"}).to_parquet(tmp_path / "dictionary.parquet")
+    found = {}
+    for name in ("text", "dictionary"):
+        model = train(tmp_path / f"{name}.parquet", "sick", features="additive", n_splits=2)
+        assert predict(model, tmp_path / f"{name}.parquet", tmp_path / "scores.csv") == 400
+        found[name] = pd.read_csv(tmp_path / "scores.csv")["score"]
+    assert found["text"].notna().all()
+    np.testing.assert_allclose(found["dictionary"], found["text"], rtol=1e-12)
+
+
+def test_a_broken_row_names_the_parameter_of_the_function_that_was_called(tmp_path):
+    (tmp_path / "rows.csv").write_text("age,sick\n" + "1,0\n2,1\n" * 40 + "inf,1\n", "utf-8")
+    with pytest.raises(ValueError, match="or give skip_errors=True to leave it out"):
+        train(tmp_path / "rows.csv", "sick", features="linear")
+    with pytest.raises(ValueError, match="or give on_error='skip' to leave it out"):
+        list(read_chunks(tmp_path / "rows.csv", "sick"))
 
 
 def test_fit_and_new_rows_with_an_odd_cell():

@@ -244,6 +244,8 @@ def test_labels_blank_misspelt_and_rare(tmp_path):
     told = next(one for one in check(wrong, "y", "positive") if one.code == "labels")
     assert told.severity == "warning"
     assert "'negativ' (4 rows) may be a misspelt 'negative'" in told
+    short = check(table.assign(y=table.y.where(np.arange(800) % 100 > 0, "yess")), "y", "yes")
+    assert any("'yess' (8 rows) may be a misspelt 'yes'" in one for one in short if one.code == "labels")
     assert "labels" not in codes(table)
 
 
@@ -371,6 +373,10 @@ def test_a_stream_and_a_spark_frame_are_looked_at_as_far_as_one_pass_allows(tmp_
     streamed = {one.code: one for one in check(path, "y", streaming=True)}
     assert streamed["leak"].severity == "severe"
     assert "1,000 rows of 3,000" in streamed["not-checked"]
+    monkeypatch.setattr(doctor, "SAMPLED", 5_000)  # all rows are seen, but not whether they repeat
+    all_seen = {one.code: one for one in check(path, "y", streaming=True)}["not-checked"]
+    assert all_seen == "not looked at: whether rows repeat across the table, or drift"
+    monkeypatch.setattr(doctor, "SAMPLED", 1000)
 
     class Frame(SimpleNamespace):  # what is asked of a Spark frame
         sparkSession, count = None, staticmethod(lambda: 3000)

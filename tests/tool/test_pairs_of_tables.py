@@ -273,6 +273,7 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
     assert "concordance index to expect" in said(*train_it, "--model", "a.json")
     assert "had died = 1 first" in said("evaluate", "a.json", "new.csv", "--html", "page.html")
     assert "Kaplan-Meier" in (tmp_path / "page.html").read_text("utf-8")
+    assert "site" in said("evaluate", "a.json", "new.csv", "--by", "site")
     found = json.loads(said("evaluate", "a.json", "new.csv", "--json"))
     assert 0.5 < found["concordance_index_low"] < found["concordance_index"]
     told = said("predict", "a.json", "new.csv", "--out", "scores.csv")

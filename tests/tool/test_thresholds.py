@@ -225,7 +225,7 @@ def test_the_page_begins_at_the_threshold(tmp_path):
     assert chosen is not None
     assert report.evaluation.thresholds["model"].sensitivity == pytest.approx(chosen.sensitivity)
     page = report_page(report, data_name="patients.csv").html()
-    assert f"of them: threshold {chosen.threshold:g}, kept with" in page
+    assert f"confidence: threshold {chosen.threshold:g}." in page
 
 
 def test_train_stores_the_promised_threshold_or_says_why_not(tmp_path, capsys):
@@ -242,7 +242,7 @@ def test_train_stores_the_promised_threshold_or_says_why_not(tmp_path, capsys):
     assert load_model(tmp_path / "model.json").threshold == model.threshold
     assert "at least 90 % of the positives, with 95 % confidence" in to_sql(model)
     report = make_report(frame, "sick", features="linear", recall=0.9, rows=0)
-    told = f"find at least 90 % of them: threshold {model.threshold.threshold:g}, kept with 95 % confidence."
+    told = f"find at least 90 % of the positives, with 95 % confidence: threshold {model.threshold.threshold:g}."
     assert told in describe_promise(report.evaluation)[0]
     assert "find at least" in report_page(report, data_name="patients").html()
     few = pd.concat([frame[frame.sick == "yes"][:20], frame[frame.sick == "no"][:60]])

@@ -90,12 +90,12 @@ def evaluate(
         app.print_json(_numbers(found, several))
         return
     if several is not None and len(several) > 1:
+        app.show_worries(None, dict.fromkeys(note for each in several.values() for note in each.notes))
         for name, each in several.items():
             app.say(f"{name}:")
             _describe(several.columns[name], each, measures["cost_ratio"], recall, short=True)
-        app.show_worries(None, dict.fromkeys(note for each in several.values() for note in each.notes))
-        measure, how = name_measure(one), "jackknife" if one.ranks else "DeLong"
-        _describe_tests(several.comparison, measure, f"{how}, paired")
+        how = "jackknife" if one.ranks else "DeLong"
+        _describe_tests(several.comparison, name_measure(one), f"{how}, paired")
     else:
         _describe(one, found, measures["cost_ratio"], recall)
     if html is not None:
@@ -267,6 +267,9 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
     from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words
 
+    column = hasattr(model, "describe")  # scores in the place of a model
+    if not short:
+        app.show_worries(None if column else found.auc, found.notes)
     auc, share = found.auc, found.positives / found.n
     if found.weights is not None:
         share = float(found.weights[found.positive].sum() / found.weights.sum())
@@ -276,11 +279,9 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
         (words.name_measure(model), f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
         ("", words.describe_auc(auc.auc, words.class_names(model) if model.ranks else None)),
     ]
-    column = hasattr(model, "describe")  # scores in the place of a model
     if model.ranks:
         app.show_facts([*facts, ("", words.describe_ranks(model))], 17)
-        _show_groups(found)
-        return None if short else app.show_worries(None if column else found.auc, found.notes)
+        return _show_groups(found)
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
         interval = f"{100 * part.confidence:g} % interval {words.interval_text(part.low, part.high, 4)}"
         limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
@@ -320,4 +321,3 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     app.show_table(["rows", "lift"], rows, texts=(), margin=2)
     _show_groups(found)
-    app.show_worries(None if column else found.auc, found.notes)

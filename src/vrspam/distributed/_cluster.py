@@ -137,12 +137,13 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
             raise ValueError(f"{name} learns from the labels of all rows in one place: on a cluster use other maps.")
         if not isinstance(features, FeatureMap):
             raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
+    estimator._store_columns(blocks.n_features, blocks.feature_names)
+    maps = estimator._obeying(maps, None)
     search = replace(estimator._search(maps), seed=seed)
     on_blocks = MapsOnBlocks(cluster, search)
     found = on_blocks.choose(maps, alone=estimator.selection != "blend")  # who asks for a blend gets one
     fit = found.fitted()
     selected = Selected(found, fit, on_blocks.held_out(fit), None)
-    estimator._store_columns(blocks.n_features, blocks.feature_names)
     why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
     estimator._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
 
@@ -230,7 +231,7 @@ class MapsOnBlocks:
         features.learn(self.rows.X, self.rows.weights)
         MappedArray(self.rows.X, features)  # refuses too many features
         source = ClusterFolds(self.cluster, features)
-        scores, total = cross_validate(source, self.search, keep_coefs=True), source.total
+        scores, total = cross_validate(source, self.search.on(features), keep_coefs=True), source.total
         assert scores.held_out is not None
         if self._sample is None:  # for the other maps the same rows, in the same order
             self._sample = sample_of(scores.held_out, self.search.n_points, self.search.seed)
@@ -242,7 +243,7 @@ class MapsOnBlocks:
     def fit(self, candidate: Candidate, source: ClusterFolds | None = None) -> ExactFit:
         """The point of a candidate fitted on all rows."""
         source = ClusterFolds(self.cluster, candidate.features) if source is None else source
-        return self.search.solver(candidate.choice).from_moments(source.total)
+        return self.search.on(candidate.features).solver(candidate.choice).from_moments(source.total)
 
 
 # Tasks: what is computed for one block of rows, and how results are added up. A task takes the number of its block,

@@ -344,7 +344,7 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
     sure = f"with {100 * (promised.confidence or 0.0):g} % confidence"
     if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
         if promised.confidence is not None:
-            return [f"The model stores a promise: {told}: threshold {promised.threshold:g}, kept {sure}."]
+            return [f"The model promises to {told}, {sure}: threshold {promised.threshold:g}."]
         return [f"The model stores the threshold {promised.threshold:g}, which {promised.words}."]
     measure, kept = {"recall": found.sensitivity, "alerts": found.share}.get(promised.rule, found.precision), ""
     if promised.confidence is not None and measure is not None:

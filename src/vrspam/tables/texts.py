@@ -127,7 +127,7 @@ def agree(read: Mapping[str, int], texts: Mapping[str, int], rows: int) -> bool:
 
 _UNITS = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "JPY", "%")
 _SPACES = " \u00a0\u202f\u2009"
-_BLANKS = "\t\n\v\f\r \x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+BLANKS = "\t\n\v\f\r \x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 # (decimal sign, sign between thousands); of formats that read the same number of rows the first is taken
 _FORMATS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
 _CODE = re.compile(r"0\d+")  # 007 is a name
@@ -165,8 +165,10 @@ class Numbers(KindOfText):
                 read = {text: count for text, count in texts.items() if pattern.search(text)}
                 if (fit := sum(read.values())) > best[0]:
                     best = fit, kind, read
-        _, kind, read = best
-        if not agree(read, texts, rows) or any(_CODE.fullmatch(text) for text in read):
+        fit, kind, read = best
+        whole = sum(count for text, count in read.items() if text.isdigit())
+        are_codes = any(map(_CODE.fullmatch, read)) and whole > fit / 2  # 007 among fractions is a number
+        if are_codes or not agree(read, texts, rows):
             return None
         are_zips = any(map(LONG_ZIP.fullmatch, texts)) and all(map(_ZIP.fullmatch, read))
         return None if are_zips else Found(kind)
@@ -187,10 +189,12 @@ class Numbers(KindOfText):
 
     def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
         found, stray = np.full(len(column), np.nan), np.zeros(len(column), dtype=bool)
+        if column.dtype in (nw.Enum, nw.Categorical):  # as Parquet and Feather files keep repeated text
+            column = column.cast(nw.String)
         if column.dtype != nw.String:
             return frames.numbers(column), stray
         present = np.flatnonzero(~column.is_null().to_numpy())
-        stripped = (column if present.size == len(column) else column[present]).str.strip_chars(_BLANKS)
+        stripped = (column if present.size == len(column) else column[present]).str.strip_chars(BLANKS)
         fits = stripped.str.contains(self.pattern).to_numpy().astype(bool)
         good = stripped if fits.all() else stripped[np.flatnonzero(fits)]
         if len(good):
@@ -207,7 +211,7 @@ class Numbers(KindOfText):
         return found, stray
 
     def number(self, text: str) -> float:
-        text = text.strip(_BLANKS)  # engines differ in what they take for blank
+        text = text.strip(BLANKS)  # engines differ in what they take for blank
         if re.search(self.pattern, text) is None:
             return np.nan
         kept = f"[^0-9{self.decimal}-]" if self.unit else f"[^0-9eE{self.decimal}-]"

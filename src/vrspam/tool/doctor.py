@@ -185,7 +185,7 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
         found.append(constant_columns(constant))
     repeats = None
     if sample is not None:
-        found += [_sampled(positive.size, sample.seen)] if sample.seen > positive.size else []
+        found.append(_sampled(positive.size, sample.seen))
     elif not opened.chunks.source.reader.tabular or len(opened.schema.columns) > 5 * QUICK_COLUMNS:
         found.append(not_checked("repeated rows and drift, which need a table of at most 1,000 named columns"))
     elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
@@ -206,8 +206,8 @@ def constant_columns(names: Sequence[str]) -> Finding:
 
 
 def _sampled(looked_at: int, rows: int) -> Finding:
-    words = f"{looked_at:,} rows of {rows:,} were looked at, and not whether rows repeat across the table, or drift"
-    return not_checked(words)
+    seen = f"; only {looked_at:,} rows of {rows:,} were seen" if looked_at < rows else ""
+    return not_checked(f"whether rows repeat across the table, or drift{seen}")
 
 
 def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Finding]:
@@ -282,9 +282,9 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether one of two texts may be a misspelt other: one or two letters of five or more differ."""
+    """Whether one of two texts may be a misspelt other: one letter of three or four differs, or two of more."""
     a, b = a.strip().casefold(), b.strip().casefold()
-    return min(len(a), len(b)) >= 4 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
+    return min(len(a), len(b)) >= 3 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
 
 
 # ---- single columns

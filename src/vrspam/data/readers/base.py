@@ -97,7 +97,8 @@ class RowsUnlabelled(UserWarning):
 class Problems:
     """Raise at the first problem (`on_error="raise"`), or collect them (`"skip"`, and `"keep"` for single rows).
 
-    `unlabelled` counts rows that are left out for want of a label (`leave_unlabelled`). `most` notes are kept in full.
+    `unlabelled` counts rows that are left out for want of a label (`leave_unlabelled`, as in `vrspam.tool`, where the
+    parameter is `skip_errors`). `most` notes are kept in full.
     """
 
     def __init__(self, on_error: str, leave_unlabelled: bool = False, most: int = 1000) -> None:
@@ -116,7 +117,7 @@ class Problems:
                 "{place}: {reason}; correct it, or give {skip} to leave it out",
                 place=", ".join(filter(None, [file, f"block {block}" if block else None, where])),
                 reason=reason,
-                skip=Parameter("on_error", "skip"),
+                skip=Parameter("skip_errors", True) if self.leave_unlabelled else Parameter("on_error", "skip"),
             )
         self.count += 1
         self.rows += rows or 0

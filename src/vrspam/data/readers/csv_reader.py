@@ -35,7 +35,7 @@ from vrspam.data.readers.base import (
     similar,
     text_blocks,
 )
-from vrspam.tables.texts import Dates, Numbers, find_kind
+from vrspam.tables.texts import BLANKS, Dates, Numbers, find_kind
 
 _FEW = 0.1  # share of cells that may be out of type there
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
@@ -387,7 +387,7 @@ def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[
     none = np.zeros(len(column), dtype=bool)
     if pa.types.is_string(kind):
         return column, none
-    trimmed = pc.utf8_trim_whitespace(column)
+    trimmed = pc.utf8_trim(column, characters=BLANKS)
     series = nw.from_native(trimmed, series_only=True)
     if pa.types.is_floating(kind):
         values, stray = Numbers(decimal).values(series)
@@ -397,9 +397,9 @@ def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[
             places = np.flatnonzero(not_finite)
             values[places] = [float(text) for text in trimmed.take(places).to_pylist()]
             stray &= ~not_finite
-        if stray.any() and lenient:  # thousands that only the larger numbers have
+        if stray.any() and lenient:  # thousands that only the larger numbers have, or a single one
             places = np.flatnonzero(stray)
-            found = find_kind(Counter(series[places].to_list()))
+            found = find_kind(Counter([*series[places].to_list(), f"1{decimal}5", f"2{decimal}5"]))
             if found is not None and isinstance(found.kind, Numbers) and found.kind.decimal == decimal:
                 values[places], stray[places] = found.kind.values(series[places])
         return pa.chunked_array([pa.array(values, mask=np.isnan(values) & ~not_finite)]).cast(kind), stray
