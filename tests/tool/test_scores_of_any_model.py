@@ -529,9 +529,9 @@ def share_of_pairs(rows, upper, score, weights=None):
     """The weighted share of pairs (i above j) in the order of a score, a tie counting one half; one pair at a time."""
     weights = np.ones(len(rows)) if weights is None else weights
     won = total = 0.0
-    for i in range(len(rows)):
-        for j in range(len(rows)):
-            if upper(rows.iloc[i], rows.iloc[j]):
+    for i, a in enumerate(rows.itertuples()):
+        for j, b in enumerate(rows.itertuples()):
+            if upper(a, b):
                 mass = weights[i] * weights[j]
                 won += mass * (0.5 + 0.5 * np.sign(score[i] - score[j]))
                 total += mass
@@ -556,7 +556,7 @@ def test_scores_of_times_orders_and_strata_are_measured_by_their_pairs(form):
     weights = rows["weight"].to_numpy()
 
     def counts(a, b):
-        return upper(a, b) and ("within" not in asked or a["query"] == b["query"])
+        return upper(a, b) and ("within" not in asked or a.query == b.query)
 
     found = evaluate(rows, scores=["cox", "forest"], weights="weight", **asked)
     for name in ("cox", "forest"):

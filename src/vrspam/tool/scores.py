@@ -90,10 +90,8 @@ def read_scores(
     source.check_named("scores")
     check_target(source, target)
     pairs = TrainPlan(target=target, positive=positive, event=event, within=within).pairs
-    label, names = (
-        str(pairs.get("event") or target),
-        [scores] if isinstance(scores, str) else list(dict.fromkeys(scores)),
-    )
+    label = str(pairs.get("event") or target)
+    names = [scores] if isinstance(scores, str) else list(dict.fromkeys(scores))
     given = {"weights": weights, "groups": groups, **{key: name for key, name in pairs.items() if key != "event"}}
     beside = {option: name for option, name in given.items() if name not in (None, INDEPENDENT)}
     problems, path, found = Problems("skip" if skip_errors else "raise"), source.paths[0], Schema()
