@@ -116,7 +116,7 @@ TABLES: dict[str, Callable[[], Table]] = {
 
 OTHERS: dict[str, Callable[[], Table]] = {
     "pbc": lambda: of_survival("pbc", "time", "status", "id", 2),
-    "colon": lambda: of_survival("colon", "time", "status", "id study etype", rows=slice(1, None, 2)),  # deaths
+    "colon": lambda: of_survival("colon", "time", "status", "id study etype", rows=slice(0, None, 2)),  # deaths
     "mgus2": lambda: of_survival("mgus2", "futime", "death", "id ptime pstat"),
     "nafld1": lambda: of_survival("nafld1", "futime", "status", "id case.id", rows=slice(3_000)),
     "rotterdam": lambda: of_survival("rotterdam", "dtime", "death", "pid rtime recur"),
