@@ -1908,22 +1908,6 @@ def grow_labelled_trees(
 
 
 @compiled
-def _won_below(tree, rank):
-    """The mass of lower ranks in a tree of sums, and half of the mass of the same rank."""
-    below = 0.0
-    place = rank - 1
-    while place > 0:
-        below += tree[place]
-        place -= place & -place
-    up_to = 0.0
-    place = rank
-    while place > 0:
-        up_to += tree[place]
-        place -= place & -place
-    return 0.5 * (below + up_to)
-
-
-@compiled
 def pair_wins(lines, orders, weight, group, event, stratum, above, below):
     """For each row the mass of the rows that it is rightly above, and rightly `below` if not empty, by lines of scores.
 
@@ -1932,7 +1916,7 @@ def pair_wins(lines, orders, weight, group, event, stratum, above, below):
     have the rows of each line by score; otherwise it has no rows.
     """
     n = group.size
-    tree, ranks = np.zeros(n + 1), np.empty(n, np.intp)
+    tree, tied, ranks = np.zeros(n + 1), np.zeros(n + 1), np.empty(n, np.intp)
     for line in range(lines.shape[0]):
         start = 0
         while start < n:
@@ -1950,13 +1934,17 @@ def pair_wins(lines, orders, weight, group, event, stratum, above, below):
                 if not upwards and below.size == 0:
                     continue
                 tree[: last + 1] = 0.0
+                tied[: last + 1] = 0.0
                 total = 0.0
                 i = start if upwards else stop - 1
                 step = 1 if upwards else -1
                 while start <= i < stop:
                     j = i
                     while start <= j < stop and group[j] == group[i]:
-                        won = _won_below(tree, ranks[j])
+                        won, place = 0.5 * tied[ranks[j]], ranks[j] - 1
+                        while place > 0:
+                            won += tree[place]
+                            place -= place & -place
                         if upwards:
                             above[line, j] = won * event[group[j]]
                         else:
@@ -1966,6 +1954,7 @@ def pair_wins(lines, orders, weight, group, event, stratum, above, below):
                         mass = weight[i] if upwards else weight[i] * event[group[i]]
                         total += mass
                         place = ranks[i]
+                        tied[place] += mass
                         while place <= last:
                             tree[place] += mass
                             place += place & -place
@@ -1986,23 +1975,18 @@ def stratum_centre(X, places, offset, first, last, centre):
 
 
 @compiled
-def _row_of_its_own(row, factors, centre, lower, pilot, run, level, sums, middle, new):
+def _row_of_its_own(X, i, factors, centre, lower, pilot, level, sums, middle, out, count):
     """What `pair_rows` does with a group of one row; short loops vectorise."""
     c, share, half, each, root = factors
-    for j in range(row.size):
-        run[j] = row[j] - centre[j]
-    for j in range(row.size):
-        level[j] = max(level[j], abs(run[j]))
-    for j in range(row.size):
-        new[j] = run[j] - share * lower[j] - pilot[j]
-    for j in range(row.size):
-        lower[j] += c * run[j]
-    for j in range(row.size):
-        middle[j] += half * c * row[j]
-    for j in range(row.size):
-        sums[j] += each * new[j]
-    for j in range(row.size):
-        new[j] *= root
+    for j in range(X.shape[1]):
+        x = X[i, j] - centre[j]
+        v = x - share * lower[j] - pilot[j]
+        lower[j] += c * x
+        middle[j] += half * c * X[i, j]
+        sums[j] += each * v
+        out[count, j] = root * v
+    for j in range(X.shape[1]):
+        level[j] = max(level[j], abs(X[i, j] - centre[j]))
 
 
 @compiled
@@ -2033,7 +2017,7 @@ def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pil
             if i + 6 < last:  # rows lie anywhere: ask for one of the next
                 _fetch_dense_row(X, places[i + 6] - offset)
             factors = weight[i], 1.0 / below, half, each, root
-            _row_of_its_own(X[places[i] - offset], factors, centre, lower, pilot, run, level, sums, middle, out[count])
+            _row_of_its_own(X, places[i] - offset, factors, centre, lower, pilot, level, sums, middle, out, count)
             count += root > 0.0
             i = stop
             continue

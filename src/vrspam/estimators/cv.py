@@ -591,8 +591,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         seed: int,
         reading: TableSchema | None,
         shared: SharedColumns,
-    ) -> Shapes | str | Callable[[], Shapes | str]:
-        """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
+    ) -> Shapes | str | Callable[[], Shapes]:
+        """Read the fitted score column by column, or say why that is not possible; columns as they are can wait."""
         fit, (X, _, weights) = selected.fit, folds.rows
         names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
         w = fit.solution.w
@@ -604,10 +604,13 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             left_out.append(np.ones(X.shape[0], dtype=bool))
             left_out[-1][split.train] = False
         weights = None if weights is None else array_api.on_host(weights)
+        if fit.features is None:
+            share = float(np.mean([left.mean() for left in left_out]))
+            return read_later(coefs, fit.moments, share, X, folds.positive, weights, names, seed)
         return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
-        self, selected: Selected, reading: Shapes | str | Callable[[], Shapes | str], like: Any = None, **more: Any
+        self, selected: Selected, reading: Shapes | str | Callable[[], Shapes], like: Any = None, **more: Any
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         found, fit, held_out, corrected = selected

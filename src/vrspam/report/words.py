@@ -250,11 +250,13 @@ def doubts_of_column(column: Any, auc: Any) -> list[str]:
     if not found or auc.high >= 0.5:
         return [text.replace("the model", name) for text in found]
     others = [label for label in column.schema.labels if label != column.positive]
-    words = "{name} ranks the wrong way round: its AUC is {auc}. Where low scores stand for {positive}, give the "
+    words = "{name} ranks the wrong way round: its {measure} is {auc}. Where low scores stand for {positive}, give the "
     words += "negative of the column{other}"
-    other = Message(", or add {option}", option=Parameter("positive", str(others[0]))) if len(others) == 1 else ""
-    positive = class_names(column)["positive"]
-    return [Message(words, name=name, auc=auc_text(auc.auc), positive=positive, other=other)]
+    two = len(others) == 1 and not column.ranks
+    other = Message(", or add {option}", option=Parameter("positive", str(others[0]))) if two else ""
+    positive = describe_higher(column) if column.ranks else class_names(column)["positive"]
+    fields = {"measure": name_measure(column), "auc": auc_text(auc.auc), "positive": positive}
+    return [Message(words, name=name, other=other, **fields)]
 
 
 def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:

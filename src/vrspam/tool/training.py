@@ -270,7 +270,8 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
-        left_out = [name for name, new in maps.items() if plan.event is not None and new.supervised]  # need two classes
+        auto = features == "auto" and plan.event is not None  # which goes without trees that learn from the target
+        left_out = [name for name, new in maps.items() if auto and new.supervised]
         maps = {name: new for name, new in maps.items() if (few is None or name in few) and name not in left_out}
         features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
     elif isinstance(features, FeatureMap):
