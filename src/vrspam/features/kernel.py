@@ -281,15 +281,16 @@ class KernelFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        left, right = parts.exponents(parts.encode(self.encoders_, X), self.landmarks_, self.gamma_)
+        encoded = parts.encode(self.encoders_, X)
+        dtype = encoded.dtype  # of what is returned; products in double give equal rows equal features everywhere
+        left, right = parts.exponents(encoded.astype(np.float64, copy=False), self.landmarks_, self.gamma_)
         multiply = None
         if self._begun is not None:
             multiply = self._begun.begin
         elif coefs is self.whitening_ and self._has_two_steps():  # it is large and triangular
-            multiply = TwoSteps(coefs, FIRST_LANDMARKS, left.dtype).multiply
-        coefs = coefs.astype(left.dtype, copy=False)
+            multiply = TwoSteps(coefs, FIRST_LANDMARKS).multiply
         if out is None:
-            out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
+            out = np.empty((len(left), coefs.shape[1]), dtype=dtype)
         for rows in frames.blocks(len(left), right.shape[1], parts.CACHED_ENTRIES):
             kernel = left[rows] @ right
             np.exp(kernel, out=kernel)

@@ -121,7 +121,8 @@ class Scaling:
 
     @classmethod
     def of(cls, moments: ClassMoments, is_sparse: bool) -> Scaling:
-        mean, deviation = spread(moments)
+        """To 40 bits: sums differ in their last bits from machine to machine, and folds by a hash of rows must not."""
+        mean, deviation = (np.ldexp(np.rint(np.ldexp(m, 40)), e - 40) for m, e in map(np.frexp, spread(moments)))
         return cls(np.zeros_like(mean) if is_sparse else mean, np.where(deviation > 0, deviation, 1.0))
 
     def __call__(self, X: Any) -> Any:
