@@ -180,7 +180,7 @@ class PairsOfStrata(NamedTuple):
         lost = int(np.isin(numbers, without).sum())
         return cls(moments, frozenset(np.asarray(strata).tolist()), without.size, lost)
 
-    def __add__(self, other: PairsOfStrata) -> PairsOfStrata:
+    def __add__(self, other: PairsOfStrata) -> PairsOfStrata:  # type: ignore[override]
         """The sum; an error if a stratum is in both."""
         if both := self.names & other.names:
             raise ValueError(f"Rows of the stratum {next(iter(both))!r} lie apart: sort the rows by their strata.")
