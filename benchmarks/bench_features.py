@@ -114,7 +114,7 @@ def small_tables(table: Table) -> None:
     what = "tables of 500 to 4,000 rows, auto, 5 folds ÷ CatBoost with default settings, one core each"
     try:
         with threadpool_limits(1):
-            for name in names:
+            for name in (names[0], *names):  # the first fit of a process is measured above
                 X, y = tables.load_table(name)
                 both = []
                 for model in ("auto", "CatBoost"):
@@ -127,7 +127,8 @@ def small_tables(table: Table) -> None:
     except ImportError as error:
         table.row(what, f"not measured: {error}", "≤ 1.5")
         return
-    table.median_at_most(what, found, 1.5, f"({', '.join(names)})")
+    each = [f"{name} {ratio:.2f}" for name, ratio in zip(names, found[1:], strict=True)]
+    table.median_at_most(what, found[1:], 1.5, f"({', '.join(each)})")
 
 
 def many_levels(table: Table) -> None:

@@ -86,7 +86,7 @@ def peer(model: str, train: Any, y: np.ndarray, test: Any) -> np.ndarray:
     if model == "LightGBM":
         from lightgbm import LGBMClassifier
 
-        return LGBMClassifier(verbose=-1, n_jobs=1).fit(train, y).predict_proba(test)[:, 1]
+        return np.asarray(LGBMClassifier(verbose=-1, n_jobs=1).fit(train, y).predict_proba(test))[:, 1]
     return HistGradientBoostingClassifier(categorical_features="from_dtype").fit(train, y).predict_proba(test)[:, 1]
 
 

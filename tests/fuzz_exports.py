@@ -29,9 +29,9 @@ import pandas as pd
 from vrspam import AUCClassifierCV
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.features import KernelFeatures, TreeFeatures
-from vrspam.model.file import checksum
 from vrspam.tables.texts import date_part
 from vrspam.tool import ModelFileError, evaluate, explain, load_model, predict, save_model, train
+from vrspam.tool.modelfile import checksum
 
 NEAR = 1e-12  # of the spread of the scores
 NEAR_SINGLE = 1e-5

@@ -25,6 +25,7 @@ from vrspam import (
 from vrspam.objective import MCP, SCAD, Bounded, ElasticNet, SquaredHingeLoss, SquaredPairLoss
 from vrspam.solvers import exact_solvers
 from vrspam.solvers.gram import RidgePath
+from vrspam.tables.schema import TableLearner, TableSchema
 
 DTYPES = [np.float64, np.float32]
 CONTAINERS = {
@@ -223,3 +224,11 @@ def partial_hinge_by_definition(X, y, w, max_fpr, weights=None):
         total += taken * costs[j]
         left -= taken
     return p * (1 - p) * total / max_fpr
+
+
+def learned_schema(frame) -> TableSchema:
+    """The schema of a frame, with the means of all its rows."""
+    learner = TableLearner()
+    learner.add(frame)
+    found = learner.finish(TableSchema)
+    return found.completed([found.read(frame)[0]])

@@ -1529,26 +1529,21 @@ def grow_trees(codes, is_category, rows, order, uniform, factors):
     return columns, thresholds, multipliers, absent_left
 
 
-@register_jitable(inline="always")  # a call for each row and tree would take longer than the tree
-def _leaf(codes, i, t, columns, thresholds, multipliers, absent_left):
-    """The leaf of row i in tree t."""
-    n_nodes = columns.shape[1]
-    node = 0
-    while node < n_nodes:
-        code = codes[i, columns[t, node]]
-        left = absent_left[t, node] if code < 0 else _split_value(code, multipliers[t, node]) <= thresholds[t, node]
-        node = 2 * node + (1 if left else 2)
-    return node - n_nodes
-
-
 @compiled
 def tree_leaves(codes, columns, thresholds, multipliers, absent_left):
-    """The leaf of each row in each tree, from 0 on; shape (rows, trees)."""
-    leaves = np.empty((codes.shape[0], columns.shape[0]), dtype=np.int16)
-    for t in range(columns.shape[0]):
-        for i in range(codes.shape[0]):
-            leaves[i, t] = _leaf(codes, i, t, columns, thresholds, multipliers, absent_left)
-    return leaves
+    """The leaf of each row in each tree, from 0 on; shape (rows, trees), tree by tree in memory."""
+    (n_trees, n_nodes), n = columns.shape, codes.shape[0]
+    leaves = np.empty((n_trees, n), dtype=np.int16)
+    for t in range(n_trees):
+        for i in range(n):
+            node = 0
+            while node < n_nodes:
+                code = codes[i, columns[t, node]]
+                value = _split_value(code, multipliers[t, node])
+                left = absent_left[t, node] if code < 0 else value <= thresholds[t, node]
+                node = 2 * node + (1 if left else 2)
+            leaves[t, i] = node - n_nodes
+    return leaves.T
 
 
 @compiled
@@ -1563,22 +1558,18 @@ def leaf_sums(landmark_leaves, coefs, n_leaves):
 
 
 @compiled
-def add_leaf_sums(sums, codes, columns, thresholds, multipliers, absent_left):
-    """The sum over all trees of what `leaf_sums` has for the leaf of each row: rows × m."""
-    out = np.zeros((codes.shape[0], sums.shape[2]))
-    for t in range(columns.shape[0]):
+def add_leaf_sums(sums, leaves, out):
+    """Add to `out` (rows × m) the sum over all trees of what `leaf_sums` has for the leaf of each row."""
+    for t in range(sums.shape[0]):
         of_tree = sums[t]
-        for i in range(codes.shape[0]):
-            found = of_tree[_leaf(codes, i, t, columns, thresholds, multipliers, absent_left)]
-            row = out[i]
-            for m in range(found.size):
-                row[m] += found[m]
-    return out
+        for i in range(out.shape[0]):
+            for m in range(out.shape[1]):
+                out[i, m] += of_tree[leaves[i, t], m]
 
 
 @compiled
 def splits_as_masks(columns, thresholds, multipliers, absent_left, widths):
-    """Thresholds and 64-bit masks that send rows to the same sides as `_leaf`, without a branch, and depths of trees.
+    """Thresholds and 64-bit masks by which rows reach the same leaves without a branch, and the depths of trees.
 
     Bit 0 of a mask is set where absent values go right, and bit c + 1 where the category of code c does. Categories
     have no threshold then, and bit 63 is never set. `widths` are the numbers of categories of each column. Below the
@@ -1610,10 +1601,7 @@ def _goes_right(code, limit, mask):
 
 @compiled
 def _go_down(codes, column, limit, mask, depth, place, bits):
-    """Write the place of each row among the nodes of a level of one tree; `codes` are by columns, of few rows.
-
-    Where a level has few nodes, each is asked for all rows, in loops that vectorise: its answers are one bit of `bits`.
-    """
+    """Write the place of each row among the nodes at this depth of one tree; `codes` are by columns, of few rows."""
     count, flat, one = codes.shape[1], codes.ravel(), np.uint32(1)
     place[:] = 0
     for level in range(depth):
@@ -1624,15 +1612,11 @@ def _go_down(codes, column, limit, mask, depth, place, bits):
                 code = flat[np.uint32(column[node]) * np.uint32(count) + np.uint32(i)]
                 place[i] = np.uint32(2) * place[i] + _goes_right(code, limit[node], mask[node])
             continue
-        bits[:] = 0
+        bits[:] = 0  # few nodes: each is asked for all rows, in loops that vectorise, and its answers are one bit
         for node in range(1 << level):
             line, most, sides = codes[column[first + node]], limit[first + node], mask[first + node]
-            if sides != 0:
-                for i in range(count):
-                    bits[i] |= _goes_right(line[i], most, sides) << np.uint32(node)
-            elif most != NO_SPLIT:
-                for i in range(count):
-                    bits[i] |= np.uint32(line[i] > most) << np.uint32(node)
+            for i in range(count if most != NO_SPLIT or sides != 0 else 0):
+                bits[i] |= _goes_right(line[i], most, sides) << np.uint32(node)
         for i in range(count):
             place[i] = np.uint32(2) * place[i] + ((bits[i] >> place[i]) & one)
 
@@ -1640,33 +1624,14 @@ def _go_down(codes, column, limit, mask, depth, place, bits):
 @compiled
 def tree_leaves_by_level(codes, columns, limits, masks, depths):
     """What `tree_leaves` returns; `codes` are by columns, of few rows, which go down a tree together."""
-    count, leaves = codes.shape[1], np.empty((codes.shape[1], columns.shape[0]), dtype=np.int16)
+    (n_trees, n_nodes), count = columns.shape, codes.shape[1]
+    leaves, deepest = np.empty((n_trees, count), dtype=np.int16), int(np.log2(n_nodes + 1))
     place, bits = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
-    deepest = int(np.log2(columns.shape[1] + 1))
-    for t in range(columns.shape[0]):
+    for t in range(n_trees):
         _go_down(codes, columns[t], limits[t], masks[t], depths[t], place, bits)
         for i in range(count):  # what is not split sends all rows to the left
-            leaves[i, t] = place[i] << np.uint32(deepest - depths[t])
-    return leaves
-
-
-@compiled
-def add_leaf_sums_by_level(sums, codes, columns, limits, masks, depths, out):
-    """Add what `add_leaf_sums` returns to `out`; `codes` are by columns, of few rows, which go down a tree together."""
-    count = codes.shape[1]
-    place, bits = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
-    deepest = int(np.log2(columns.shape[1] + 1))
-    for t in range(columns.shape[0]):
-        of_tree, below = sums[t], np.uint32(deepest - depths[t])
-        _go_down(codes, columns[t], limits[t], masks[t], depths[t], place, bits)
-        if out.shape[1] == 1:
-            for i in range(count):
-                out[i, 0] += of_tree[place[i] << below, 0]
-            continue
-        for i in range(count):
-            leaf = place[i] << below
-            for m in range(out.shape[1]):
-                out[i, m] += of_tree[leaf, m]
+            leaves[t, i] = place[i] << np.uint32(deepest - depths[t])
+    return leaves.T
 
 
 @compiled
@@ -1718,14 +1683,21 @@ def count_shared_leaves(leaves, others):
 @compiled
 def _fill_histogram(codes, starts, tried, rows, g, h, sums):
     """The gradients, curvatures and numbers of some rows, by code, for the columns that are tried."""
-    for j in tried:
-        first, line = starts[j] + 1, codes[j]
-        sums[starts[j] : starts[j + 1]] = 0.0
+    for k in range(0, tried.size, 2):  # two at a time: a sum that was just written is not at once asked for again
+        a, b = tried[k], tried[min(k + 1, tried.size - 1)]
+        first, other, line, beside = starts[a] + 1, starts[b] + 1, codes[a], codes[b]
+        sums[starts[a] : starts[a + 1]] = 0.0
+        sums[starts[b] : starts[b + 1]] = 0.0
         for place in range(rows.size):
-            here = np.uint64(first + line[np.uint64(rows[place])])  # unsigned: no place is counted from the end
+            row = np.uint64(rows[place])  # unsigned: no place is counted from the end
+            here, there = np.uint64(first + line[row]), np.uint64(other + beside[row])
             sums[here, 0] += g[place]
             sums[here, 1] += h[place]
             sums[here, 2] += 1.0
+            if a != b:
+                sums[there, 0] += g[place]
+                sums[there, 1] += h[place]
+                sums[there, 2] += 1.0
 
 
 @compiled
@@ -1795,19 +1767,19 @@ def _fill_gradients(rows, raw, target, weights, rate, inside, g, h, totals):
 @compiled
 def _part_rows(line, threshold, absent_left, inside, g, h, spare, spare_g, spare_h):
     """Move the rows of a node that go to the left before the others; return their sums and their number."""
-    count, kept = 0, 0
+    count, kept = np.uint64(0), np.uint64(0)
     left_g, left_h = 0.0, 0.0
     for place in range(inside.size):
-        row = inside[place]
+        row, x, y = inside[place], g[place], h[place]
         code = line[row]
-        if absent_left if code < 0 else code <= threshold:
-            left_g += g[place]
-            left_h += h[place]
-            inside[count], g[count], h[count] = row, g[place], h[place]
-            count += 1
-        else:
-            spare[kept], spare_g[kept], spare_h[kept] = row, g[place], h[place]
-            kept += 1
+        left = (code <= threshold) & (absent_left | (code >= 0))
+        left_g += x if left else 0.0
+        left_h += y if left else 0.0
+        # Each row is written to both sides, and counts on one: without a branch, which no processor could foretell.
+        inside[count], g[count], h[count] = row, x, y
+        spare[kept], spare_g[kept], spare_h[kept] = row, x, y
+        count += np.uint64(left)
+        kept += np.uint64(not left)
     inside[count:], g[count:], h[count:] = spare[:kept], spare_g[:kept], spare_h[:kept]
     return left_g, left_h, float(count)
 
@@ -1936,22 +1908,6 @@ def grow_labelled_trees(
 
 
 @compiled
-def _won_below(tree, rank):
-    """The mass of lower ranks in a tree of sums, and half of the mass of the same rank."""
-    below = 0.0
-    place = rank - 1
-    while place > 0:
-        below += tree[place]
-        place -= place & -place
-    up_to = 0.0
-    place = rank
-    while place > 0:
-        up_to += tree[place]
-        place -= place & -place
-    return 0.5 * (below + up_to)
-
-
-@compiled
 def pair_wins(lines, orders, weight, group, event, stratum, above, below):
     """For each row the mass of the rows that it is rightly above, and rightly `below` if not empty, by lines of scores.
 
@@ -1960,7 +1916,7 @@ def pair_wins(lines, orders, weight, group, event, stratum, above, below):
     have the rows of each line by score; otherwise it has no rows.
     """
     n = group.size
-    tree, ranks = np.zeros(n + 1), np.empty(n, np.intp)
+    tree, tied, ranks = np.zeros(n + 1), np.zeros(n + 1), np.empty(n, np.intp)
     for line in range(lines.shape[0]):
         start = 0
         while start < n:
@@ -1978,13 +1934,17 @@ def pair_wins(lines, orders, weight, group, event, stratum, above, below):
                 if not upwards and below.size == 0:
                     continue
                 tree[: last + 1] = 0.0
+                tied[: last + 1] = 0.0
                 total = 0.0
                 i = start if upwards else stop - 1
                 step = 1 if upwards else -1
                 while start <= i < stop:
                     j = i
                     while start <= j < stop and group[j] == group[i]:
-                        won = _won_below(tree, ranks[j])
+                        won, place = 0.5 * tied[ranks[j]], ranks[j] - 1
+                        while place > 0:
+                            won += tree[place]
+                            place -= place & -place
                         if upwards:
                             above[line, j] = won * event[group[j]]
                         else:
@@ -1994,6 +1954,7 @@ def pair_wins(lines, orders, weight, group, event, stratum, above, below):
                         mass = weight[i] if upwards else weight[i] * event[group[i]]
                         total += mass
                         place = ranks[i]
+                        tied[place] += mass
                         while place <= last:
                             tree[place] += mass
                             place += place & -place
@@ -2014,23 +1975,18 @@ def stratum_centre(X, places, offset, first, last, centre):
 
 
 @compiled
-def _row_of_its_own(row, factors, centre, lower, pilot, run, level, sums, middle, new):
+def _row_of_its_own(X, i, factors, centre, lower, pilot, level, sums, middle, out, count):
     """What `pair_rows` does with a group of one row; short loops vectorise."""
     c, share, half, each, root = factors
-    for j in range(row.size):
-        run[j] = row[j] - centre[j]
-    for j in range(row.size):
-        level[j] = max(level[j], abs(run[j]))
-    for j in range(row.size):
-        new[j] = run[j] - share * lower[j] - pilot[j]
-    for j in range(row.size):
-        lower[j] += c * run[j]
-    for j in range(row.size):
-        middle[j] += half * c * row[j]
-    for j in range(row.size):
-        sums[j] += each * new[j]
-    for j in range(row.size):
-        new[j] *= root
+    for j in range(X.shape[1]):
+        x = X[i, j] - centre[j]
+        v = x - share * lower[j] - pilot[j]
+        lower[j] += c * x
+        middle[j] += half * c * X[i, j]
+        sums[j] += each * v
+        out[count, j] = root * v
+    for j in range(X.shape[1]):
+        level[j] = max(level[j], abs(X[i, j] - centre[j]))
 
 
 @compiled
@@ -2061,7 +2017,7 @@ def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pil
             if i + 6 < last:  # rows lie anywhere: ask for one of the next
                 _fetch_dense_row(X, places[i + 6] - offset)
             factors = weight[i], 1.0 / below, half, each, root
-            _row_of_its_own(X[places[i] - offset], factors, centre, lower, pilot, run, level, sums, middle, out[count])
+            _row_of_its_own(X, places[i] - offset, factors, centre, lower, pilot, level, sums, middle, out, count)
             count += root > 0.0
             i = stop
             continue

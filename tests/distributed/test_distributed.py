@@ -284,3 +284,15 @@ def test_the_score_is_that_of_rows_in_memory_and_warns_without_the_strata_of_the
     order = (scores[:, None] > scores) + 0.5 * (scores[:, None] == scores)
     counted = pairs * np.outer(weights, weights)
     assert model.score(*blocks) == pytest.approx((counted * order).sum() / counted.sum(), abs=1e-12)
+
+
+@pytest.mark.parametrize("model", [DaskAUCClassifier, DaskAUCClassifierCV])
+def test_directions_name_columns_of_a_frame(data, model):
+    X, y = data
+    frame, names = pd.DataFrame(X, columns=list("abcde")), list("abcde")
+    free = model().fit(dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3)).coef_[0]
+    told = {name: -int(np.sign(value)) for name, value in zip(names, free, strict=True) if name in "bd"}
+    for order in (names, names[::-1]):  # the names of an earlier fit are forgotten
+        lazy = dd.from_pandas(frame[order], npartitions=3)
+        found = model(monotonic_cst=told).fit(lazy, dd.from_pandas(pd.Series(y), npartitions=3))
+        assert {name for name, value in zip(order, found.coef_[0], strict=True) if value == 0.0} == {"b", "d"}

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from helpers import make_data, scaled_penalty
+from helpers import learned_schema, make_data, scaled_penalty
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
@@ -30,7 +30,6 @@ from vrspam.distributed import SparkAUCClassifier, SparkAUCClassifierCV
 from vrspam.distributed import _spark_blocks as module
 from vrspam.estimators import base
 from vrspam.features import AdditiveFeatures, KernelFeatures
-from vrspam.tables.schema import TableSchema
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of pyspark
 NAMES = list("abcde")
@@ -212,7 +211,7 @@ def test_text_and_dates_are_read_as_in_a_frame(spark, data):
     frame = spark.createDataFrame(table.assign(y=y)).repartition(4)
     with pytest.warns(UserWarning, match="'price' holds text that was read as numbers"):
         model = SparkAUCClassifier().fit(frame, "y")
-    schema = TableSchema.learn([table])
+    schema = learned_schema(table)
     assert model.schema_.readings == schema.readings
     read = schema.read(table)[0]
     local = AUCClassifier().fit(read.fillna(read.mean()), y)
@@ -396,3 +395,19 @@ except ImportError as error: print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == 'dask is missing: run pip install ".[dask]" in a clone of vrspam', done.stderr
+
+
+@pytest.mark.parametrize("features", ["linear", "additive"])
+def test_directions_name_columns_of_the_frame_and_hold(spark, features):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400), "c": rng.choice(["x", "z"], 400)})
+    table["y"] = (np.abs(table["a"]) + 0.5 * table["b"] + rng.normal(size=400) > 0.8).astype(int)
+    given: dict[str, Any] = {"features": features, "cv": HashFolds(3), "random_state": 0}
+    frame = spark.createDataFrame(table).repartition(3)
+    model = SparkAUCClassifierCV(**given, monotonic_cst={"a": -1, "b": 1}).fit(frame, "y")
+    line = np.linspace(-6.0, 6.0, 200)
+    for column, sign in (("a", -1), ("b", 1)):
+        moved = table.drop(columns="y").iloc[[0] * 200].assign(**{column: line})
+        assert (sign * np.diff(model.decision_function(moved))).min() >= -1e-12
+    with pytest.raises(ValueError, match="names 'c', which is not among the columns: a, b, c=x, c=z"):
+        SparkAUCClassifierCV(**given, monotonic_cst={"c": 1}).fit(frame, "y")

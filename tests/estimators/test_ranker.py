@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn import config_context
-from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -500,9 +500,56 @@ def test_maps_of_a_ranker_rank_what_lines_cannot():
     assert curved.feature_importances_[0] > 0.6
     assert not hasattr(curved, "predict_proba")
     assert not hasattr(curved, "classes_")
+
+
+@pytest.mark.parametrize("features", ["forest", "boosted", ["additive", "boosted"]])
+def test_trees_of_a_ranker_rank_what_no_sum_of_curves_can(features):
+    X, _, _ = survival(600, 23)
+    rng = np.random.default_rng(24)
+    risk = 2.0 * ((X[:, 0] > 0.0) ^ (X[:, 1] > 0.0))
+    time, event = rng.exponential(np.exp(-risk)), rng.random(600) < 0.7
+    curves = ConcordanceRankerCV(features="additive").fit(X[:400], time[:400], event=event[:400])
+    trees = ConcordanceRankerCV(features=features, random_state=0).fit(X[:400], time[:400], event=event[:400])
+    best = concordance_index(time[400:], risk[400:], event=event[400:])
+    found = trees.score(X[400:], time[400:], event=event[400:])
+    assert curves.score(X[400:], time[400:], event=event[400:]) < 0.6 < best - 0.05 < found
+    assert abs(trees.corrected_score_ - found) < 0.06
+    order = ConcordanceRankerCV(features=features, random_state=0).fit(X[:400], -time[:400])
+    assert order.score(X[400:], -time[400:]) > 0.65
+
+
+def test_trees_of_a_fold_do_not_see_the_target_of_the_rows_that_it_holds_out():
+    X, time, event = survival(300, 25)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    held = folds[1][1]
+    other_time, other_event = time.copy(), event.copy()
+    other_time[held], other_event[held] = time[held][::-1], ~event[held]
     for name in ("forest", "boosted"):
-        with pytest.raises(ValueError, match="learn two classes"):
-            ConcordanceRankerCV(features=name).fit(X, time, event=event)
+        first, second = (
+            ConcordanceRankerCV(features=name, cv=folds, random_state=0).fit(X, given[0], event=given[1]).features_
+            for given in ((time, event), (other_time, other_event))
+        )
+        np.testing.assert_array_equal(first.scores_by(1, X), second.scores_by(1, X))
+        assert not np.array_equal(first.scores_by(0, X), second.scores_by(0, X))
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_the_label_of_a_row_is_its_share_of_pairs_won(stratified):
+    rng = np.random.default_rng(26)
+    time, event, weights = rng.integers(1, 9, 60), rng.random(60) < 0.5, rng.random(60)
+    strata = rng.integers(0, 12, 60) if stratified else None
+    rows = np.sort(rng.permutation(60)[:45])
+    above = np.zeros((60, 60), dtype=bool)
+    for i in rows:
+        for j in rows:
+            first = time[i] < time[j] or (time[i] == time[j] and not event[j])
+            above[i, j] = event[i] and first and (strata is None or strata[i] == strata[j])
+    won, lost = above @ weights, above.T @ weights
+    share, mass = RankedPairs(-time, event, strata).places(weights, rows)
+    used = won + lost > 0.0
+    np.testing.assert_array_equal(np.isnan(share), ~used)
+    np.testing.assert_allclose(share[used], won[used] / (won + lost)[used], rtol=1e-12)
+    np.testing.assert_allclose(mass[used], (won + lost)[used], rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.GridEdge")

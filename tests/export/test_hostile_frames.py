@@ -89,3 +89,15 @@ def test_frames_of_float32_are_scored_in_double(name):
     assert fuzz.compare(model, frame, name) == []
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(frame), found)
+
+
+@pytest.mark.parametrize("name", ["standardized", "additive"])
+def test_numbers_that_a_database_keeps_as_text(name):
+    """As `.import` of SQLite makes them: text is above every number there, so that curves ended at their last value."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"dose": rng.normal(40.0, 30.0, 200), "age": rng.integers(20, 80, 200).astype(float)})
+    model = fuzz.fitted(frame, (np.sin(frame["dose"] / 20.0) + frame["age"] / 40.0 > 1.5).to_numpy(), name)
+    expected = model.decision_function(frame)
+    texts = frame.map(repr)  # of the same floats
+    for score in (fuzz.in_duckdb, fuzz.in_sqlite):
+        np.testing.assert_allclose(score(model, texts), expected, rtol=0.0, atol=1e-12 * expected.std())

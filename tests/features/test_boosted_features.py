@@ -21,8 +21,8 @@ from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features import AdditiveFeatures, BoostedFeatures, ForestFeatures, StackedFeatures, map_from_dict
 from vrspam.features.boosted import SHRINKAGE, numbers_as_names, order_categories, recurring_numbers
 from vrspam.features.mapped import named_maps
-from vrspam.model.file import parts_from_dict, parts_to_dict
 from vrspam.tool import evaluate, load_model, save_model, train
+from vrspam.tool.modelfile import parts_from_dict, parts_to_dict
 from vrspam.trusted import SKOPS_TYPES
 
 MAPS = [BoostedFeatures(n_trees=10, random_state=0), ForestFeatures(n_trees=10, random_state=0)]

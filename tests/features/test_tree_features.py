@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import pairwise_auc
+from sklearn.base import clone
 
 from vrspam import AUCClassifierCV, kernels
 from vrspam.features import KernelFeatures, TreeFeatures, map_from_dict, parts
@@ -318,3 +319,49 @@ def test_scores_are_sums_over_leaves(levels, missing, columns):
     coefs = rng.standard_normal((features.n_features_out_, columns))
     expected = features.transform(new) @ coefs
     np.testing.assert_allclose(features.products(new, coefs), expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5, 7])
+def test_rows_that_go_down_together_end_where_each_one_does(depth):
+    """By a walk in plain Python: numbers, categories, absent values, nodes and whole levels that are not split."""
+    rng = np.random.default_rng(depth)
+    n_trees, n_nodes, widths = 9, 2**depth - 1, np.array([0, 0, 5, 62])
+    columns = rng.integers(0, 4, (n_trees, n_nodes)).astype(np.int32)
+    is_category = widths[columns] > 0
+    multipliers = np.where(is_category, rng.integers(1, kernels.CATEGORY_PRIME, columns.shape), 0).astype(np.int32)
+    thresholds = rng.integers(0, np.where(is_category, kernels.CATEGORY_PRIME, 12)).astype(np.int32)
+    absent_left = rng.random(columns.shape) < 0.5
+    whole = rng.random(columns.shape) < 0.3
+    whole[0], whole[1, 2 ** (depth // 2) - 1 :] = True, True
+    columns[whole], multipliers[whole], thresholds[whole], absent_left[whole] = 0, 0, kernels.NO_SPLIT, True
+    codes = np.stack([rng.integers(-1, top, 600) for top in (13, 13, 5, 62)], axis=1).astype(np.int32)
+    expected = np.zeros((600, n_trees), dtype=int)
+    for (i, t), _ in np.ndenumerate(expected):
+        node = 0
+        while node < n_nodes:
+            code, factor = int(codes[i, columns[t, node]]), int(multipliers[t, node])
+            value = (code + 1) * factor % kernels.CATEGORY_PRIME if factor else code
+            left = absent_left[t, node] if code < 0 else value <= thresholds[t, node]
+            node = 2 * node + (1 if left else 2)
+        expected[i, t] = node - n_nodes
+    masks = kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
+    assert masks[2][0] == 0
+    by_columns = np.ascontiguousarray(codes.T)
+    np.testing.assert_array_equal(kernels.tree_leaves_by_level(by_columns, columns, *masks), expected)
+    np.testing.assert_array_equal(kernels.tree_leaves(codes, columns, thresholds, multipliers, absent_left), expected)
+    for n_scores in (1, 3):
+        sums, found = rng.standard_normal((n_trees, n_nodes + 1, n_scores)), np.zeros((600, n_scores))
+        kernels.add_leaf_sums(sums, kernels.tree_leaves_by_level(by_columns, columns, *masks), found)
+        np.testing.assert_allclose(found, sums[np.arange(n_trees), expected].sum(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("landmarks", ["rows", "columns"])
+def test_kernels_that_share_landmarks_are_those_that_were_fitted_alone(landmarks, frame):
+    shared: dict = {}
+    for options in ({"additive": True}, {"additive": False}, {"bandwidth": 0.3}, {"additive": False, "bandwidth": 0.3}):
+        features = KernelFeatures(n_landmarks=60, landmarks=landmarks, random_state=0, **options)
+        alone = clone(features).fit(frame)
+        features.learn(frame, shared=shared)
+        assert features.gamma_ == alone.gamma_
+        np.testing.assert_array_equal(features.landmarks_, alone.landmarks_)
+        np.testing.assert_array_equal(features.transform(frame), alone.transform(frame))

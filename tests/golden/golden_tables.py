@@ -34,6 +34,9 @@ class Table:
         The formats that can hold the model: "python", "sql", "onnx".
     report : bool
         Whether `report` takes such a model.
+    explained : float
+        How far the numbers of `explain` may be from those recorded. Curves of kernels come from a projection that is
+        nearly singular where few rows have a value other than 0, and processors differ in how products round.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Table:
     reading: tuple[str, ...] = ()
     exports: tuple[str, ...] = ("onnx",)
     report: bool = True
+    explained: float = 1e-10
 
 
 def _two_files(frame: pd.DataFrame, folder: Path, ending: str = ".csv") -> tuple[Path, Path]:
@@ -174,6 +178,6 @@ TABLES = [
     Table("visits-streaming", _visits, (*YES, "--streaming", "--drop", "person"), exports=ALL, report=False),
     Table("german-linear", _german, (*YES, "--features", "linear"), exports=ALL),
     Table("towns-auto", _towns, (*SICK, "--max-categories", "40")),
-    Table("libsvm-linear", _libsvm, (), exports=("onnx",)),
+    Table("libsvm-linear", _libsvm, (), exports=("onnx",), explained=1e-8),
     Table("noise-simplest", _noise, ("--target", "y", "--features", "auto", "--selection", "one-standard-error")),
 ]

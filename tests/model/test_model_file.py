@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from vrspam.model.file import pack, unpack
 from vrspam.tool import load_model, save_model, train
+from vrspam.tool.modelfile import pack, unpack
 
 DTYPES = st.sampled_from([np.float64, np.bool_, np.int16, np.int32, np.uint8, np.int64])
 

@@ -15,8 +15,8 @@ import pytest
 
 from vrspam.cli import main
 from vrspam.features import KernelFeatures, TreeFeatures
-from vrspam.model.file import checksum
 from vrspam.tool import ModelFileError, load_model, save_model
+from vrspam.tool.modelfile import checksum
 from vrspam.tool.training import train
 
 OLD = Path(__file__).parents[1] / "fixtures" / "version_0_1"

@@ -37,9 +37,8 @@ from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
-from vrspam.tool.training import RowSample, fold_auc_ci
+from vrspam.tool.training import RowSample, fold_auc_ci, note_of
 from vrspam.tool.training import train as train_by_default
-from vrspam.tool.training_notes import note_of
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
 train = partial(train_by_default, features="linear")
@@ -472,14 +471,15 @@ def test_identifiers_that_look_like_formulas(model, folder, end):
     """With `escape_formulas` CSV has an apostrophe before them; numbers, other texts and Parquet stay as they are."""
     texts = ["=1+1", "+49 1", "-5a", "@sum", "P7", None, "a=b", "\n=1+1", "\t=1"]
     texts += ["\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20a"]  # full-width
-    numbers = [-5, *range(1, 13)]
-    new = patients(rows=13, seed=5).drop(columns=SICK).assign(patient=texts, number=numbers)
+    texts += [" =1+1", "\u00a0@a", "\u200b=1", "\x0b-a", " a=b"]  # blanks, which a spreadsheet skips
+    numbers = [-5, *range(1, 18)]
+    new = patients(rows=18, seed=5).drop(columns=SICK).assign(patient=texts, number=numbers)
     new["=column"] = "-"
     path = write(new, folder / "formulas.csv")
     ids = ["patient", "number", "=column"]
     read = pd.read_parquet if end == "parquet" else pd.read_csv
     for escape in (True, False):
-        assert predict(model, path, folder / f"scores.{end}", ids=ids, escape_formulas=escape) == 13
+        assert predict(model, path, folder / f"scores.{end}", ids=ids, escape_formulas=escape) == 18
         found = read(folder / f"scores.{end}")
         changed = escape and end != "parquet"
         mark = "'" if changed else ""
@@ -492,10 +492,32 @@ def test_identifiers_that_look_like_formulas(model, folder, end):
             "decision",
             "extrapolated",
         ]
-        shown = [mark + t if t and t[0] in "=+-@\n\t\uff1d\uff0b\uff0d\uff20" else t for t in texts]
+        plain = ("P7", None, "a=b", " a=b")
+        shown = [t if t in plain else mark + t for t in texts]
         assert found["patient"].fillna("").tolist() == [text or "" for text in shown]
         assert found["number"].astype(float).tolist() == numbers
         assert set(found[f"{mark}=column"]) == {f"{mark}-"}
+
+
+def test_labels_that_look_like_formulas(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(size=90)})
+    table["sick"] = np.where(table["age"] + rng.normal(size=90) > 0.0, "=yes", "-no")
+    model = train(table, "sick", positive="=yes", features="linear", n_splits=2)
+    for escape, labels in ((True, {"'=yes", "'-no"}), (False, {"=yes", "-no"})):
+        predict(model, table, tmp_path / "scores.csv", escape_formulas=escape)
+        assert set(pd.read_csv(tmp_path / "scores.csv")["decision"]) == labels
+
+
+def test_identifiers_of_rows_without_a_score_are_escaped_too(model, folder):
+    new = patients(rows=4, seed=5).drop(columns=SICK).assign(patient=["=1+1", "P7", "@a", "P8"])
+    new.loc[0, "age"] = np.inf
+    path = write(new, folder / "broken.csv")
+    with pytest.warns(UserWarning, match="1 row cannot be scored"):
+        predict(model, path, folder / "scores.csv", ids=["patient"], escape_formulas=True)
+    found = pd.read_csv(folder / "scores.csv")
+    assert found["score"].isna().tolist() == [True, False, False, False]
+    assert found["patient"].tolist() == ["'=1+1", "P7", "'@a", "P8"]
 
 
 def test_the_target_of_a_link_is_written_and_the_link_stays(model, folder, tmp_path):

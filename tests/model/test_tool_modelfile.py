@@ -18,9 +18,9 @@ from tool_data import make_model, patients, write
 from vrspam._utils.messages import Message, Parameter
 from vrspam.cli import main
 from vrspam.data import Schema
-from vrspam.model.file import checksum
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tool import Model, ModelFileError, export_model, load_model, save_model
+from vrspam.tool.modelfile import checksum
 from vrspam.tool.training import train
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -191,7 +191,7 @@ def test_contradictions_are_named(tmp_path, changes, words):
         ("fill", [1.0], "1 fill values for 2"),
         ("fill", ["1e999", 0.1], "must be finite"),
         ("target_type", "date", "'date'"),
-        ("width", 10**15, "coef has shape"),
+        ("width", 10**15, "the score takes"),
         ("labels", [["no"], "yes"], "is not of type string"),
     ],
 )

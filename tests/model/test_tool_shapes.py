@@ -21,10 +21,10 @@ from vrspam.features.mapped import CANDIDATES
 from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import roc_auc
 from vrspam.model.drawing import explain
-from vrspam.model.file import checksum, unpack
 from vrspam.plotting import plot_shapes
 from vrspam.report.words import describe_candidate, describe_pairs
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
+from vrspam.tool.modelfile import checksum, unpack
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train

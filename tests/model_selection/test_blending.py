@@ -21,9 +21,9 @@ from vrspam.features import (
     map_from_dict,
 )
 from vrspam.metrics.correction import draw_sample, drawn_auc, influences, mixture_auc
-from vrspam.model.file import pack, parts_from_dict, parts_to_dict, unpack
 from vrspam.model_selection.correction import Grid, correct
 from vrspam.model_selection.selection import blend_weights
+from vrspam.tool.modelfile import pack, parts_from_dict, parts_to_dict, unpack
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
 

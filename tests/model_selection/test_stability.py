@@ -68,3 +68,20 @@ def test_interval_narrows_from_noise_to_a_model_that_is_certain():
     noise = AUCClassifierCV(l2s=[0.1]).fit(rng.standard_normal((1_000, 40)), rng.permutation(np.arange(1_000) < 500))
     half = (noise.corrected_interval_[1] - noise.corrected_interval_[0]) / 2.0
     assert half == pytest.approx(1.5 * 1.96 * np.sqrt(1 / 6 / 1_000 * 2 / 1), rel=0.12)
+
+
+@pytest.mark.filterwarnings("ignore:The best l1 is")
+@pytest.mark.parametrize("penalty", ["elasticnet", "mcp"])
+def test_columns_that_l1_chose_by_luck_do_not_narrow_the_interval(penalty):
+    """One of 40 columns is the luckiest by far, and every fold chooses it: equal scores say nothing of other rows."""
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((1_000, 40)), rng.permutation(np.arange(1_000) < 500)
+    X[y, 0] += 0.2
+    X[y, 1:] -= X[y, 1:].mean(axis=0) - X[~y, 1:].mean(axis=0)  # the luckiest by far
+    most = 0.5 * abs(X[y, 0].mean() - X[~y, 0].mean())
+    chosen = {"penalty": penalty, "selection": "one-standard-error"}
+    model = AUCClassifierCV(l2s=[0.1], l1s=[1e-6, 0.7 * most], **chosen).fit(X, y)
+    assert np.flatnonzero(model.coef_).tolist() == [0]
+    ridge = AUCClassifierCV(l2s=[0.1]).fit(X, y)
+    own, other = (np.diff(one.corrected_interval_)[0] for one in (model, ridge))
+    assert own == pytest.approx(other, rel=0.1)

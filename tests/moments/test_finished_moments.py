@@ -41,10 +41,10 @@ def rows_to_finish(n=60, d=5, first=2, seed=0, condition=1e3):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_products_with_a_triangular_matrix_in_two_steps(m, dtype):
     W, rows = triangular(m), np.random.default_rng(1).standard_normal((70, m))
-    tolerance = 1e-9 if dtype == np.float64 else 1e-2
+    tolerance = 1e-9 if dtype == np.float64 else 1e-6  # of what is written; the steps themselves are double
     out = np.empty((70, m), dtype=dtype)
-    TwoSteps(W, m // 3, dtype).multiply(rows.astype(dtype), out)
-    np.testing.assert_allclose(out, rows @ W, rtol=tolerance, atol=tolerance)
+    TwoSteps(W, m // 3).multiply(rows, out)
+    np.testing.assert_allclose(out, rows @ W, rtol=tolerance, atol=tolerance * np.abs(rows @ W).max())
 
 
 def test_after_the_first_step_the_last_product_is_all_that_is_left():

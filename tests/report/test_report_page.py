@@ -28,6 +28,7 @@ from tool_data import write
 
 from vrspam._utils.texts import percent
 from vrspam.cli import main
+from vrspam.metrics.intervals import placements
 from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.page import FINE, Stops, confusion
@@ -293,7 +294,7 @@ def test_noise_is_rarely_marked_and_differences_are():
 
 def test_single_rows_are_the_extremes_and_their_parts_add_up(folder):
     positive, scores = scored(100, digits=9)
-    chosen = choose_rows(positive, scores, 6)
+    chosen = choose_rows(scores, placements(positive, scores[np.newaxis], np.ones(100))[0], 6)
     by_kind: dict[str, list[int]] = {}
     for kind, place in chosen:
         by_kind.setdefault(kind, []).append(place)

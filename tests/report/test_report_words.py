@@ -19,7 +19,7 @@ from vrspam.report.pictures import bars
 from vrspam.report.words import calibration_numbers, describe_benefit, describe_calibration
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
-from vrspam.tool.training_notes import note_few_maps, note_straight
+from vrspam.tool.training import note_few_maps, note_straight
 
 QUICK = ["--features", "linear", "--folds", "2", "--rows", "0"]
 

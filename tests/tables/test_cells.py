@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fuzz_cells import CELLS, KINDS, LIBRARIES, disagreements, series
+from helpers import learned_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,6 @@ from vrspam import AUCClassifierCV
 from vrspam.cli import main
 from vrspam.data import read_chunks
 from vrspam.data.readers.csv_reader import without_spaces
-from vrspam.tables.schema import TableSchema
 from vrspam.tables.texts import Dates, Numbers, Times, find_kind, looks_like, show_texts, typed_kind
 from vrspam.tool import check, predict, train
 from vrspam.tool.plan import TrainPlan
@@ -52,7 +52,7 @@ def test_an_odd_cell_of_a_frame_is_one_missing_value(library, style, odd):
     read = {}
     for name, column in frames.items():
         table = LIBRARIES[library]({"amount": column, "age": Y + 0.5})
-        rows, strays = TableSchema.learn([table]).read(table)
+        rows, strays = learned_schema(table).read(table)
         read[name] = np.asarray(rows["amount"], dtype=float)
         assert strays == ({"amount": {odd: 1}} if name == "odd" else {})
     np.testing.assert_array_equal(read["odd"], read["none"])
@@ -149,12 +149,12 @@ def test_a_command_skips_nothing_for_an_odd_cell(tmp_path, capsys):
 def test_long_zip_codes_are_names(library, tmp_path):
     codes = [f"{10_000 + 37 * (k % 50)}" for k in range(400)]
     codes[9], codes[90] = "12345-6789", "54321-1234"
-    schema = TableSchema.learn([LIBRARIES[library]({"zip": codes, "age": Y + 0.5})])
+    schema = learned_schema(LIBRARIES[library]({"zip": codes, "age": Y + 0.5}))
     assert "54321-1234" in schema.categorical["zip"]
     pd.DataFrame({"zip": codes, "age": RNG.normal(size=400), "sick": Y}).to_csv(tmp_path / "rows.csv", index=False)
     assert "12345-6789" in open_labelled(tmp_path / "rows.csv", TrainPlan("sick")).schema.categorical["zip"]
     amounts = [f"{value:.2f}" for value in AMOUNTS]  # among other numbers it is a mistake
-    schema = TableSchema.learn([LIBRARIES[library]({"amount": [*amounts[:-1], "12345-6789"], "age": Y + 0.5})])
+    schema = learned_schema(LIBRARIES[library]({"amount": [*amounts[:-1], "12345-6789"], "age": Y + 0.5}))
     assert schema.numeric == ("amount", "age")
 
 
@@ -183,7 +183,7 @@ def test_dates_of_every_time_zone_are_read_in_a_frame_of_pandas():
         assert typed_kind(column) == Dates(), zone
         np.testing.assert_array_equal(Dates().moments(column)[0], local, err_msg=zone)
     frame = pd.DataFrame({"day": days.dt.tz_localize("America/New_York"), "age": [1.0, 2.0, 4.0]})
-    assert TableSchema.learn([frame]).readings["day"].words == "dates"
+    assert learned_schema(frame).readings["day"].words == "dates"
 
 
 LONG = {

@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers import learned_schema
 
 from vrspam import AUCClassifierCV, trusted
 from vrspam._utils.warnings import TextRead
@@ -50,7 +51,7 @@ def test_every_kind_has_an_example():
 def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, library):
     table, numbers = example(kind)
     frame = FRAMES[library](table)
-    schema = TableSchema.learn([frame])
+    schema = learned_schema(frame)
     assert isinstance(schema.readings["when"], kind)
     parts = []
     for some in (slice(0, 50), slice(50, 120)):
@@ -71,7 +72,7 @@ def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, li
 def test_dates_and_durations_as_such_add_up_too(library):
     spans = pd.to_timedelta(RNG.integers(1, 9000, 120), unit="s").to_pytimedelta()
     frame = FRAMES[library]({"day": DAYS.to_pydatetime().tolist(), "span": list(spans), "age": np.arange(120.0) % 7})
-    schema = TableSchema.learn([frame])
+    schema = learned_schema(frame)
     assert {name: kind.words for name, kind in schema.readings.items()} == {"day": "dates", "span": "times"}
     learner = TableLearner()
     for start in (0, 40, 80):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import io
 import json
@@ -23,13 +24,14 @@ from messy_files import base, clean, text_of
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import SELECTION_RULES
 from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
 from vrspam.cli.train import train as train_command
 from vrspam.data import DataError, readers
 from vrspam.metrics import roc_auc_ci
-from vrspam.tool import load_model, predict, save_model, train
+from vrspam.tool import evaluate, load_model, predict, save_model, train
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import forward_folds, make_folds
@@ -254,6 +256,34 @@ def test_the_copy_of_the_standard_input_is_removed_at_sigterm(tmp_path, before):
     assert [*tmp_path.glob("vrspam-*")] == []
 
 
+WRITE = """
+import time
+from vrspam._utils.atomic import replacing
+with replacing("scores.csv") as path:
+    path.write_text("half")
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_file_that_is_being_written_is_removed_at_the_end_of_a_program(tmp_path, name):
+    with subprocess.Popen([sys.executable, "-c", WRITE], cwd=tmp_path) as command:
+        for _ in range(600):
+            if any(path.stat().st_size for path in tmp_path.iterdir()):
+                break
+            time.sleep(0.1)
+        command.send_signal(getattr(signal, name))
+        assert command.wait(60) == 128 + getattr(signal, name)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    with pytest.raises(OSError, match=r"No space left on device: .*scores\.csv"), replacing(tmp_path / "scores.csv"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert [*tmp_path.iterdir()] == []
+
+
 # --- weights, groups, times ----------------------------------------------------------------------------------
 
 
@@ -453,3 +483,13 @@ def test_one_column_of_many_values_costs_no_curves(tmp_path):
     assert sum("Straight lines and trees were compared, because there are 1," in note for note in notes) == 1
     lines = train(tmp_path / "plates.csv", target="sick", max_categories=1_500, features="linear")
     assert found.training["corrected_auc"] > lines.training["corrected_auc"] + 0.02
+
+
+def test_dates_of_the_future_are_told_as_dates(tmp_path):
+    rng = np.random.default_rng(0)
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(300), unit="D")
+    frame = pd.DataFrame({"x": rng.normal(size=300), "day": days, "sick": rng.choice(["no", "yes"], 300)})
+    model = train(frame, "sick", features="linear")
+    later = frame.assign(day=frame["day"] + pd.DateOffset(years=9))
+    with pytest.warns(UserWarning, match=r"'day \(year\)' .* 2024-01-01 to 2024-10-26, .*: a new model may be due"):
+        evaluate(model, later)

@@ -1,6 +1,7 @@
 """--monotone and --ordered: what is asked for holds in the file, and what it costs is told."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,19 @@ def test_the_report_tells_what_directions_cost_and_the_notes_come_last(table, ca
     told = [line.split(":")[0] for line in err.splitlines() if ": " in line]
     assert {"warning", "note"} <= {*told}  # income falls
     assert told == sorted(told, key=["severe", "warning", "note"].index)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_frame_may_have_an_ordered_type(table, kind):
+    polars = pytest.importorskip("polars")
+    frame, order = pd.read_csv(table), ["small", "medium", "large"]
+    typed = frame.assign(size=pd.Categorical(frame["size"], order, ordered=True))
+    if kind == "polars":
+        typed = polars.from_pandas(frame).with_columns(polars.col("size").cast(polars.Enum(order)))
+    given: dict[str, Any] = {"features": "additive", "monotone": {"size": 1}}
+    found, told = train(typed, "late", **given), train(table, "late", **given, ordered={"size": order})
+    rows = frame.drop(columns="late")
+    np.testing.assert_allclose(found.score(rows), told.score(rows), atol=1e-12)
 
 
 def test_straight_lines_have_signs(table):

@@ -116,7 +116,7 @@ def test_exports_have_a_score_and_no_label(kind, request):
     import onnxruntime
 
     model, new = request.getfixturevalue(kind), trial(2) if kind == "survival" else clicks(2)
-    expected = model.score(_encoded(model, new))
+    expected = np.concatenate([model.score(block[0]) for block in model.open(new, labels=False)])
     namespace: dict = {}
     exec(to_python(model), namespace)
     assert "label" not in namespace
@@ -136,13 +136,6 @@ def test_exports_have_a_score_and_no_label(kind, request):
     inputs = {name: values.astype(object if values.dtype.kind in "OUT" else float) for name, values in inputs.items()}
     np.testing.assert_allclose(session.run(None, inputs)[0].ravel(), expected, rtol=1e-9, atol=1e-9)
     assert model.as_scorer().higher.startswith("an earlier died = 1" if kind == "survival" else "more likely")
-
-
-def _encoded(model, frame):
-    chunks = model.open(frame, labels=False)
-    return np.concatenate(
-        [np.asarray(block[0].todense() if hasattr(block[0], "todense") else block[0]) for block in chunks]
-    )
 
 
 def test_a_ranker_is_exported_without_labels():
@@ -211,6 +204,17 @@ def test_by_default_all_maps_that_need_no_classes_are_compared():
     assert model.shapes is not None
 
 
+@pytest.mark.parametrize("features", ["forest", "boosted"])
+def test_trees_that_learn_from_times_are_stored_and_read(features, tmp_path):
+    model = train(trial(0, 200), "months", event="died", features=features, random_state=0)
+    found = evaluate(model, trial(1, 300))
+    assert found.auc.low > 0.55  # the risk grows with a column
+    save_model(model, tmp_path / "model.json")
+    again = evaluate(load_model(tmp_path / "model.json"), trial(1, 300))
+    np.testing.assert_allclose(again.scores, found.scores, rtol=1e-12)
+    assert report_page(make_report(trial(0, 200), "months", event="died", features=features), data_name="t").html()
+
+
 def test_folds_keep_strata_and_groups_whole():
     frame = clicks(0).assign(person=lambda table: np.arange(len(table)) // 16)
     model = train(frame, "clicked", within="query", groups="person", features="linear")
@@ -236,7 +240,6 @@ def test_folds_keep_strata_and_groups_whole():
         ({}, {"recall": 0.9}, "a score that ranks has no threshold"),
         ({}, {"max_fpr": 0.1}, "a score that ranks has no threshold"),
         ({}, {"streaming": True}, "all rows in memory"),
-        ({}, {"features": "boosted"}, "learn from two classes"),
         ({}, {"within": "site", "time": "months"}, "cannot be combined"),
         ({}, {"target": None}, "needs a column of times"),
     ],

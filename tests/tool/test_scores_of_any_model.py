@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +21,15 @@ from vrspam._utils.texts import all_short_between, short_between
 from vrspam.cli import main
 from vrspam.data import DataError
 from vrspam.data.readers import Source
-from vrspam.metrics import calibration_measures, compare_aucs, delong_test, roc_auc_ci, sensitivity_at_specificity
-from vrspam.metrics.roc import descending
+from vrspam.metrics import (
+    calibration_measures,
+    compare_aucs,
+    concordance_test,
+    delong_test,
+    roc_auc_ci,
+    sensitivity_at_specificity,
+)
+from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Curve
 from vrspam.report.page import thin
 from vrspam.tool import compare, evaluate, make_report, save_model, score_file
@@ -82,13 +91,13 @@ def test_scores_are_sorted_as_they_are(kind):
     values = rng.normal(size=9_000)
     made = {
         "normal": values,
-        "near": 0.5 + 1e-9 * values,  # equal as 32-bit floats
+        "near": 0.5 + 1e-9 * values,
         "ties": np.round(values, 1),
         "huge": 1e300 * values,
         "zeros": rng.choice([0.0, -0.0, 1e-50, -1e-50, 1.0], 9_000),
         "last bits": np.nextafter(np.round(values, 2), rng.choice([-9.0, 9.0], 9_000)),
     }[kind]
-    order = descending(made)
+    order = Ranked.of(values > 0.0, made).order
     np.testing.assert_array_equal(np.sort(order), np.arange(9_000))
     np.testing.assert_array_equal(made[order], np.sort(made)[::-1])
 
@@ -478,7 +487,7 @@ def test_the_optimism_of_a_choice_moves_the_test_and_leaves_its_width(form, grou
     a, b = (rng.normal(size=100) + positive for _ in range(2))
     groups = np.minimum(np.arange(100), 40) if grouped else None
     times = rng.exponential(size=100) if form == "times" else None
-    more = {"groups": groups, "times": times, "within": None if form == "times" else np.arange(100) % 3}
+    more: dict[str, Any] = {"groups": groups, "times": times, "within": None if form == "times" else np.arange(100) % 3}
     plain, moved = (compare_scores(positive, {"ours": a, "other": b}, optimism=less, **more) for less in (0.0, 0.01))
     before, after = plain.pairs[0].test, moved.pairs[0].test
     assert after.auc_a == pytest.approx(before.auc_a - 0.01)
@@ -500,3 +509,148 @@ def test_groups_that_do_not_differ_are_said_too(tmp_path, capsys):
     assert "no level of clinic differs from the other rows by more than chance" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+# -- times, orders and strata ------------------------------------------------------------------------------------------
+
+
+def timed_rows(n=240):
+    """Rows with times, some equal and some censored, a grade, queries, and two scores of the risk."""
+    rng = np.random.default_rng(9)
+    risk = rng.normal(size=n)
+    time, stop = np.ceil(20 * rng.exponential(np.exp(-risk))), np.ceil(30 * rng.exponential(size=n))
+    values = {"months": np.minimum(time, stop), "died": np.where(time <= stop, "yes", "no")}
+    values |= {"grade": np.digitize(risk, [-1.0, 0.0, 1.0]), "query": rng.integers(0, 40, n).astype(str)}
+    values |= {"cox": np.round(risk + rng.normal(size=n), 1), "forest": risk + 2.0 * rng.normal(size=n)}
+    return pd.DataFrame({**values, "weight": rng.random(n) + 0.1, "sex": rng.choice(["f", "m"], n)})
+
+
+def share_of_pairs(rows, upper, score, weights=None):
+    """The weighted share of pairs (i above j) in the order of a score, a tie counting one half; one pair at a time."""
+    weights = np.ones(len(rows)) if weights is None else weights
+    won = total = 0.0
+    for i, a in enumerate(rows.itertuples()):
+        for j, b in enumerate(rows.itertuples()):
+            if upper(a, b):
+                mass = weights[i] * weights[j]
+                won += mass * (0.5 + 0.5 * np.sign(score[i] - score[j]))
+                total += mass
+    return won / total
+
+
+def dies_first(a, b):
+    return a.died == "yes" and (a.months < b.months or (a.months == b.months and b.died == "no"))
+
+
+FORMS: dict[str, tuple[dict[str, Any], Callable[[Any, Any], bool]]] = {
+    "times": ({"target": "months", "event": "died"}, dies_first),
+    "times inside": ({"target": "months", "event": "died", "within": "query"}, dies_first),
+    "order": ({"target": "grade", "event": "none"}, lambda a, b: a.grade > b.grade),
+    "inside": ({"target": "died", "within": "query"}, lambda a, b: a.died == "yes" and b.died == "no"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_scores_of_times_orders_and_strata_are_measured_by_their_pairs(form):
+    rows, (asked, upper) = timed_rows(), FORMS[form]
+    weights = rows["weight"].to_numpy()
+
+    def counts(a, b):
+        return upper(a, b) and ("within" not in asked or a.query == b.query)
+
+    found = evaluate(rows, scores=["cox", "forest"], weights="weight", **asked)
+    for name in ("cox", "forest"):
+        wanted = share_of_pairs(rows, counts, rows[name].to_numpy(), weights)
+        assert found[name].auc.auc == pytest.approx(wanted, abs=1e-12)
+        assert found[name].auc.low < wanted < found[name].auc.high
+        assert found[name].thresholds == {}
+        assert found[name].brier is None
+        assert found[name].curve is None
+    ((a, b, test, _),) = found.comparison.pairs
+    assert (a, b) == ("cox", "forest")
+    assert test.difference == pytest.approx(found["cox"].auc.auc - found["forest"].auc.auc)
+    assert ("concordance_index" in found["cox"].flat()) == (form != "inside")
+
+
+def test_scores_of_times_have_the_number_of_scikit_survival_and_its_test():
+    metrics = pytest.importorskip("sksurv.metrics")
+    rows = timed_rows()
+    died = rows["died"].to_numpy() == "yes"
+    found = evaluate(rows, target="months", event="died", scores=["cox", "forest"], by=["sex"])
+    for name in ("cox", "forest"):
+        wanted = metrics.concordance_index_censored(died, rows["months"], rows[name])[0]
+        assert found[name].auc.auc == pytest.approx(wanted, abs=1e-12)
+    own = concordance_test(rows["months"], rows["cox"], rows["forest"], event=died)
+    assert found.comparison.pairs[0].test == own
+    assert [(group.name, group.rows) for group in found["cox"].subgroups] == sorted(rows["sex"].value_counts().items())
+    part = rows["sex"].to_numpy() == "f"
+    wanted = metrics.concordance_index_censored(died[part], rows["months"][part], rows["cox"][part])[0]
+    first = found["cox"].subgroups[0].auc
+    assert first is not None
+    assert first.auc == pytest.approx(wanted, abs=1e-12)
+
+
+def test_a_censored_last_row_and_missing_cells_change_what_they_should():
+    rows = timed_rows()
+    gaps = pd.concat([rows, rows.iloc[:2].assign(died=None), rows.iloc[:3].assign(cox=np.nan)])
+    with pytest.warns(UserWarning, match="3 rows were left out"):
+        found = evaluate(gaps, target="months", event="died", scores="cox")
+    assert found.auc == evaluate(rows, target="months", event="died", scores="cox").auc
+    assert found.n == len(rows)
+
+
+def test_pages_words_and_json_of_times_and_strata(tmp_path, capsys):
+    path, page = tmp_path / "scored.csv", tmp_path / "page.html"
+    timed_rows().to_csv(path, index=False)
+    words = ["evaluate", str(path), "--target", "months", "--event", "died", "--scores", "cox,forest"]
+    assert main([*words, "--by", "sex", "--html", str(page)]) == 0
+    told = capsys.readouterr().out
+    assert "concordance index" in told
+    assert "known to have had died = yes first" in told
+    assert "no level of sex" in told
+    text = page.read_text()
+    for part in (
+        "How long rows stay free of the event",
+        "cox minus forest",
+        "Concordance index of cox",
+        "lowest third",
+    ):
+        assert part in text
+    for part in ("Choose a threshold", "Calibration", "scored by a model", "ROC"):
+        assert part not in text
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["columns"]["cox"]["concordance_index"] == found["pairs"][0]["auc_a"]
+    inside = ["evaluate", str(path), "--target", "died", "--within", "query", "--scores", "cox", "--html", str(page)]
+    assert main(inside) == 0
+    assert "AUC inside query" in capsys.readouterr().out
+    assert "What inside query means" in page.read_text()
+    assert "in training" not in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"target": "months", "event": "died", "max_fpr": 0.1}, "has no threshold"),
+        ({"target": "died", "within": "query", "cost_ratio": 3.0}, "has no threshold"),
+        ({"target": "months", "event": "nobody"}, "no column 'nobody'"),
+        ({"target": "sex", "event": "died"}, "'sex' holds text that is not numbers"),
+        ({"target": "cox", "event": "died"}, "'cox' says which rows are compared"),
+        ({"target": "months", "event": "cox"}, "'cox' holds the labels"),
+        ({"target": "died", "within": "cox"}, "'cox' says which rows are compared"),
+        ({"target": "grade", "event": "none", "positive": "1"}, "an order has no label"),
+        ({"target": "died", "within": "weight"}, "No two rows are comparable"),
+    ],
+)
+def test_what_times_and_strata_do_not_have_is_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        evaluate(timed_rows(), scores=["cox", "forest"], **options)
+
+
+def test_scores_of_times_that_point_the_wrong_way_are_told():
+    rows = timed_rows()
+    found = evaluate(rows.assign(cox=-rows["cox"]), target="months", event="died", scores="cox")
+    (note,) = found.notes
+    assert "wrong way round: its concordance index" in note
+    assert "an earlier died = yes" in note
+    assert "add" not in note

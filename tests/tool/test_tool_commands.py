@@ -558,7 +558,7 @@ def test_columns_with_commas_in_their_names(folder, capsys):
     assert main(["predict", str(folder / "m.json"), str(folder / "new.parquet"), "--out", out, *named]) == 0
     assert list(pd.read_csv(out)) == ["town", "cholesterol, mg/dl", "score", "probability", "decision", "extrapolated"]
     assert main(["predict", str(folder / "m.json"), str(folder / "new.parquet"), "--out", out, "--id", " "]) == 2
-    assert "at least one column" in capsys.readouterr().err
+    assert "at least one name" in capsys.readouterr().err
 
 
 def test_models_of_different_labels_cannot_be_compared(folder, capsys):

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from vrspam import ClassMoments
 from vrspam.data import Schema
 from vrspam.features import AdditiveFeatures, LinearFeatures
+from vrspam.model_selection.folds import HashFolds
 from vrspam.tool.doctor import Examined, look_at_columns
 from vrspam.tool.model import Scaling, spread, undo_linear_map
 
@@ -31,6 +32,22 @@ def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
         assert np.isclose(deviation[0] ** 2, np.cov(X[:, 0], aweights=weights, ddof=0), rtol=1e-10)
         assert deviation[1] == 0.0
         assert Scaling.of(moments, is_sparse=False).deviations[1] == 1.0
+
+
+def test_the_order_of_a_sum_moves_no_row_to_another_fold():
+    """Folds of a stream go by the bits of standardised rows, and processors add up rows in different orders."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(5.0, 2.0, (500, 6)), np.arange(500) % 2
+    scalings, sums = [], []
+    for order in (np.arange(500), np.arange(500)[::-1], rng.permutation(500)):
+        moments = ClassMoments()
+        for rows in np.array_split(order, 7):
+            moments.update(X[rows], y[rows])
+        sums.append(np.stack(spread(moments)))
+        scalings.append(Scaling.of(moments, is_sparse=False)(X))
+    assert not np.array_equal(sums[0], sums[1])  # what is rounded differs in its last bits
+    assert all(np.array_equal(HashFolds(5).fold_of(scaled), HashFolds(5).fold_of(scalings[0])) for scaled in scalings)
+    np.testing.assert_allclose(scalings[0], StandardScaler().fit_transform(X), atol=1e-11)
 
 
 def test_a_scorer_of_standard_scores_is_one_of_the_columns():

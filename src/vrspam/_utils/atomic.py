@@ -1,10 +1,21 @@
 """Writing files so that they are complete or absent, never half written."""
 
 import os
+import signal
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+def end_by_exit() -> None:
+    """Let SIGTERM and SIGHUP end the program as `sys.exit` does: else temporary files would stay."""
+    if threading.current_thread() is threading.main_thread():
+        for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 @contextmanager
@@ -13,6 +24,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Where `path` is a symbolic link, the file that it points to is replaced, and the link stays.
     """
+    end_by_exit()
     target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     os.close(handle)
@@ -22,8 +34,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)  # mkstemp lets only the owner read the file
         os.replace(name, target)
-    except BaseException:
+    except BaseException as error:
         os.unlink(name)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = os.fspath(path)  # a full disk is the disk of a file
         raise
 
 

@@ -179,11 +179,11 @@ class TwoSteps:
     `whitening` is W, and `first` the number of rows in which A is not the identity.
     """
 
-    def __init__(self, whitening: np.ndarray, first: int, dtype: Any = np.float64):
+    def __init__(self, whitening: np.ndarray, first: int):
         rest = whitening[first:, first:]
         above = linalg.solve_triangular(rest, whitening[:first, first:].T, trans="T", check_finite=False).T
-        self.first, self.last = first, np.ascontiguousarray(rest, dtype=dtype)
-        self._start = np.hstack([whitening[:first, :first], above]).astype(dtype, copy=False)
+        self.first, self.last = first, np.ascontiguousarray(rest)
+        self._start = np.hstack([whitening[:first, :first], above])
 
     def begin(self, rows: np.ndarray, out: np.ndarray) -> None:
         """Write rows @ A to `out`."""
@@ -192,6 +192,6 @@ class TwoSteps:
 
     def multiply(self, rows: np.ndarray, out: np.ndarray) -> None:
         """Write rows @ A @ B to `out`."""
-        self.begin(rows, begun := np.empty(out.shape, dtype=out.dtype))
+        self.begin(rows, begun := np.empty(out.shape))
         out[:, : self.first] = begun[:, : self.first]
         np.matmul(begun[:, self.first :], self.last, out=out[:, self.first :])

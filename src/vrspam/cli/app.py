@@ -74,9 +74,9 @@ LINES = {
     "datasets": "List the data sets known by name, with their size and where each would be read from.",
 }
 # commands that share a module; of the others it has the command's name
-MODULES = {"compare": "evaluate", "report": "train", "export": "predict"} | dict.fromkeys(
-    ("theory", "demo", "reproduce", "publish", "datasets"), "paper"
-)
+MODULES = {"compare": "evaluate", **dict.fromkeys(("report", "check", "rows"), "train")}
+MODULES |= dict.fromkeys(("export", "explain"), "predict")
+MODULES |= dict.fromkeys(("theory", "demo", "reproduce", "publish", "datasets"), "paper")
 
 
 class LazyCommands(typer.core.TyperGroup):

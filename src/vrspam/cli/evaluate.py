@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation, Evaluations
 
 
-@app.with_options("target", "positive", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
+@app.with_options("target", "positive", "event", "within", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
 def evaluate(
     model: Annotated[str, typer.Argument(help="A model that `vrspam train` has written; with --scores the table.")],
     data: Annotated[str | None, typer.Argument(help="With a model: the table. CSV, Parquet, Excel and others.")] = None,
@@ -50,10 +50,12 @@ def evaluate(
     Example:  vrspam evaluate patients.json new-patients.csv --max-fpr 0.1
 
     Example:  vrspam evaluate scored.csv --target sick --scores catboost,xgboost --by sex --html report.html
+
+    Example:  vrspam evaluate scored.csv --target months --event died --scores cox,forest
     """
     require("data", "pyarrow")
     reading = app.read_options(given)
-    asked = {name: reading.pop(name) for name in ("target", "positive")}
+    asked = {name: reading.pop(name) for name in ("target", "positive", "event", "within")}
     _check_arguments(model, data, scores, asked, allow_missing)
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
@@ -63,6 +65,7 @@ def evaluate(
         columns = [] if scores is None else list(read_names(scores))
         check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
+    from vrspam.report.words import name_measure
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate as evaluate_model
     from vrspam.tool.evaluation import evaluate_columns, score_rows
@@ -91,7 +94,8 @@ def evaluate(
         for name, each in several.items():
             app.say(f"{name}:")
             _describe(several.columns[name], each, measures["cost_ratio"], recall, short=True)
-        _describe_tests(several.comparison, "AUC", "DeLong, paired")
+        how = "jackknife" if one.ranks else "DeLong"
+        _describe_tests(several.comparison, name_measure(one), f"{how}, paired")
     else:
         _describe(one, found, measures["cost_ratio"], recall)
     if html is not None:

@@ -15,7 +15,7 @@ import typer
 from vrspam._utils.messages import require
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import app
-from vrspam.tool.plan import PANELS, check_option, positive_number, share
+from vrspam.tool.plan import PANELS, check_option, positive_number, read_names, share
 
 if TYPE_CHECKING:
     from vrspam.paper.protocol import Protocol, Run
@@ -61,7 +61,11 @@ def reproduce(
     _require_all(directory)
     from vrspam.paper.protocol import paper_protocol
 
-    chosen, wanted = _names(sets), _names(algorithms)
+    with app.misuse():
+        chosen, wanted = (
+            None if names is None else tuple(dict.fromkeys(map(str.strip, read_names(names))))
+            for names in (sets, algorithms)
+        )
     try:
         protocol = paper_protocol(runs=runs, cv=cv, scaling=scaling, **({"sets": chosen} if chosen else {}))
         protocol = protocol.with_algorithms(wanted) if wanted else protocol
@@ -145,7 +149,9 @@ def theory(
     from vrspam.tool.table import open_labelled
 
     with app.warnings_as_lines():
-        X, labels = open_labelled(data, plan).load()
+        opened = open_labelled(data, plan)
+        rows, labels = opened.load_rows()
+        X = opened.encode(rows)
         if not raw:
             moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
             X = Scaling.of(moments, issparse(X))(X)
@@ -260,16 +266,6 @@ def _require_all(directory: Path | None = None) -> None:
     require("plots", "matplotlib")
     if directory is not None and directory.exists() and not directory.is_dir():
         raise typer.BadParameter(f"{directory} is a file: give the name of a directory", param_hint="--out")
-
-
-def _names(value: str | None) -> tuple[str, ...] | None:
-    """Names separated by commas."""
-    if value is None:
-        return None
-    found = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
-    if not found:
-        raise typer.BadParameter("give at least one name")
-    return found
 
 
 def write_table(directory: Path) -> Path:

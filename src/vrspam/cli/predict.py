@@ -1,15 +1,22 @@
-"""`vrspam predict` and `vrspam export`: scores for new rows, and a model for other programs."""
+"""`vrspam predict`, `export` and `explain`: scores of new rows, a model for other programs, what it looks at."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from vrspam._utils.messages import require
+from vrspam._utils.texts import percent
 from vrspam.cli import app
 from vrspam.tool.plan import at_least, check_option, read_names
+
+if TYPE_CHECKING:
+    from vrspam.model.drawing import Effect
+    from vrspam.tool import Model
+    from vrspam.tool.explanation import ExplainedRow
 
 
 @app.with_options(*app.READING)
@@ -142,3 +149,207 @@ def export(
         return
     for path in written:
         app.say(f"{path}: {path.stat().st_size:,} bytes")
+
+
+def parse_rows(value: str) -> tuple[int, ...]:
+    """Numbers of rows.
+
+    >>> parse_rows("3, 17")
+    (3, 17)
+    """
+    try:
+        found = tuple(int(part) for part in value.split(","))
+    except ValueError as error:
+        raise typer.BadParameter(f"{value!r} is not a number, or numbers separated by commas") from error
+    if min(found) < 1:
+        raise typer.BadParameter(f"there is no row {min(found)}: rows are counted from 1, the first row of the data")
+    return found
+
+
+@app.with_options(*app.READING)
+def explain(
+    model: app.ModelFile,
+    data: Annotated[
+        str | None, typer.Argument(help="A file of rows to explain one by one; the same as --rows.")
+    ] = None,
+    row: Annotated[
+        Any,
+        typer.Option(
+            help="The row to explain, or several separated by commas; 1 is the first row of the data. Without a file: "
+            "of the training file, if it is in this directory or beside the model.",
+            parser=parse_rows,
+            metavar="<row>",
+        ),
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="A file of rows to explain, all or those of --row.", metavar="<file>")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many features to show.", metavar="<int>")] = 20,
+    picture: app.Picture = None,
+    html: app.HtmlOut = None,
+    as_json: app.AsJson = False,
+    **given: Any,
+) -> None:
+    """Show what a model looks at: the curve of each column, or coefficients on the original scale.
+
+    The picture and the page show what each column adds to the score.
+    Pairs of columns that interact are named; the page shows them as heat maps.
+    Share: part of the difference between the mean scores of the classes.
+
+    With a file, or --row: what each column adds to the score of single rows.
+
+    Example:  vrspam explain patients.json --picture curves.png
+
+    Example:  vrspam explain patients.json --html patients.html
+
+    Example:  vrspam explain patients.json new-patients.csv --row 3 --picture row-3.png
+
+    Example:  vrspam explain patients.json --rows new-patients.csv --json
+    """
+    if data is not None and rows is not None:
+        raise typer.BadParameter("the file of rows is named twice: name it once", param_hint="--rows")
+    file = data if data is not None else rows
+    single = file is not None or row is not None
+    app.check_output("--picture", picture, model, file)
+    app.check_output("--html", html, model)
+    if single and html is not None:
+        raise typer.BadParameter("a page shows the whole model: leave it out, or the rows", param_hint="--html")
+    if single and picture is not None and (row is None or len(row) != 1):
+        raise typer.BadParameter("a picture shows one row: name it with --row", param_hint="--picture")
+    reading = app.read_options(given)
+    from vrspam.tool import load_model
+
+    loaded = load_model(model)
+    if single:
+        _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
+    else:
+        _explain_model(loaded, model, top, picture, html, as_json)
+
+
+def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
+    from vrspam.model.drawing import explain as explain_model
+    from vrspam.model.drawing import sum_by_column
+    from vrspam.report.words import describe_curves
+
+    if picture is not None:
+        from vrspam.plotting.style import save_figure
+        from vrspam.tool.explanation import features_picture
+
+        save_figure(features_picture(loaded), picture)
+    if html is not None:
+        from vrspam.report.sections import explanation_page
+
+        explanation_page(loaded, model_name=path.name, parameter=app.as_option).write(html)
+    effects = explain_model(loaded)
+    columns = dict(sum_by_column(effects))
+    if as_json:
+        shapes = None if loaded.shapes is None else loaded.shapes.to_dict()
+        found = {"features": [asdict(effect) for effect in effects], "columns": columns, "shapes": shapes}
+        app.print_json({"positive": loaded.positive, "intercept": loaded.intercept, **found})
+        return
+    _print_effects(loaded, effects, columns, top)
+    if picture is not None:
+        app.tell(f"{picture}: {describe_curves(loaded)}")
+    if html is not None:
+        app.say(str(html))
+
+
+def _training_file(model: Model, path: Path) -> str:
+    """The file that the model was trained on, by its name, in this directory or in that of the model."""
+    names = model.training.get("data", ())
+    for folder in (Path(), path.parent):
+        if len(names) == 1 and (folder / names[0]).is_file():
+            return str(folder / names[0])
+    raise typer.BadParameter(
+        f"rows are counted in a file, and the one that the model was trained on is not here: name a file, as in vrspam "
+        f"explain {path.name} FILE --row 1",
+        param_hint="--row",
+    )
+
+
+def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
+    """What the columns do; of curves also which columns interact, and which say nearly the same."""
+    from vrspam.report import words
+
+    app.tell(words.describe_direction(model))
+    lines, told = [], words.requests(model)
+    for effect in effects[:top]:
+        if effect.coefficient is None or effect.effect is None:
+            numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
+        else:
+            numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
+        marked = f"{effect.feature} ({told[effect.feature]} by request)" if effect.feature in told else effect.feature
+        lines.append([marked, *numbers, f"{effect.share:.1%}"])
+    if model.features is None:
+        lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
+        app.show_table(["feature", "coefficient", "one deviation", "share"], lines)
+    else:
+        app.show_table(["column", "spread", "share"], lines)
+    if len(effects) > top:
+        app.say(f"and {len(effects) - top:,} more (--top)")
+    app.tell(words.ONE_DEVIATION if model.features is None else words.SPREAD)
+    app.tell(words.SHARE_OF_PAIRS if model.ranks else words.SHARE)
+    if model.features is None:
+        if model.schema.categorical:
+            app.say("")
+            shown = [[f"column {name}", f"{share:.1%}"] for name, share in list(columns.items())[:top]]
+            app.show_table(["", "share of all its features"], shown)
+        return
+    shapes = model.shapes
+    if shapes is not None and shapes.interactions is not None and shapes.whole:
+        app.tell(words.describe_rest(model))
+        if pairs := words.describe_pairs(model):
+            rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
+            app.show_table(["columns that interact", "of the variance"], rows, margin=2)
+    for remark in words.describe_together(model):
+        app.tell(remark)
+
+
+def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
+    """Print rows of a file with what each column adds; without numbers the first ones, in JSON all."""
+    require("data", "pyarrow")
+    from vrspam.tool.explanation import explain_file, row_picture
+
+    with app.warnings_as_lines():
+        found = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
+    if picture is not None:
+        from vrspam.plotting.style import save_figure
+
+        save_figure(row_picture(model, found.rows[0]), picture)
+    if as_json:
+        rows = [row.to_dict() for row in found.rows]
+        app.print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
+        return
+    for number, row in enumerate(found.rows):
+        if number:
+            app.say("")
+        _print_row(model, row, Path(data).name, top)
+    if numbers is None and found.n > len(found.rows):
+        app.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
+    app.say("")
+    app.tell("Rows are counted from 1, the first row of the data. A score of 0 is half-way between the classes.")
+    if picture is not None:
+        app.say(str(picture))
+    for note in found.notes:
+        app.warn(f"warning: {note}")
+
+
+def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
+    from vrspam.tool.explanation import value_text
+
+    names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
+    title = f"row {row.row:,} of {data}{f' ({names})' if names else ''}"
+    if row.score is None:
+        app.tell(f"{title}: no score, because {row.reason}")
+        return
+    likely = f"score {row.score:+.4f}"
+    if row.probability is not None:
+        label = f"{model.schema.target} = " if model.schema.target else ""
+        certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is
+        likely += f", probability of {label}{model.positive} {percent(certain)}"
+    app.tell(f"{title}: {likely}")
+    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
+    if others := row.parts[top:]:
+        lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
+    lines.append(["total: the score", "", f"{row.score:+.4f}"])
+    app.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)

@@ -1,4 +1,4 @@
-"""`vrspam train` and `vrspam report`: from a file to a model, and to a page."""
+"""`vrspam train`, `report`, `check` and `rows`: from a file to a model, to a page, and to what is wrong or lacking."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.messages import Parameter, require
 from vrspam.cli import app
-from vrspam.tool.plan import OPTIONS, PAGE, PANELS, options_of
+from vrspam.tool.plan import CHECKED, OPTIONS, PAGE, PANELS, ROWS, ReportPlan, options_of
 
 if TYPE_CHECKING:
     from vrspam.tool import Model, Report
@@ -139,12 +139,8 @@ def _describe(model: Model, path: Path) -> None:
         interval += f" (up to {100 * facts['max_fpr']:g} % false positives, standardised)"
         shown.append(("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval}"))
         shown.append(("", words.NOT_CORRECTED))
-    if model.threshold is not None:
-        shown.append(("threshold", words.describe_threshold(model)))
-    shown.append(("model", words.describe_model(model)))
-    if facts["loss"] != "squared":
-        shown.append(("loss", facts["loss"]))
-    shown += [("penalty", words.describe_penalty(facts)), ("fit", (words.describe_fit(facts) or ("",))[0])]
+    told = words.training_facts(model)
+    shown += [(name, told[name]) for name in ("threshold", "model", "loss", "penalty", "fit") if name in told]
     app.show_facts(shown)
     app.say("")
     what = "features" if model.features is None else "columns"
@@ -253,3 +249,100 @@ def _describe_report(found: Report, html: Path) -> None:
             app.say(f"         {text}")
         app.show_worries(None, beside.notes)
     app.say(f"page     {html}")
+
+
+@app.with_options(*CHECKED, panels=PANELS)
+def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
+    """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
+
+    Each finding has a severity, a code, a sentence and what mends it; docs/doctor.md explains the codes.
+    The exit code is 0 if nothing is severe, 1 if something is, and 2 if the table cannot be read.
+
+    Example:  vrspam check patients.csv --target sick
+
+    Example:  vrspam check visits.xlsx --target readmitted --ignore order,missing-values
+    """
+    require("data", "pyarrow")
+    plan = app.plan_of(data, given)
+    from vrspam.tool.doctor import check as look
+
+    try:
+        with app.warnings_as_lines():
+            found = look(data, plan=plan)
+    except (ValueError, OSError) as error:  # 1 says that something is severe
+        raise app.Misuse(app.in_options(error)) from error
+    severe = any(one.severity == "severe" for one in found)
+    if as_json:
+        app.print_json({"findings": app.findings(found), "severe": severe})
+    else:
+        if not found:
+            app.say("nothing was found that might fool you")
+        for one in found:
+            app.tell(app.worry_line(one))
+            if one.fix is not None and one.severity != "note":
+                app.tell(_command(data, plan, one.fix), app.INDENT)
+    raise typer.Exit(int(severe))
+
+
+def _command(data: str, plan: ReportPlan, fix: Parameter) -> str:
+    """The command that makes the report with what mends a finding, and with all options that were given."""
+    asked = {name: getattr(plan, name) for name in CHECKED if getattr(plan, name) != getattr(ReportPlan(), name)}
+    several = isinstance(fix.value, list | tuple)
+    asked[fix.name] = [*asked.get(fix.name, ()), *fix.value] if several else fix.value
+    options = [app.as_option(Parameter(*one)) for one in asked.items()]
+    return " ".join([shlex.join(["vrspam", "report", data]), *options])
+
+
+@app.with_options(*ROWS, panels=PANELS)
+def rows(
+    data: app.Data,
+    html: app.HtmlOut = None,
+    width: Annotated[
+        float | None, typer.Option(help="Tell how many rows make a 95 % interval of the AUC so narrow, as in 0.05.")
+    ] = None,
+    difference: Annotated[
+        float | None, typer.Option(help="Tell how many rows show that another AUC is larger by this, as in 0.02.")
+    ] = None,
+    power: Annotated[float, typer.Option(help="How probable it is that they show it.")] = 0.8,
+    as_json: app.AsJson = False,
+    **given: Any,
+) -> None:
+    """Tell what more rows would bring: the AUC of parts of a table, extrapolated to four times its rows.
+
+    The model is one of smooth curves, or with --features linear of straight lines.
+
+    Example:  vrspam rows patients.csv --target sick
+
+    Example:  vrspam rows visits.xlsx --target readmitted --groups patient --difference 0.02 --html rows.html
+    """
+    require("data", "pyarrow")
+    plan = app.plan_of(data, given)
+    app.check_output("--html", html, data)
+    from vrspam.report import words
+    from vrspam.tool.report import check_wishes
+    from vrspam.tool.report import rows as look
+
+    wishes: dict[str, Any] = {"width": width, "difference": difference, "power": power}
+    with app.misuse():
+        check_wishes(plan, **wishes)
+    with app.warnings_as_lines():
+        found = look(data, plan=plan, **wishes)
+    asked = words.describe_needed(found, **wishes)
+    if html is not None:
+        from vrspam.report.sections import rows_page
+
+        rows_page(found, data_name=Path(data).name, asked=asked, parameter=app.as_option).write(html)
+    if as_json:
+        app.print_json({**found.flat(), "warnings": app.worries(None, found.notes)})
+        return
+    app.show_worries(None, found.notes)
+    app.say(f"{found.curve.total:,} rows, of which {found.positives:,} positive")
+    app.tell(words.describe_gain(found.curve, found.lines))
+    shown = []
+    for name, count, at in words.gain_rows(found.curve):
+        shown.append([name, f"{count:,}", words.auc_text(at.value), words.interval_text(at.low, at.high)])
+    app.show_table(["rows", "how many", "AUC", "90 % band"], shown, margin=2)
+    for sentence in asked:
+        app.tell(sentence)
+    if html is not None:
+        app.show_facts([("page", str(html))], 4)

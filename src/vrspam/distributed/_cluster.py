@@ -81,11 +81,12 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
         moments = blocks.reduce(block_moments, add, clone(estimator), full)
     if moments.n_features is None:
         raise ValueError(NO_ROWS)
+    estimator._store_columns(moments.n_features, blocks.feature_names)
     if full:
         fit = estimator._solver.from_moments(moments)
     else:
         fit = estimator._solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
-    estimator._store_exact(fit)._store_columns(moments.n_features, blocks.feature_names)
+    estimator._store_exact(fit)
 
 
 def refuse_strata(strata: object, name: str) -> None:

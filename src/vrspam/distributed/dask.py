@@ -204,7 +204,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         As in `vrspam.AUCClassifier`.
     {loss, max_fpr}
     monotonic_cst, positive, bounds
-        As in `vrspam.AUCClassifier`, in the order of the columns.
+        As in `vrspam.AUCClassifier`; a dict names columns of a data frame.
 
     Attributes
     ----------

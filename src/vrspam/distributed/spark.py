@@ -80,6 +80,7 @@ class SparkScores(AUCClassifierBase):
             blocks = SparkBlocks(*frame, several_passes=several, light=not (gaps or wide), is_complete=is_complete)
             if gaps:
                 blocks.schema = blocks.schema.keeping_missing()
+            self.feature_names_ = np.array(blocks.schema.feature_names, dtype=object)
             try:
                 fit(blocks)
             except MissingNumbers:
@@ -90,7 +91,6 @@ class SparkScores(AUCClassifierBase):
         self.schema_ = blocks.schema
         if blocks.schema.fill is None:  # no row of training had a gap; those of other rows get the means as well
             self.schema_ = replace(blocks.schema, fill=rounded(spread(self.moments_)[0]))
-        self.feature_names_ = np.array(blocks.schema.feature_names, dtype=object)
         plain = getattr(self, "features_", None) is None
         if plain and hasattr(self, "moments_") and not blocks.schema.categorical:  # indicators have small deviations
             warn_of_raw_columns(self, self.moments_, self.l2_, self.feature_names_)

@@ -229,8 +229,8 @@ random_state, verbose
         folds spreads events and ranks evenly over them.
     {strata_weight}
     features : str, transformer, list of these, or dict, default="linear"
-        As in `AUCClassifierCV`, but for "forest" and "boosted", whose trees learn two classes: they are refused, and
-        "auto" goes without them.
+        As in `AUCClassifierCV`. The trees of "forest" and "boosted" learn for each row the share of its pairs in which
+        it is the upper one, each row weighing as many; "auto" goes without them.
 
     Attributes
     ----------
@@ -283,12 +283,8 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
         return self._as_ranker(rows, loss)
 
     def _maps(self) -> dict[str, Any]:
-        """The maps that are compared: those that learn two classes are left out of "auto", and refused by name."""
+        """The maps that are compared: "auto" goes without trees that learn from the target."""
         maps = super()._maps()
-        learn = [name for name, features in maps.items() if getattr(features, "supervised", False)]
-        if learn and self.features != "auto":
-            raise ValueError(
-                f"The trees of {learn[0]!r} learn two classes, which a ranker does not have: use features='auto', "
-                "which compares all other maps, or name one of these."
-            )
-        return {name: features for name, features in maps.items() if name not in learn}
+        if self.features != "auto":
+            return maps
+        return {name: features for name, features in maps.items() if not getattr(features, "supervised", False)}

@@ -434,11 +434,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         shapes = self._read(selected, folds, search.seed, None, {})
         if self._limits is not None and isinstance(shapes, Shapes):
             signs = directions_of(self, names_of(self), d)
-            shapes = (
-                shapes
-                if signs is None
-                else shapes.told(signs.tolist(), [()] * d, X, folds.positive, folds.rows.weights)
-            )
+            if signs is not None:
+                shapes = shapes.told(signs.tolist(), [()] * d, X, folds.positive, folds.rows.weights)
         self._store_search(selected, shapes, like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
@@ -561,8 +558,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None, correct: bool = True) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-        selected = choose_point_of_blocks(source, self._search({}), correct)
         self._store_columns(source.total.means.shape[1], names)
+        selected = choose_point_of_blocks(source, self._search({}), correct)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         models = selected.fit.models
         more = {"held_out_": selected.held_out, "_fold_coefs": None if models is None else models.coefs}
@@ -594,8 +591,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         seed: int,
         reading: TableSchema | None,
         shared: SharedColumns,
-    ) -> Shapes | str | Callable[[], Shapes | str]:
-        """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
+    ) -> Shapes | str | Callable[[], Shapes]:
+        """Read the fitted score column by column, or say why that is not possible; columns as they are can wait."""
         fit, (X, _, weights) = selected.fit, folds.rows
         names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
         w = fit.solution.w
@@ -607,10 +604,13 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             left_out.append(np.ones(X.shape[0], dtype=bool))
             left_out[-1][split.train] = False
         weights = None if weights is None else array_api.on_host(weights)
+        if fit.features is None:
+            share = float(np.mean([left.mean() for left in left_out]))
+            return read_later(coefs, fit.moments, share, X, folds.positive, weights, names, seed)
         return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
-        self, selected: Selected, reading: Shapes | str | Callable[[], Shapes | str], like: Any = None, **more: Any
+        self, selected: Selected, reading: Shapes | str | Callable[[], Shapes], like: Any = None, **more: Any
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         found, fit, held_out, corrected = selected

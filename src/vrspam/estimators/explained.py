@@ -73,8 +73,11 @@ class ExplainedScores(BaseEstimator):
         return both if array_api.device_namespace(scores) is None else array_api.beside(both, scores)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is stored: the parts of the score follow from the rest."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept_parts"}
+        """What is stored: the reading, and not what it is made of; the parts of the score follow from the rest."""
+        if "_read_later" in self.__dict__:
+            _ = self._reading
+        left_out = ("_kept_parts", "_read_later")
+        return {name: value for name, value in super().__getstate__().items() if name not in left_out}
 
     def _mapped(self, X) -> MappedArray:
         """The features of rows to be scored, where the model has a feature map."""

@@ -320,9 +320,8 @@ def _sql_effect(effect: Effect | None, name: str) -> str:
     if effect is None:
         return "0E0"
     if isinstance(effect, Curve):
-        if set(effect.nodes.tolist()) <= {-1.0, 0.0, 1.0, 2.0}:  # of BOOLEAN, maybe, which has no arithmetic
-            name = f"CAST({name} AS DOUBLE PRECISION)"
-        gone = f"COALESCE({name} - {name}, 1E0) <> 0E0"  # NULL, and NaN and infinity where they are something else
+        name = f"CAST({name} AS DOUBLE PRECISION)"  # BOOLEAN has no arithmetic, and text has another order
+        gone = f"COALESCE(0E0 * {name}, 1E0) <> 0E0"  # NULL, and NaN and infinity where they are something else
     if isinstance(effect, Curve) and effect.is_line:
         line = _sql_line(effect.values[0], effect.left, name, effect.nodes[0])
         if np.isnan(effect.missing):  # NULL stays NULL

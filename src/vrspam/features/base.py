@@ -298,10 +298,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 else:
                     levels = frames.levels(columns, j) if signs[j] else ()
                     if signs[j] and not levels:
-                        words = (
-                            "{cst} is given for {column!r}, whose categories have no order: give it an ordered type, "
+                        words = "{cst} is given for {column!r}, whose categories have no order: give it an ordered "
+                        words += (
+                            "ordered type, as pandas.Categorical(values, categories, ordered=True), or leave it out."
                         )
-                        words += "as pandas.Categorical(values, categories, ordered=True), or leave it out."
                         name = frames.named_column(columns, j)[0]
                         raise WordedError(words, cst=Parameter("monotonic_cst"), column=name)
                     found.append(encoders.see_categories(columns, j, weights, self.max_categories, levels))
@@ -396,13 +396,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         rows = self._coded_rows(X)
-        coefs = coefs.astype(rows.dtype, copy=False)
-        out = rows.dense @ (coefs[rows.places] if rows.indicated else coefs)
+        # in double: some processors sum float32 rows in an order that depends on their place, which breaks ties
+        out = rows.dense.astype(np.float64, copy=False) @ (coefs[rows.places] if rows.indicated else coefs)
         for where, codes, values in rows.indicated:
             lines = values.astype(rows.dtype)[:, np.newaxis] * coefs[where]
             known = slice(None) if codes.min(initial=0) >= 0 else np.flatnonzero(codes >= 0)
             out[known] += lines[codes[known]]
-        return out
+        return out.astype(rows.dtype, copy=False)
 
     def _check(self, X, *, reset: bool):
         if isinstance(X, frames.HeldColumns):  # made of a frame that was checked

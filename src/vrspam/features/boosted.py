@@ -93,10 +93,13 @@ class LabelledTrees(FeatureMap):
         weights = None if sample_weight is None else check_weights(sample_weight, labels.size)
         self.groves_ = [self.grower(X, labels == classes[-1], weights)((0, np.arange(labels.size)))]
 
-    def grower(self, X, positive: np.ndarray, weights: np.ndarray | None, groups: np.ndarray | None = None) -> Grower:
+    def grower(
+        self, X, positive: np.ndarray, weights: np.ndarray | None, groups: np.ndarray | None = None, pairs: Any = None
+    ) -> Grower:
         """What grows the trees of some of these rows; it may be called from several threads.
 
-        Statistics of categories for the rows of a group come from other groups.
+        Statistics of categories for the rows of a group come from other groups. With `pairs` of rows, the label of a
+        row is the share of its pairs with these rows in which it is the upper one, and it weighs as many.
         """
         X = self._check(X, reset=False)
         n, d = X.shape[0], len(self.encoders_)
@@ -111,7 +114,7 @@ class LabelledTrees(FeatureMap):
         unit = np.arange(n) if groups is None else groups
         order = rng.permutation(int(unit.max()) + 1)[unit]
         numbers = recurring_numbers(X, self.encoders_)
-        grow = partial(self._grow, codes, numbers, positive, weights, order, int(rng.randint(2**31 - 1)))
+        grow = partial(self._grow, codes, numbers, positive, weights, order, pairs, int(rng.randint(2**31 - 1)))
         return partial(grow, self._enough_trees(n, grow))
 
     def _enough_trees(self, n: int, grow: Callable[..., TreePart]) -> int:
@@ -125,11 +128,15 @@ class LabelledTrees(FeatureMap):
         positive: np.ndarray,
         weights: np.ndarray | None,
         order: np.ndarray,
+        pairs: Any,
         seed: int,
         n_trees: int | None,  # None: as many as a tenth of the rows, or of the groups, says
         given: tuple[int, np.ndarray],
     ) -> TreePart:
         number, rows = given
+        if pairs is not None:
+            positive, mass = pairs.places(weights, rows)
+            weights = np.nan_to_num(mass if weights is None else mass * weights)
         if weights is not None:
             rows = rows[weights[rows] > 0.0]
         own, target = np.ascontiguousarray(codes[:, rows]), positive[rows].astype(np.float64)
@@ -299,7 +306,7 @@ def numbers_as_names(
     known = places >= 0
     share, others, mean = category_shares(places, target, weights, values.size, parts)
     near = category_shares(bins, target, weights, n_bins, parts)[1]
-    positive = target[known] > 0.0
+    positive = target[known] > mean
     sizes = np.maximum([positive.sum(), (~positive).sum()], 1)
     aucs = roc_auc_columns(positive, np.stack([others, near], axis=1)[known], weights[known])
     if not aucs[0] - aucs[1] > max(least, 5.0 * float(np.sqrt((1.0 / sizes).sum() / 12.0))):
@@ -495,7 +502,8 @@ class ForestFeatures(LabelledTrees):
         tried = rng.randint(d, size=(n_trees, nodes, int(np.ceil(np.sqrt(d)))))
         rows = rng.randint(positive.size, size=(n_trees, positive.size))
         totals = np.array([weights @ (1.0 - positive), weights @ positive])
-        balanced = weights * (weights.sum() / (2.0 * np.maximum(totals, 1e-300)))[positive.astype(np.intp)]
+        factors = weights.sum() / (2.0 * np.maximum(totals, 1e-300))
+        balanced = weights * (factors[0] * (1.0 - positive) + factors[1] * positive)
         *trees, values = kernels.grow_labelled_trees(
             codes, starts, rows, positive, balanced, tried, nodes + 1, self.max_depth, self.min_rows, 1.0, 0.0,
             np.full(positive.size, 0.5), 1, np.zeros(0, dtype=np.int64),

@@ -302,7 +302,7 @@ class SeenColumns(NamedTuple):
     """What fit keeps of all columns, and the encoders that maps have made of it: those of equal maps are the same."""
 
     columns: list[ColumnSummary]
-    encoders: dict[tuple, list[Encoder]]
+    encoders: dict[tuple, list[Any]]  # and landmarks with their whitening
 
 
 # What maps that learn from the same rows, with the same weights, have seen of the columns: by the settings it rests on.

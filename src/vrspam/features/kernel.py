@@ -73,9 +73,13 @@ class LandmarkFeatures(FeatureMap):
             factor = linalg.cholesky(kernel, check_finite=False)
             # The least eigenvalue is at most the least pivot, the largest at least the mean of the sums of the rows.
             if factor.diagonal().min() ** 2 > LEAST_EIGENVALUE * kernel.sum() / len(kernel):
-                values = np.linalg.eigvalsh(kernel)  # without vectors, in a third of the time
-                if values[0] > LEAST_EIGENVALUE * values[-1]:
-                    self.whitening_ = np.ascontiguousarray(linalg.lapack.dtrtri(factor)[0])
+                inverse = linalg.lapack.dtrtri(factor)[0]
+                # by bounds of the eigenvalues, or by themselves: without vectors, in a third of the time
+                least, most = 1.0 / float(np.sum(inverse**2)), float(kernel.sum(axis=0).max())
+                if least <= LEAST_EIGENVALUE * most:
+                    least, *_, most = np.linalg.eigvalsh(kernel).tolist()
+                if least > LEAST_EIGENVALUE * most:
+                    self.whitening_ = np.ascontiguousarray(inverse)
                     return
         values, vectors = np.linalg.eigh(kernel)  # SciPy's would not let other maps learn meanwhile
         keep = values > LEAST_EIGENVALUE * values[-1]
@@ -246,16 +250,20 @@ class KernelFeatures(LandmarkFeatures):
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
-        encoded = parts.encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
-        self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
-        size = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_)[:, np.newaxis]
-        distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
-        median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
-        self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
-        self._whiten(np.exp(-self.gamma_ * distances))
+        known = (type(self), self.bandwidth, self.landmarks, chosen.tobytes())  # the same beside curves
+        if known not in seen.encoders or self.landmarks == "columns":
+            encoded = parts.encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
+            self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
+            size = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_)[:, np.newaxis]
+            distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
+            median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
+            self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
+            self._whiten(np.exp(-self.gamma_ * distances))
+            seen.encoders[known] = [self.landmarks_, self.gamma_, self.whitening_]
+        self.landmarks_, self.gamma_, self.whitening_ = seen.encoders[known]
         if self.additive_ is not None:
             sample = frames.rows_of(X, chosen[:1_000])
-            self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
+            self.whitening_ = self.whitening_ * _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
     def blocks(self) -> list[parts.Block]:
@@ -273,15 +281,16 @@ class KernelFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        left, right = parts.exponents(parts.encode(self.encoders_, X), self.landmarks_, self.gamma_)
+        encoded = parts.encode(self.encoders_, X)
+        dtype = encoded.dtype  # of what is returned; products in double give equal rows equal features everywhere
+        left, right = parts.exponents(encoded.astype(np.float64, copy=False), self.landmarks_, self.gamma_)
         multiply = None
         if self._begun is not None:
             multiply = self._begun.begin
         elif coefs is self.whitening_ and self._has_two_steps():  # it is large and triangular
-            multiply = TwoSteps(coefs, FIRST_LANDMARKS, left.dtype).multiply
-        coefs = coefs.astype(left.dtype, copy=False)
+            multiply = TwoSteps(coefs, FIRST_LANDMARKS).multiply
         if out is None:
-            out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
+            out = np.empty((len(left), coefs.shape[1]), dtype=dtype)
         for rows in frames.blocks(len(left), right.shape[1], parts.CACHED_ENTRIES):
             kernel = left[rows] @ right
             np.exp(kernel, out=kernel)

@@ -123,7 +123,7 @@ class MappedArray:
         """Return the features of some rows times `coefs`."""
         if isinstance(self.features, FeatureMap):
             return self.features.products(rows_of(self.X, rows), coefs)
-        return self[rows] @ coefs.astype(self.dtype, copy=False)
+        return (self[rows].astype(np.float64, copy=False) @ coefs).astype(self.dtype, copy=False)
 
     def __matmul__(self, coefs: np.ndarray) -> np.ndarray:
         if isinstance(self.features, FeatureMap):  # goes by blocks itself

@@ -233,7 +233,13 @@ class Curve(Stored):
 
     def add_to(self, out: np.ndarray, X: Any, index: int) -> None:
         """Add the function of column `index` of X to `out` (rows × scores)."""
-        out += self(frames.numbers(X, index), out.dtype).reshape(out.shape)
+        x = frames.numbers(X, index)
+        if self.values.shape == (1,) and self.left == self.right:  # a straight line
+            found = self.values[0] + self.left * (x - self.nodes[0])
+            found[np.isnan(x)] = self.missing
+            out += found[:, np.newaxis].astype(out.dtype, copy=False)
+        else:
+            out += self(x, out.dtype).reshape(out.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,16 +370,10 @@ class TreePart(Stored):
     def add_to(self, out: np.ndarray, X: Any) -> None:
         """Add the scores of the rows of X to `out` (rows × scores)."""
         level_rows = 576  # rows that go down a tree together
-
         codes, sums = places_of(self.encoders, X)[0], self.sums.reshape(*self.sums.shape[:2], -1)
         found = np.zeros(out.shape)
-        if self._masks is not None:
-            for rows in frames.blocks(len(codes), 1, level_rows):
-                some = np.ascontiguousarray(codes[rows].T)
-                kernels.add_leaf_sums_by_level(sums, some, self.trees["columns"], *self._masks, found[rows])
-        else:
-            for rows in frames.blocks(len(codes), len(sums), CACHED_COUNTS):
-                found[rows] = kernels.add_leaf_sums(sums, codes[rows], *self.trees.values())
+        for rows in frames.blocks(len(codes), 1, level_rows):
+            kernels.add_leaf_sums(sums, self.leaves_of(codes[rows]), found[rows])
         out += found.astype(out.dtype, copy=False)
 
 
@@ -404,14 +404,13 @@ def joined(parts: Sequence[TreePart]) -> list[TreePart]:
                 break
         else:
             groups.append([part])
-    return [_as_one(group) for group in groups]
-
-
-def _as_one(parts: list[TreePart]) -> TreePart:
-    if len(parts) == 1:
-        return parts[0]
-    trees = {name: np.concatenate([part.trees[name] for part in parts]) for name in TREE_ARRAYS}
-    return TreePart(parts[0].encoders, trees, None, np.concatenate([part.coef for part in parts]))
+    found = []
+    for first, *rest in groups:
+        if rest:
+            trees = {name: np.concatenate([part.trees[name] for part in (first, *rest)]) for name in TREE_ARRAYS}
+            first = TreePart(first.encoders, trees, None, np.concatenate([part.coef for part in (first, *rest)]))
+        found.append(first)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

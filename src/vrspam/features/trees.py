@@ -130,8 +130,9 @@ class TreeFeatures(LandmarkFeatures):
         chosen = self._draw(n, rng)
         codes = parts.places_of(self.encoders_, frames.rows_of(X, chosen))[0]
         self._landmark_codes = self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng)
-        self.landmarks_ = parts.TreePart(self.encoders_, self.trees_, None, chosen).leaves_of(self._landmark_codes)
-        self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
+        part = parts.TreePart(self.encoders_, self.trees_, None, chosen)
+        self.landmarks_ = np.ascontiguousarray(part.leaves_of(self._landmark_codes))
+        self._whiten(self._counts(np.asfortranarray(self.landmarks_), np.dtype(np.float64)) / self.n_trees)
 
     def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """In how many trees rows with these leaves share them with each landmark."""
@@ -139,7 +140,8 @@ class TreeFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        (codes, dtype), (part,) = parts.places_of(self.encoders_, X), self.blocks()
+        codes, dtype = parts.places_of(self.encoders_, X)
+        part = parts.TreePart(self.encoders_, self.trees_, None, coefs)
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)

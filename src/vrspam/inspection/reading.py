@@ -52,18 +52,10 @@ def read_score(
     are more than the rows. `shared` is what maps that were fitted on the same rows have seen of the columns.
     """
     columns = distinct(names)
-    if features is None:
-        if len(columns) > MOST_COLUMNS:
-            return _too_many_columns(len(columns))
-        if moments is None or not moments.has_scatter:
-            return "a fit by products with X keeps no moments of the columns; coef_ says what each adds"
-    share = float(np.mean([left.mean() for left in left_out]))
-    if getattr(features, "keeps_columns_apart", features is None):
+    if getattr(features, "keeps_columns_apart", False):
         assert moments is not None
+        share = float(np.mean([left.mean() for left in left_out]))
         rows = interactions.draw_rows(X, positive, weights, seed, SUM_ROWS)
-        # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
-        if features is None:
-            return _read_lines(coefs, moments, share, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
         members = list(zip(*(part.encoders_ for part in features.members), strict=True))
         return _read_sum(features, coefs, moments, share, members, features.parts(coefs).effects, rows, columns)
     if len(columns) > MAX_FEATURES:
@@ -92,20 +84,30 @@ def read_score(
 
 def read_later(
     coefs: np.ndarray,
-    moments: ClassMoments,
+    moments: ClassMoments | None,
     share: float,
     X: Any,
     positive: Any,
     weights: Any,
     names: Sequence[Any],
     seed: int | None,
-) -> Callable[[], Shapes | str]:
-    """What reads the columns as they are later: rows on a device are looked at now. Folds leave out a mean `share`."""
+) -> Callable[[], Shapes] | str:
+    """What reads the columns as they are when it is asked, some rows being kept for it; or why there is no reading.
+
+    Folds leave out a mean `share` of the rows.
+    """
     columns = distinct(names)
     if len(columns) > MOST_COLUMNS:
-        return partial(_too_many_columns, len(columns))
-    rows, ends = interactions.draw_rows(X, positive, weights, seed, SUM_ROWS), _ends(X)
-    return partial(_read_lines, coefs, moments, share, ends, rows, columns)
+        return (
+            f"X has {len(columns):,} columns that are used as they are, and curves are made for at most "
+            f"{MOST_COLUMNS:,}; coef_ says what each adds"
+        )
+    if moments is None or not moments.has_scatter:
+        return "a fit by products with X keeps no moments of the columns; coef_ says what each adds"
+    rows = interactions.draw_rows(X, positive, weights, seed, SUM_ROWS)
+    rows = rows._replace(X=rows.X.copy()) if rows.X is X else rows
+    # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
+    return partial(_read_lines, coefs, moments, share, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
 
 
 def _read_lines(
@@ -122,13 +124,6 @@ def _read_lines(
         members.append((Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1),))
         effects.append(Curve.of(members[-1][0], coefs[j : j + 1]))
     return _read_sum(None, coefs, moments, share, members, effects, rows, columns)
-
-
-def _too_many_columns(count: int) -> str:
-    return (
-        f"X has {count:,} columns that are used as they are, and curves are made for at most {MOST_COLUMNS:,}; coef_ "
-        "says what each adds"
-    )
 
 
 def _read_sum(
@@ -178,7 +173,9 @@ def _ends(X: Any) -> np.ndarray:
     elif sparse.issparse(X):
         ends = [X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()]
     else:
-        ends = [X.min(axis=0), X.max(axis=0)]
+        rest, lines = len(X) % 16, np.ascontiguousarray(X)
+        many = lines[rest:].reshape(-1, 16, X.shape[1])  # long lines take a third of the time
+        ends = [pick(np.vstack([lines[:rest], pick(many, axis=0)]), axis=0) for pick in (np.min, np.max)]
     return np.stack(ends, axis=1).astype(np.float64)
 
 
@@ -222,8 +219,10 @@ def _read_projection(
     additive = projection.fitted(found[:, 1:])
     folds = interactions.FoldScores(additive, scores[:, 1:] - additive, unseen)
 
+    one = features.parts(coefs[:, :1]) if isinstance(features, FeatureMap) else None
+
     def score(X: Any) -> np.ndarray:
-        return MappedArray(X, features) @ coefs[:, 0]
+        return MappedArray(X, features) @ coefs[:, 0] if one is None else one.scores(X, single=True)[:, 0]
 
     return _with_interactions(score, rows, shapes, scores[:, 0], rest, folds, seed)
 

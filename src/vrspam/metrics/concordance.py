@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -395,24 +395,17 @@ def concordance_test(
     0.82 - 0.39 = 0.42, p = 0.20
     """
     pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
-    return paired_concordance(pairs, score_a, score_b, groups, confidence, weights == "uno")
+    return paired_concordance(pairs, (score_a, score_b), groups, confidence, weights == "uno")
 
 
 def paired_concordance(
-    pairs: ComparablePairs,
-    score_a: ArrayLike,
-    score_b: ArrayLike,
-    groups: ArrayLike | None,
-    confidence: float,
-    uno: bool = False,
-    optimism: float = 0.0,
+    pairs: ComparablePairs, given: Sequence[ArrayLike], groups: Any, confidence: float, uno: bool, less: float = 0.0
 ) -> DeLongTest:
-    """The paired test of `concordance_test`; `optimism` is taken from the index of the first."""
-    named = {"score_a": score_a, "score_b": score_b}
-    both = [checked_scores(score, pairs.time.size, name) for name, score in named.items()]
+    """The paired test of `concordance_test`; `less` is taken from the index of the first."""
+    both = [checked_scores(score, pairs.time.size, f"score_{name}") for score, name in zip(given, "ab", strict=True)]
     a, b = (_measured(pairs, (score,), groups, uno)[0] for score in both)
     difference, error, freedom = _measured(pairs, both, groups, uno)
-    return paired_test(a - optimism, b, difference - optimism, error, confidence, max(freedom, 1.0))
+    return paired_test(a - less, b, difference - less, error, confidence, max(freedom, 1.0))
 
 
 def uno_factors(time: NDArray, event: NDArray[np.bool_], weight: NDArray, tau: float | None) -> NDArray[np.float64]:

@@ -376,9 +376,8 @@ def roc_measures(
     positive, checked, weight, together = checked_rows(y_true, scores, names, sample_weight, groups)
     if weight is None and together is None:
         known = ranked or [roc.Ranked.of(positive, score) for score in checked]
-        slots = np.empty(positive.size, dtype=np.intp)
-        slots[np.append(np.flatnonzero(positive), np.flatnonzero(~positive))] = np.arange(positive.size)
-        return Placed(positive, [_placements(slots, one) for one in known], None, None)
+        sides = np.flatnonzero(positive), np.flatnonzero(~positive)
+        return Placed(positive, [_placements(positive, sides, one) for one in known], None, None)
     weight = np.ones(positive.size) if weight is None else weight
     return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
 
@@ -490,10 +489,10 @@ def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
     return result
 
 
-def _placements(slots: NDArray, ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
+def _placements(positive: NDArray, sides: tuple[NDArray, NDArray], ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
     """Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
 
-    `slots` are the places of rows where positives come first.
+    `sides` are the positive and the negative rows.
     """
     order, _, hits, alarms = ranked
     below, above = np.add(alarms[1:], alarms[:-1]), np.add(hits[1:], hits[:-1])  # whole numbers
@@ -501,11 +500,9 @@ def _placements(slots: NDArray, ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
     if below.size < order.size:
         sizes = np.diff(hits + alarms).astype(int)
         below, above = np.repeat(below, sizes), np.repeat(above, sizes)
-    slots = slots[order]
-    np.copyto(below, above, where=slots >= hits[-1])
     placed = np.empty(order.size)
-    placed[slots] = below
-    return placed[: int(hits[-1])], placed[int(hits[-1]) :]
+    placed[order] = np.where(positive[order], below, above)
+    return placed[sides[0]], placed[sides[1]]
 
 
 def exponential_variance(true: float, n_up: float, n_down: float) -> float:

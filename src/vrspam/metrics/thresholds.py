@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from vrspam._utils.texts import short_between
 from vrspam.metrics import roc
@@ -196,7 +196,7 @@ def reliability(
 
     `order` is that of falling probabilities, if it is known.
     """
-    order = (roc.descending(probabilities) if order is None else order)[::-1]
+    order = np.argsort(probabilities) if order is None else order[::-1]
     ranked, label = probabilities[order], positive[order]
     edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]
     starts, found = [*np.unique(np.append(0, ranked.searchsorted(edges))).tolist(), ranked.size], []
@@ -337,13 +337,17 @@ def net_benefit(
         raise ValueError("thresholds must lie strictly between 0 and 1.")
     weight = np.ones(positive.size) if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
     odds, share = points / (1.0 - points), weight / weight.sum()
-    rising = np.argsort(points)
-    reached = np.searchsorted(points[rising], chance, side="right")  # how many thresholds a row reaches
-    reached[positive] += points.size + 1  # behind those of the negatives
     sums = np.empty((2, 2, points.size))  # of alarms and hits from each threshold on: shares, and their squares
-    for place, part in enumerate((share, share**2)):
-        mass = np.bincount(reached, part, 2 * points.size + 2).reshape(2, -1)
-        sums[place][:, rising] = mass[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+    for place, side in enumerate((np.flatnonzero(~positive), np.flatnonzero(positive))):
+        own = chance[side]
+        if sample_weight is None:
+            reached = (own.size - np.sort(own).searchsorted(points)) / positive.size
+            sums[:, place] = reached, reached / positive.size
+            continue
+        order = np.argsort(own)[::-1]
+        first = own.size - np.searchsorted(own[order[::-1]], points)
+        for power in (1, 2):
+            sums[power - 1, place] = np.append(0.0, np.cumsum(share[side][order] ** power))[first]
     (alarms, hits), (alarms2, hits2) = sums
     model = hits - odds * alarms
     if groups is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
@@ -463,16 +467,21 @@ def calibration_measures(
     roc.quantile(confidence)  # refuses what is no confidence
     positive = roc.both_classes(roc.positive_rows(y), at_least=1)
     chance = _checked_chances(probability, positive.size)
-    weight = np.ones(positive.size) if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
-    odds, shrink, many = logit(np.clip(chance, 1e-6, 1.0 - 1e-6)), np.ones(1), 50_000
+    given = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
+    inner, shrink, many = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000
+    odds = np.log(inner / (1.0 - inner))
     if groups is None and positive.size > many:  # rows of nearly the same probability and of one class count as one
-        level = 2 * np.rint(250.0 * odds).astype(np.intp) + positive
-        level -= level.min() - level.min() % 2
-        mass: Any = np.bincount(level, weight)
+        level = np.rint(250.0 * odds).astype(np.intp)
+        level += level
+        level += positive
+        level -= level.min() // 2 * 2
+        mass: Any = np.bincount(level, given).astype(np.float64)
         there = np.flatnonzero(mass)
-        odds, chance = (np.bincount(level, weight * part)[there] / mass[there] for part in (odds, chance))
-        shrink, weight = np.sqrt(np.bincount(level, weight**2)[there]) / mass[there], mass[there]
-        positive = there % 2 == 1
+        each = [None, odds, chance] if given is None else [given * part for part in (given, odds, chance)]
+        squares, odds, chance = (np.bincount(level, part)[there].astype(np.float64) for part in each)
+        odds, chance = odds / mass[there], chance / mass[there]
+        given, shrink, positive = mass[there], np.sqrt(squares) / mass[there], there % 2 == 1
+    weight = np.ones(positive.size) if given is None else given
     names, ones = None if groups is None else group_names(groups, positive.size), np.ones((positive.size, 1))
     shrink = shrink * np.sqrt(positive.size / (positive.size - 1)) if groups is None else shrink
 

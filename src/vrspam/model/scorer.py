@@ -215,10 +215,8 @@ def scorer_of_estimator(model: Any) -> Scorer:
     matrix = names is None and schema is None
     taken: Any = range(model.n_features_in_) if matrix else names if schema is None else schema.names
     numeric = [True] * model.n_features_in_ if features is None else features.numeric_columns
-    inputs, columns = named_columns(list(map(str, taken)), numeric, schema)
     return Scorer(
-        inputs,
-        columns,
+        *named_columns(list(map(str, taken)), numeric, schema),
         parts.effects,
         parts.kernels,
         parts.trees,

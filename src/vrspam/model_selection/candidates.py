@@ -79,6 +79,13 @@ class Candidate:
         return found
 
     @property
+    def densest(self) -> np.ndarray | None:
+        """The models of the folds with the least l1, where l1 chooses features: by luck it may choose the same ones."""
+        if self.scores.coefs is None or not self.choice.values["l1"] > 0.0:
+            return None
+        return self.scores.coefs[:, self.choice.index[0], int(self.scores.grid["l1"].argmin())]
+
+    @property
     def described(self) -> str:
         """Name and score in a line."""
         mean, error = self.choice.mean[self.choice.index], self.choice.standard_error[self.choice.index]
@@ -253,6 +260,8 @@ def choose_point_of_blocks(source: sources.FoldSource, search: GridSearch, corre
         return Selected(found, fit, held_out, None)
     scores.keep(sample := sample_of(every, search.n_points, search.seed))
     stable = stable_share_of_moments(source.total, sample, fit.models.coefs)
+    if (dense := columns.densest) is not None:
+        stable = min(stable, stable_share_of_moments(source.total, sample, dense))
     return Selected(found, fit, held_out, found.corrected(sample, search.rule, search.seed, held_out, stable))
 
 
@@ -316,6 +325,8 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
     held_out = folds.out_of_fold(*models, *known)
     by_all = scores_of(rows.X, sample.rows, models.coefs) if fit.by_all is None else fit.by_all
     stable = stable_share(by_all, folds.overlap(), sample)
+    if len(found.members) == 1 and (dense := found.chosen.densest) is not None:
+        stable = min(stable, stable_share(scores_of(rows.X, sample.rows, dense), folds.overlap(), sample))
     nested = clusters = None
     if isinstance(unmapped, FoldedRows) and unmapped.groups is not None and unmapped.pairs is None:
         numbers = group_numbers(unmapped.groups, folds.rows.y.size)

@@ -81,12 +81,12 @@ def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:
     """Scores of some rows by each of `coefs`, (rows, points), a few rows at a time; those of a device stay there."""
     if (xp := array_api.device_namespace(X)) is not None:
         return xp.matrix_transpose(array_api.score_lines(X, coefs, array_api.beside(index, X)))
-    transposed = np.ascontiguousarray(coefs.T, dtype=X.dtype)
+    transposed = np.ascontiguousarray(coefs.T)
     step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(coefs.shape[1], 1)))
     scores = np.empty((coefs.shape[0], index.size), dtype=X.dtype)
     for start in range(0, index.size, step):
         some = index[start : start + step]
-        # equal rows must have equal scores, for ties to count as ties
+        # equal rows must have equal scores, for ties to count as ties; products of float32 do not keep to that
         whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
         product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
         scores[:, start : start + step] = product[: some.size].T

@@ -38,7 +38,8 @@ def cross_validate_labelled(
     uses = np.bincount(np.concatenate([split.validation for split in folds.splits]), minlength=n)
     even = uses.min() == uses.max() and all(split.train.size + split.validation.size == n for split in folds.splits)
     groups = None if folds.groups is None else group_numbers(folds.groups, n)
-    grow = features.grower(X, folds.positive, weights, groups)
+    numbers = None if folds.pairs is None or np.unique(folds.pairs.rank).size == 2 else folds.pairs
+    grow = features.grower(X, folds.positive, weights, groups, numbers)
     needed = 4 * n * X.shape[1] + (1 << 24)  # codes, gradients and histograms
     sets = list(enumerate(trainings if even else [*trainings, np.arange(n)]))
     features.groves_ = over_folds(grow, sets, FoldProblem(True, False, needed), search.n_jobs)

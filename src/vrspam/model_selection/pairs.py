@@ -12,6 +12,7 @@ from vrspam._utils.array_api import kernels
 from vrspam.metrics.correction import Sample, group_numbers
 from vrspam.model_selection.folds import Split
 from vrspam.moments import RankedPairs, SortedGroups
+from vrspam.moments.pairs import rising
 
 
 def concordance_of(groups: SortedGroups, lines: np.ndarray, moved: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +79,8 @@ def whole_units(strata: np.ndarray, groups: Any) -> np.ndarray:
 def ranked_folds(pairs: RankedPairs, n_splits: int, seed: Any) -> list[Split]:
     """Folds of shuffled rows, alike in events and in ranks: rows in order are dealt out to all folds in turn."""
     rng, n = check_random_state(seed), pairs.rank.size
-    order = np.lexsort((rng.random_sample(n), pairs.rank, pairs.event))
+    order = rising(pairs.rank, rng.random_sample(n))
+    order = order[np.argsort(pairs.event[order], kind="stable")]
     dealt = rng.random_sample((-(-n // n_splits), n_splits)).argsort(axis=1).ravel()[:n]
     fold = np.empty(n, dtype=np.intp)
     fold[order] = dealt

@@ -246,7 +246,9 @@ class ClassStatistics:
         if self.scatter.ndim == 1:
             self.scatter += np.asarray(scales) @ (v * v)
         else:
-            self.scatter += ((v.T * scales) @ v).T
+            scaled = v.T * scales
+            for start in range(0, len(scaled), 64):  # a few columns at a time stay in the cache
+                self.scatter[:, start : start + 64] += (scaled[start : start + 64] @ v).T
 
     def _add_scatter(self, other: ClassStatistics, sign: int) -> None:
         """scatter ± that of other rows, as if both had the same mean."""
@@ -263,7 +265,10 @@ class ClassStatistics:
         share = other.weight / total
         first = self.weight == 0.0
         shift, level = difference(other.mean, other.low, self.mean, self.low)
-        self._add_scatter(other, 1)
+        if first and residual is not None:  # of a block that nobody else holds
+            self.scatter = other.scatter
+        else:
+            self._add_scatter(other, 1)
         ones = [] if first else [(self.weight * share, shift)]
         ones += [] if residual is None else [(-other.weight, residual)]
         if ones:
@@ -402,7 +407,7 @@ def _dense_sums(
         step, product = min(step, rows.buffer.shape[0]), rows.product
     mass = np.ones(step) if weights is None else weights
     root = mass if weights is None else np.sqrt(mass)
-    sums, own, slices = np.zeros(d), np.zeros((d, d) if full else d), 0
+    sums, own, slices, once = np.zeros(d), np.zeros((d, d) if full else d), 0, m <= step
     for start in range(0, m, step):
         size = min(step, m - start)
         chunk = rows.buffer[:size] if isinstance(rows, ChosenRows) else rows[start : start + size]
@@ -430,13 +435,13 @@ def _dense_sums(
             own += np.einsum("ij,ij->j", chunk, chunk, dtype=np.float64)
             continue
         with np.errstate(over="ignore", invalid="ignore"):
-            found = np.matmul(chunk.T, chunk, out=product)  # SciPy's BLAS would keep Python's lock
+            found = np.matmul(chunk.T, chunk, out=None if once else product)  # SciPy's BLAS would keep Python's lock
         if is_coarse and not 2.0**-80 < found.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
             # Far from 1, a power of two brings the squares into float32's range and changes no digit.
             exponent = int(np.frexp(np.max(np.abs(chunk), initial=0.0))[1])
             chunk = np.ldexp(chunk, -exponent)
             found = np.ldexp((chunk.T @ chunk).astype(np.float64), 2 * exponent)
-        own += found
+        own = found.astype(np.float64, copy=False) if once else np.add(own, found, out=own)
     operations = max(step + -(-m // step), min(slice_rows, step) + slices)
     return sums, own.T, operations  # T: by columns, as all scatters
 

@@ -343,8 +343,7 @@ def learning_curve(curve: LearningCurve) -> Html:
     rows = np.geomspace(curve.rows[0], 4.0 * curve.total, 40)
     middle, low, high = np.array([curve.at(float(n)) for n in rows]).T
     ahead = rows >= curve.rows[-1]
-    lowest = min(float(low[ahead].min()), float(curve.auc.min()), float(middle.min()))
-    highest = min(1.0, float(high[ahead].max()))
+    lowest, highest = float(min(low[ahead].min(), curve.auc.min(), middle.min())), min(1.0, float(high[ahead].max()))
     room = 0.05 * (highest - lowest)
     scale = drawing.Scale(float(rows[0]), float(rows[-1]), "log")
     frame = Frame(scale, (lowest - room, highest + room), width=440.0, right=36.0)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from vrspam.model_selection.cross_validate import LearningCurve
     from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.model import Model
-    from vrspam.tool.planning import MoreRows
-    from vrspam.tool.report import Report
+    from vrspam.tool.report import MoreRows, Report
     from vrspam.tool.subgroups import Subgroup
 
 MOST_FEATURES = 20
@@ -188,17 +187,17 @@ def add_columns(
 ) -> None:
     """Add columns of scores side by side: AUCs, tests of all pairs, curves; and further numbers of each."""
     first, compared = next(iter(several)), several.comparison
-    drawn, numbers = [], []
-    for name, one in list(several.items())[1:]:
+    drawn, numbers, measure = [], [], words.name_measure(several.columns[first])
+    for name, one in [] if several.columns[first].ranks else list(several.items())[1:]:
         numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
         if one.bins:
             drawn.append(pictures.calibration(one.bins, names, None, title=f"Calibration of {name}"))
+    curves = {name: one.curve for name, one in several.items() if one.curve is not None}
     page.add(
         "The columns side by side",
-        html.paragraph(words.describe_tests(compared.pairs)),
-        *pair_tables("AUC", compared.pairs, compared.intervals),
-        curves_of({name: one.curve for name, one in several.items() if one.curve is not None}),
-        html.grid(drawn),
+        html.paragraph(words.describe_tests(compared.pairs, measure)),
+        *pair_tables(measure, compared.pairs, compared.intervals),
+        *([curves_of(curves), html.grid(drawn)] if curves else []),
         *numbers,
         html.paragraph(f"What follows on this page is about {first}. To see another, name it first.", soft=True),
     )
@@ -279,15 +278,17 @@ def _pair_facts(model: Any, evaluation: Evaluation) -> dict[str, str]:
 def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str, str]) -> None:
     """Add which pairs count, and for times how long rows of low and of high scores stay free of their event."""
     meaning = html.paragraph(f"{words.describe_direction(model)} {words.describe_ranks(model)}")
+    elsewhere = hasattr(model, "describe")  # scores in the place of a model
     within = model.training.get("within")
     if within is not None:
-        text = f"Only rows of the same {within} are compared, in training and in all numbers of this page. Rows whose "
+        where = "all numbers" if elsewhere else "training and in all numbers"
+        text = f"Only rows of the same {within} are compared, in {where} of this page. Rows whose "
         text += f"{within} has nothing to compare them with change no number."
         page.add(f"What inside {within} means", html.paragraph(text), meaning)
     if (times := evaluation.times) is None:
         return
     if "order" in model.training:
-        return _add_order(page, model, evaluation, meaning)
+        return _add_order(page, model, evaluation, meaning, elsewhere)
     third = np.searchsorted(np.quantile(evaluation.scores, (1 / 3, 2 / 3)), evaluation.scores, side="left")
     curves, rows = {}, list[list[Cell | str]]()
     for number, name in enumerate(("lowest third", "middle third", "highest third")):
@@ -306,12 +307,13 @@ def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str
     drawn = pictures.survival_curves(curves, (time, f"share without {names['positive']}"))
     columns = ["scores", "rows", names["positive"], "without it"]
     caption = f"Thirds of the rows by their score; the last column is the share without it up to {time} = {last:.4g}"
-    remark = "Each row is scored by a model that has not seen it; censored rows count as long as they were observed."
+    remark = "Censored rows count as long as they were observed."
+    remark = remark if elsewhere else f"Each row is scored by a model that has not seen it. {remark}"
     numbers = html.grid([drawn, html.table(columns, rows, caption)], "large")
     page.add("How long rows stay free of the event", meaning, numbers, html.paragraph(remark, soft=True))
 
 
-def _add_order(page: Page, model: Model, evaluation: Evaluation, meaning: Html) -> None:
+def _add_order(page: Page, model: Any, evaluation: Evaluation, meaning: Html, elsewhere: bool) -> None:
     """Add what the target is for tenths of the rows by score."""
     assert evaluation.times is not None
     place = np.argsort(np.argsort(evaluation.scores, kind="stable")) * min(10, evaluation.n) // evaluation.n
@@ -323,7 +325,7 @@ def _add_order(page: Page, model: Model, evaluation: Evaluation, meaning: Html) 
     target = model.training["order"]
     columns = ["tenth", "rows", "25 %", "50 %", "75 %"]
     caption = f"Tenths of the rows by their score, the lowest first: what part of them has {target} up to"
-    remark = html.paragraph("Each row is scored by a model that has not seen it.", soft=True)
+    remark = html.paragraph("" if elsewhere else "Each row is scored by a model that has not seen it.", soft=True)
     page.add(f"{target[:1].upper()}{target[1:]} and the score", meaning, html.table(columns, rows, caption), remark)
 
 

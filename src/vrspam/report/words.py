@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
-    from vrspam.tool.planning import MoreRows
+    from vrspam.tool.report import MoreRows
     from vrspam.tool.scores import ScoreColumn
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
@@ -250,11 +250,13 @@ def doubts_of_column(column: Any, auc: Any) -> list[str]:
     if not found or auc.high >= 0.5:
         return [text.replace("the model", name) for text in found]
     others = [label for label in column.schema.labels if label != column.positive]
-    words = "{name} ranks the wrong way round: its AUC is {auc}. Where low scores stand for {positive}, give the "
+    words = "{name} ranks the wrong way round: its {measure} is {auc}. Where low scores stand for {positive}, give the "
     words += "negative of the column{other}"
-    other = Message(", or add {option}", option=Parameter("positive", str(others[0]))) if len(others) == 1 else ""
-    positive = class_names(column)["positive"]
-    return [Message(words, name=name, auc=auc_text(auc.auc), positive=positive, other=other)]
+    two = len(others) == 1 and not column.ranks
+    other = Message(", or add {option}", option=Parameter("positive", str(others[0]))) if two else ""
+    positive = describe_higher(column) if column.ranks else class_names(column)["positive"]
+    fields = {"measure": name_measure(column), "auc": auc_text(auc.auc), "positive": positive}
+    return [Message(words, name=name, other=other, **fields)]
 
 
 def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
@@ -432,11 +434,9 @@ def describe_needed(found: MoreRows, width: float | None, difference: float | No
     """How many rows an interval or a comparison takes, as far as it was asked for."""
     told = []
     for name, count in found.needed.items():
-        what = (
-            f"A 95 % interval of the AUC that is {width:g} wide"
-            if name == "width"
-            else (f"To show that another AUC is larger by {difference:g}, with a power of {100 * power:g} %,")
-        )
+        what = f"A 95 % interval of the AUC that is {width:g} wide"
+        if name != "width":
+            what = f"To show that another AUC is larger by {difference:g}, with a power of {100 * power:g} %,"
         told.append(f"{what} takes {count:,} rows to test on ({count / found.curve.total:.2g} times those at hand).")
     return told
 
@@ -564,8 +564,7 @@ def describe_interactions(model: Model) -> str:
     assert model.shapes is not None
     share = 100 * model.shapes.share
     if share < 0.5:
-        few = "Nothing" if share == 0.0 else "Hardly anything"
-        return f"{few} here depends on combinations of columns."
+        return f"{'Hardly anything' if share else 'Nothing'} here depends on combinations of columns."
     return f"{share:.0f} % of the score comes from combinations of columns."
 
 

@@ -74,8 +74,8 @@ def directions_as_read(signs: np.ndarray, reading: Any) -> np.ndarray:
 
 
 def names_of(estimator: Any) -> Sequence[Any] | None:
-    """The names of the columns, where the rows had some."""
-    names = getattr(estimator, "feature_names_in_", None)
+    """The names of the columns, where the rows had some; those of a Spark frame are the names of its features."""
+    names = getattr(estimator, "feature_names_in_", getattr(estimator, "feature_names_", None))
     return None if names is None else list(names)
 
 

@@ -162,24 +162,17 @@ class TypedColumn:
     kind: KindOfText
     parts: list[NumberColumn]
     strays: Counter[str] = field(default_factory=Counter)
-    blocks: int = 0
 
     def add(self, column: Any) -> None:
-        """Look at a series for parts that did not vary so far."""
-        constant = [not part.low < part.high for part in self.parts]
-        if any(constant):
-            kind = self.kind if all(constant) else self.kind.narrowed(constant)
-            parts = [part for part, is_open in zip(self.parts, constant, strict=True) if is_open]
-            for part, values in zip(parts, kind.read(column)[0], strict=True):
-                part.add(values)
-        self.blocks += 1
+        """Look at a series."""
+        for part, values in zip(self.parts, self.kind.read(column)[0], strict=True):
+            part.add(values)
 
     def merge(self, other: TypedColumn) -> None:
         """Add what was learned of other rows."""
         for part, more in zip(self.parts, other.parts, strict=True):
             part.merge(more)
         self.strays.update(other.strays)
-        self.blocks += other.blocks
 
     def decide(self, asked: Asked) -> Learned | None:
         """Numbers of the parts that vary; None if the column is left out."""
@@ -189,9 +182,6 @@ class TypedColumn:
         if not self.parts[0].count and asked.without_values(self.name):
             return None
         missing = f"; {count_missing(self.strays)}" if self.strays else ""
-        if self.blocks > 1:
-            for part in self.parts:
-                part.count = 0  # not all rows were read: their mean is not known
         return _read(self.name, self.kind, self.parts, f"{self.kind.words}{missing}", asked)
 
 

@@ -17,7 +17,7 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn
 from vrspam.tables import frames
 from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn
-from vrspam.tables.texts import MISSING_WORDS, KindOfText, kind_from_dict, show_texts, typed_kind
+from vrspam.tables.texts import MISSING_WORDS, YEAR, KindOfText, kind_from_dict, part_text, show_texts, typed_kind
 
 SEVERAL = 5  # rows from which a column without a value, or without one that can be read, is odd
 _NESTED = (list, tuple, dict, set, np.ndarray)
@@ -76,11 +76,11 @@ class Comparison:
             found.append(f"column {name!r} holds categories that training did not have in {share} ({examples}){hint}")
         for name, count in self.far.items():
             if count:
-                low, high = self.ranges[name]
-                found.append(
-                    f"column {name!r} is far outside the range of training, {low:g} to {high:g}, in "
-                    f"{_share(count, self.rows)}: check its unit{doubt}"
-                )
+                dated = name.endswith(f" ({YEAR})")
+                low, high = (part_text(YEAR, end) if dated else f"{end:g}" for end in self.ranges[name])
+                words = f"column {name!r} is far outside the range of training, {low} to {high}, in "
+                why = "a new model may be due" if dated else "check its unit"
+                found.append(f"{words}{_share(count, self.rows)}: {why}{doubt}")
         for name, texts in self.strays.items():
             count, examples = sum(texts.values()), show_texts([text for text, _ in texts.most_common(4)])
             found.append(
@@ -145,33 +145,6 @@ class TableSchema:
     source: tuple[Any, ...] = ()
 
     error: ClassVar[type[WordedError]] = WordedError  # of what is refused
-
-    @classmethod
-    def learn(cls, blocks: Iterable[Any], **asked: Any) -> Self:
-        """Look at all columns of a table, block by block.
-
-        Parameters
-        ----------
-        blocks : iterable of frames
-            All in memory.
-        **asked
-            Fields of `TableLearner`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> table = pd.DataFrame({"price": ["$5", "$1,200", "?"], "town": ["Graz", "Linz", "Graz"]})
-        >>> schema = TableSchema.learn([table[:2], table[2:]])
-        >>> schema.readings["price"], schema.categorical["town"]
-        (Numbers(decimal='.', thousands=',', unit='$'), ('Graz', 'Linz'))
-        >>> schema.read(table)[0]["price"].tolist()
-        [5.0, 1200.0, nan]
-        """
-        learner, blocks = TableLearner(**asked), list(blocks)
-        for block in blocks:
-            learner.add(block)
-        found = learner.finish(cls)
-        return found.completed(found.read(block)[0] for block in blocks)
 
     @classmethod
     def learn_frame(cls, X: Any) -> Self:

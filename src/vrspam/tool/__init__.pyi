@@ -6,9 +6,8 @@ from .explanation import Effect, ExplainedRows, explain, explain_file
 from .model import Model
 from .modelfile import ModelFileError, export_model, load_model, save_model
 from .plan import TrainPlan
-from .planning import MoreRows, rows
 from .prediction import predict
-from .report import Report, make_report, report_page
+from .report import MoreRows, Report, make_report, report_page, rows
 from .training import train
 
 __all__ = [

@@ -26,7 +26,7 @@ from vrspam.moments import ClassMoments
 from vrspam.tables.frames import numbers, rows_of
 from vrspam.tool.plan import CHECKED, COPIES, INDEPENDENT, TrainPlan, takes
 from vrspam.tool.repeats import QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
-from vrspam.tool.table import OpenedTable, RowSample, open_labelled
+from vrspam.tool.table import OpenedTable, RowSample, open_labelled, two_sides
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 MOST_COLUMNS = 1000  # columns that are looked at one by one
@@ -147,8 +147,7 @@ def check(
         opened, found = open_table(path, asked)
         return in_order([*found.findings, *opened.notes, *more], asked.ignore)
     sample = RowSample(SAMPLED, asked.random_state)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RowsUnlabelled)
+    with warnings.catch_warnings(action="ignore", category=RowsUnlabelled):
         opened = open_labelled(path, asked)
         for rows, labels, _ in opened.blocks():
             sample.add(rows, labels)
@@ -163,8 +162,7 @@ def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[Op
         return opened, found
     if found.repeats.name == COPIES:
         return replace(opened, groups=found.repeats.codes), found
-    with warnings.catch_warnings():  # what there was to say was said when the file was first read
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # all was said at the first reading
         grouped = open_labelled(path, replace(plan, groups=found.repeats.name), keep)
     return grouped, found
 
@@ -174,7 +172,7 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     if sample is None and opened.loaded is None and plan.streaming:
         return Diagnosis([])  # it is looked at when its blocks are read
     X, positive = opened.load_rows() if sample is None else (sample.X, sample.y)
-    all_events, positive = bool(positive.all()), opened.sides(positive)
+    all_events, positive = bool(positive.all()), two_sides(positive, opened.times)
     seen = Examined.of(X, positive, opened.schema, opened.kept)
     whole = sample is None and len(seen.codes) == len(opened.schema.columns)
     constant = [name for name, codes in seen.codes.items() if (codes == codes[0]).all()] if sample is None else []
@@ -391,8 +389,7 @@ def _missing_values(seen: Examined) -> Iterator[Finding]:
         percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
         percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
         shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
-        rest = len(worst) - SHOWN
-        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if rest > 0 else ""
+        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if (rest := len(worst) - SHOWN) > 0 else ""
         yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
 
 

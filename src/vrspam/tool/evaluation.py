@@ -329,6 +329,7 @@ def evaluate(
     *,
     target: str | None = None,
     positive: str | None = None,
+    event: str | None = None,
     by: Any = (),
     confidence: float = 0.95,
     cost_ratio: float | None = None,
@@ -339,7 +340,7 @@ def evaluate(
     probabilities: np.ndarray | None = None,
     notes: tuple[str, ...] = (),
     times: np.ndarray | None = None,
-    within: np.ndarray | None = None,
+    within: Any = None,
     **reading: Any,
 ) -> Evaluation | Evaluations:
     """Evaluate a model, or scores that any model has made, on labelled rows: ranking, thresholds, probabilities.
@@ -359,6 +360,9 @@ def evaluate(
         Scores of rows, from `score_file` for example, where no table is to be read. Of a table the columns of scores.
     target, positive : str, optional
         Of a table: the column of labels, and the label to rank above all others, by default the larger of two.
+    event : str, optional
+        Of a table: the column that says which rows had their event; `target` then holds times. "none": `target` holds
+        an order.
     by : sequence of str; or dict of str to array of n
         Columns whose levels are looked at one by one (`subgroups`); with an array of scores their values.
     confidence : float in (0, 1), default=0.95
@@ -382,7 +386,7 @@ def evaluate(
         With `scores`: notes about the rows, for pages and commands.
     times, within : array of n, optional
         With `scores` of a model of times, or inside strata: the times of the rows (minus the numbers of an order), and
-        their strata. A table has them.
+        their strata. A table has them. With columns of scores `within` is the column of strata.
     **reading
         Without `scores`: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
         `zero_based` of `vrspam.data.read_chunks`.
@@ -407,13 +411,14 @@ def evaluate(
     if not isinstance(model, Model):
         if data is not None or not isinstance(scores, str | list | tuple):
             raise TypeError("evaluate() takes a model and rows, or one table and the names of its columns of scores.")
-        rows = read_scores(model, target, scores, positive=positive, weights=weights, groups=groups, by=by, **reading)
+        reading |= {"weights": weights, "groups": groups, "event": event, "within": within}
+        rows = read_scores(model, target, scores, positive=positive, by=by, **reading)
         for note in rows.notes:
             warn(note)
         found = evaluate_columns(rows, **measures)
         return found[scores] if isinstance(scores, str) else found
-    if target is not None or positive is not None:
-        raise TypeError("evaluate() knows target and positive label from the model: leave them out.")
+    if target is not None or positive is not None or event is not None:
+        raise TypeError("evaluate() knows target, events and positive label from the model: leave them out.")
     if scores is None:
         if probabilities is not None or notes:
             raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
@@ -430,9 +435,7 @@ def evaluate(
         raise TypeError("with scores, data must be booleans: which rows are positive.")
     beside: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}
     if model.ranks:
-        if max_fpr is not None or cost_ratio is not None:
-            raise DataError(f"{describe_ranks(model)} Leave max_fpr and costs out.")
-        whole = _evaluate_ranks(model, is_positive, scores, confidence, notes, beside)
+        whole = _evaluate_ranks(model, is_positive, scores, notes, beside, **measures)
     else:
         ranked = Ranked.of(is_positive, scores, weights)
         placed = roc_measures(is_positive, [scores], ranked=[ranked], sample_weight=weights, groups=groups)
@@ -449,15 +452,19 @@ def levels(found: Evaluation, by: Mapping[str, np.ndarray]) -> tuple[Subgroup, .
 
 def evaluate_columns(rows: ScoredTable, *, confidence: float, **measures: Any) -> Evaluations:
     """Evaluate columns of scores, each sorted once, and compare them in pairs."""
-    beside: dict[str, Any] = {"weights": None, "groups": None, **rows.beside}
+    beside: dict[str, Any] = {"weights": None, "groups": None, "times": None, "within": None, **rows.beside}
     check_measures(beside["weights"], max_fpr=measures["max_fpr"])
-    ranked = {name: Ranked.of(rows.positive, scores, beside["weights"]) for name, scores in rows.scores.items()}
-    compared = compare_scores(rows.positive, rows.scores, list(ranked.values()), confidence=confidence, **beside)
+    ranks = any(column.ranks for column in rows.columns.values())
+    ranked = [Ranked.of(rows.positive, scores, beside["weights"]) for scores in rows.scores.values() if not ranks]
+    compared = compare_scores(rows.positive, rows.scores, ranked, confidence=confidence, **beside)
     found = {}
-    for (name, column), auc in zip(rows.columns.items(), compared.intervals, strict=True):
-        notes = [*rows.notes, *doubts_of_column(column, auc)]
-        given: Any = (column, rows.positive, rows.scores[name], ranked[name], auc, beside, None, ())
-        one = _evaluate(*given, confidence=confidence, **measures)
+    for place, ((name, column), auc) in enumerate(zip(rows.columns.items(), compared.intervals, strict=True)):
+        notes, given = [*rows.notes, *doubts_of_column(column, auc)], (column, rows.positive, rows.scores[name])
+        measures["confidence"] = confidence
+        if ranks:
+            one = _evaluate_ranks(*given, (), beside, auc, **measures)
+        else:
+            one = _evaluate(*given, ranked[place], auc, beside, None, (), **measures)
         if one.curve is not None and (count := one.curve.thresholds.size - 1) <= 2:
             many = "one value" if count == 1 else "two different values"
             notes.append(f"column {name!r} holds only {many}, like decisions: give the scores behind them")
@@ -524,13 +531,25 @@ def _evaluate(
 
 
 def _evaluate_ranks(
-    model: Model, positive: np.ndarray, scores: np.ndarray, confidence: float, notes: tuple[str, ...], beside: Any
+    model: Model | ScoreColumn,
+    positive: np.ndarray,
+    scores: np.ndarray,
+    notes: tuple[str, ...],
+    beside: Any,
+    auc: AUCInterval | None = None,
+    *,
+    confidence: float,
+    max_fpr: float | None,
+    cost_ratio: float | None,
+    **rest: Any,
 ) -> Evaluation:
-    """The evaluation of a model whose scores only rank rows."""
+    """The evaluation of scores that only rank rows; `auc` may be known."""
+    if max_fpr is not None or cost_ratio is not None:
+        raise DataError(f"{describe_ranks(model)} Leave max_fpr and costs out.")
     needed = ["times"] * (not model.training.keys().isdisjoint(("times", "order"))) + ["within"]
     if lacking := [name for name in needed if (name == "times" or name in model.training) and beside[name] is None]:
         raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
-    auc = ranking_ci(positive, scores, **beside, confidence=confidence)
+    auc = ranking_ci(positive, scores, **beside, confidence=confidence) if auc is None else auc
     nothing: Any = {"average_precision": np.nan, "sensitivity": {}, "lift": {}, "thresholds": {}, "bins": ()}
     return Evaluation(positive, scores, None, auc, **nothing, brier=None, notes=notes, **beside)
 

@@ -106,9 +106,8 @@ def explain_file(
     """
 
     def choose(names: Mapping[str, Any]) -> list[str]:
-        """Columns to show as they are: those of the model before they are encoded, and identifiers."""
-        own = [] if model.features is not None else [*model.schema.columns, *model.schema.readings]
-        return [name for name in dict.fromkeys([*own, *model.identifiers]) if name in names]
+        """Columns to show as they are."""
+        return [name for name in model.identifiers if name in names]
 
     chunks = model.open(path, labels=False, keep=choose, keep_errors=True, **reading)
     wanted = None if numbers is None else set(numbers)
@@ -124,7 +123,7 @@ def explain_file(
         order = np.r_[np.arange(scored), -1 - np.arange(len(broken))][np.argsort(places, kind="stable")]
         rows = np.arange(n + 1, n + 1 + order.size)
         chosen = rows <= (np.inf if most is None else most) if wanted is None else np.isin(rows, list(wanted))
-        found |= {row.row: row for row in _explain_rows(model, X, kept, broken, rows[chosen], order[chosen])}
+        found |= {row.row: row for row in explain_rows(model, X, kept, broken, rows[chosen], order[chosen])}
         n += order.size
         if wanted is not None and wanted <= set(found):
             break  # the rest of a long file is not needed
@@ -151,7 +150,7 @@ def value_text(model: Model, part: Part) -> str:
     return f"{part.value:.7g}" + (f" (training: {low:.7g} to {high:.7g})" if far else "")
 
 
-def _explain_rows(
+def explain_rows(
     model: Model, X: Any, kept: Any, broken: Sequence[BrokenRow], rows: np.ndarray, order: np.ndarray
 ) -> Iterator[ExplainedRow]:
     """Rows of a block: their numbers in the file, and that of each in `X`, or -1 - its number in `broken`."""
@@ -162,35 +161,26 @@ def _explain_rows(
         scores, parts = model.score(some), model.parts_of_rows(some)
     probabilities = None if model.calibration is None else model.calibration(scores)
     columns = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
-    number = 0
+    is_frame, places, number = frames.is_frame(X), {name: j for j, name in enumerate(model.schema.columns)}, 0
     for place, which in zip(rows.tolist(), order.tolist(), strict=True):
         if which < 0:
             yield ExplainedRow(place, None, None, {}, (), broken[-1 - which].reason)
             continue
         cells = {name: _plain(column[which].as_py()) for name, column in columns.items()}
         own = []
-        for name, values in parts.items():
-            value = cells[name] if name in cells else value_of(model, name, X, which)
-            own.append(Part(name, value, float(values[number])))
+        for name, added in parts.items():
+            value = None  # of interactions
+            if (j := places.get(name)) is not None:
+                value = _plain(X.column(j)[which].as_py() if is_frame else float(X[which, j]))
+            own.append(Part(name, value, float(added[number])))
         yield ExplainedRow(
             place,
             float(scores[number]),
             None if probabilities is None else float(probabilities[number]),
-            {name: str(cells[name]) for name in model.identifiers if cells.get(name) is not None},
+            {name: str(cell) for name, cell in cells.items() if cell is not None},
             tuple(sorted(own, key=lambda part: -abs(part.adds))),
         )
         number += 1
-
-
-def value_of(model: Model, name: str, X: Any, row: int) -> float | str | None:
-    """What was made of the value of a column in a row; None where it is missing."""
-    columns = model.schema.columns
-    if name not in columns:  # interactions
-        return None
-    index = columns.index(name)
-    if frames.is_frame(X):
-        return _plain(X.column(index)[row].as_py())
-    return _plain(float(X[row, index])) if index < X.shape[1] else None
 
 
 def _plain(value: Any) -> float | str | None:

@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,7 +121,8 @@ class Scaling:
 
     @classmethod
     def of(cls, moments: ClassMoments, is_sparse: bool) -> Scaling:
-        mean, deviation = spread(moments)
+        """To 40 bits: sums differ in their last bits from machine to machine, and folds by a hash of rows must not."""
+        mean, deviation = (np.ldexp(np.rint(np.ldexp(m, 40)), e - 40) for m, e in map(np.frexp, spread(moments)))
         return cls(np.zeros_like(mean) if is_sparse else mean, np.where(deviation > 0, deviation, 1.0))
 
     def __call__(self, X: Any) -> Any:
@@ -272,6 +274,19 @@ class Model:
         """Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone."""
         return not self.training.keys().isdisjoint(("times", "order", "within"))
 
+    @cached_property
+    def parts(self) -> Parts:
+        """The score as a sum of functions of columns: `features`, or a line or table for each column."""
+        if self.features is not None:
+            return self.features
+        schema, fill = self.schema, self.schema.fill
+        n_numeric = len(schema.columns) - len(schema.categorical)
+        if fill is not None and schema.width is not None:
+            fill = fill * n_numeric  # one for all columns of a LIBSVM file
+        missing, indicators = 0.0 if fill is not None else float("nan"), iter(self.coef[n_numeric:].tolist())
+        tables = [Table(dict(zip(names, indicators, strict=False)), missing) for names in schema.categorical.values()]
+        return Parts((*linear_parts(self.coef[:n_numeric], fill).effects, *tables))
+
     @property
     def standardised(self) -> np.ndarray:
         """Change of the score for one standard deviation of each feature."""
@@ -283,10 +298,10 @@ class Model:
         return self.coef * (self.means[1] - self.means[0])
 
     def score(self, X: Any) -> np.ndarray:
-        """Scores of rows: encoded ones (dense or CSR) or, with `features`, the columns as they are (a frame, say)."""
-        if self.features is None:
-            return np.asarray(X @ self.coef).ravel() + self.intercept
-        return self.features.scores(self._checked(X))[:, 0] + self.intercept
+        """Scores of rows: the columns as they are (a frame, say) or, without `features`, encoded (dense or CSR)."""
+        if self.features is None and not is_frame(X):
+            return np.asarray(self.schema.encode(X) @ self.coef).ravel() + self.intercept
+        return self.parts.scores(self._checked(X))[:, 0] + self.intercept
 
     def _checked(self, X: Any) -> Any:
         """Rows with the columns that the score takes, or an error."""
@@ -301,19 +316,16 @@ class Model:
 
     def as_scorer(self) -> Scorer:
         """What `vrspam.export` exports of this model: its columns as they are in a file, and the parts of its score."""
-        schema, typical, parts = self.schema, None, self.features
-        if parts is None:
+        schema, typical, parts = self.schema, None, self.parts
+        if self.features is None:
             n_numeric = len(schema.columns) - len(schema.categorical)
             typical = np.zeros((2, len(schema.columns)))
             typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
-            parts = _encoded_parts(schema, self.coef)
         numeric = [name not in schema.categorical for name in schema.columns]
-        inputs, columns = named_columns(schema.columns, numeric, schema)
         others = [label for label in schema.labels or () if label != self.positive]
         classes = (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
         return Scorer(
-            inputs,
-            columns,
+            *named_columns(schema.columns, numeric, schema),
             parts.effects,
             parts.kernels,
             parts.trees,
@@ -330,15 +342,12 @@ class Model:
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:
         """What each column, and interactions, add to the score of each row."""
-        if self.features is None:
-            parts = ((X.toarray() if sparse.issparse(X) else np.asarray(X)) - self.means.mean(axis=0)) * self.coef
-            if self.schema.categorical:  # the indicators of a column are added up
+        if self.parts.keeps_columns_apart:  # exact outside the range of training too
+            middle = self.means.mean(axis=0) * self.coef
+            if self.features is None and self.schema.categorical:  # the indicators of a column are added up
                 widths = [1] * len(self.schema.numeric) + [*map(len, self.schema.categorical.values())]
-                ends = zip(np.cumsum(widths).tolist(), widths, strict=True)
-                parts = np.stack([parts[:, stop - width : stop].sum(axis=1) for stop, width in ends], axis=1)
-            return dict(zip(self.schema.columns, parts.T, strict=True))
-        if self.features.keeps_columns_apart:  # exact outside the range of training too
-            found = self.features.columns_apart(self._checked(X)) - self.means.mean(axis=0)
+                middle = np.array([part.sum() for part in np.split(middle, np.cumsum(widths)[:-1])])
+            found = self.parts.columns_apart(self._checked(X)) - middle
             return dict(zip(distinct(self.schema.columns), found.T, strict=True))
         if self.shapes is None or not self.shapes.whole:
             raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
@@ -370,7 +379,7 @@ class Model:
             keep=keep,
             on_error="skip" if skip_errors else "keep" if keep_errors else "raise",
             progress=progress,
-            raw=self.features is not None,
+            raw=True,
             lenient=True,
             compared=True,
             allow_missing=allow_missing,
@@ -402,25 +411,9 @@ class Model:
             positive = None if y is None else np.full(y.shape, True) if "order" in self.training else y == self.positive
             return ScoredBlock(scores, positive, *more)._replace(far=far)
 
-        threads = 1 if self.features is None else blas_thread_count()
+        threads = blas_thread_count()
         if threads == 1:
             yield from map(scored, chunks)
             return
         with blas_threads(1):  # products of a block are small: threads do more for several blocks
             yield from map_ahead(scored, iter(chunks), threads)
-
-
-def _encoded_parts(schema: Schema, coef: np.ndarray) -> Parts:
-    """The parts of a score of encoded columns: numbers, then one indicator for each category."""
-    n_numeric = len(schema.columns) - len(schema.categorical)
-    fill = schema.fill
-    if fill is not None and schema.width is not None:
-        fill = fill * n_numeric  # one for all columns of a LIBSVM file
-    numbers = linear_parts(coef[:n_numeric], fill)
-    tables, start = [], n_numeric
-    missing = 0.0 if schema.fill is not None else float("nan")
-    for names in schema.categorical.values():
-        values = coef[start : start + len(names)].tolist()
-        tables.append(Table(dict(zip(names, values, strict=True)), missing))
-        start += len(names)
-    return Parts((*numbers.effects, *tables))

@@ -1,36 +1,68 @@
 """Files of models: what a model holds is written, for this package or other programs, and checked when it is read.
 
+A file is JSON with a version and a checksum, whose long arrays are packed. Nothing in it is ever executed. A packed
+array is Base64 of its compressed bytes, little-endian, with its type and shape; equal ones are there once. What is read
+back has the same bits. The unpacked size is bounded by the shapes before anything is allocated.
+
 Files of versions 1 to 4 held feature maps, from which the parts of the score follow. In version 1 maps took rows that
 were encoded one-hot and standardised: a category is the sum of the curves of all its indicators, one of them at 1.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import lzma
 import os
 import sys
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from itertools import pairwise
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from vrspam._utils.atomic import replacing
+import vrspam
+from vrspam._utils.atomic import replacing, write_text
 from vrspam._utils.messages import THRESHOLD_RULES, Message
 from vrspam.data import DataError, Schema
 from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
-from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, floats
+from vrspam.features import parts as score_parts
+from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict, same_encoders
+from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, finite, floats
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
-from vrspam.model.file import VERSION, ModelFileError, parts_from_dict, parts_to_dict, read_file, unpack, write_file
 from vrspam.model_selection.calibration import calibration_from_dict
 from vrspam.tool.model import Fingerprint, Model, parts_of_map
 
+FORMAT = "vrspam-model"
+VERSION = 5  # 4: maps instead of the parts of the score, numbers as text; 3: no readings of text and dates; 2: no pairs
+PACKED = ("coef", "means", "deviations", "features", "shapes", "calibration")  # where arrays may be packed
+TYPES = ("|u1", "|i1", "<u2", "<i2", "<i4", "<i8", "<f8")
 _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
+
+
+class ModelFileError(ValueError):
+    """A file cannot be used as a model; the message says why.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from vrspam.tool import ModelFileError, load_model
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "notes.json"
+    >>> _ = path.write_text("{}")
+    >>> try:
+    ...     load_model(path)
+    ... except ModelFileError as error:
+    ...     print(str(error).partition(" ")[2])
+    is not a vrspam model file: give one that `vrspam train` has written
+    """
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -54,7 +86,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     True
     """
     content: dict[str, Any] = {}
-    for name, value in vars(model).items():
+    for name in (one.name for one in fields(model)):
+        value = getattr(model, name)
         content[name] = value.to_dict() if hasattr(value, "to_dict") else value
     content["features"] = None if model.features is None else parts_to_dict(model.features)
     content["threshold"] = None if model.threshold is None else asdict(model.threshold)
@@ -62,7 +95,10 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         said = model.training["warnings"]
         plain = [note.to_plain() if isinstance(note, Message) else note for note in said]
         content["training"] = {**model.training, "warnings": plain}
-    write_file(path, content)
+    content = pack(content)
+    head = {"format": FORMAT, "version": VERSION, "written_by": f"vrspam {vrspam.__version__}"}
+    whole = {**head, "checksum": checksum(content), "model": content}
+    write_text(path, json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -176,16 +212,13 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         if not _fits("texts", texts) or len(set(texts)) < len(texts):
             raise TypeError("identifiers must be a list of different texts")
     arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
-    if content["features"] is None:
-        taken = len(arrays["coef"])
-        if (schema.width or 0) > taken:  # before a name is made for each
-            raise ValueError(f"coef has shape {(taken,)} where the columns need {(schema.width,)}")
-    elif version == VERSION:
-        arrays["features"] = parts_from_dict(content["features"])
-        if (schema.width or 0) > len(arrays["features"].effects):
-            raise ValueError(f"the score takes {len(arrays['features'].effects)} columns, not {schema.width}")
-    else:
+    if content["features"] is not None and version < VERSION:
         arrays = parts_of_old_file(content["features"], schema, arrays["coef"], arrays["means"], version)
+    elif content["features"] is not None:
+        arrays["features"] = parts_from_dict(content["features"])
+    taken = len(arrays["features"].effects if "features" in arrays else arrays["coef"])
+    if (schema.width or 0) > taken:  # before a name is made for each
+        raise ValueError(f"the score takes {taken} columns, not {schema.width}")
     return Model(
         schema=schema,
         positive=content["positive"],
@@ -300,6 +333,262 @@ def _fits(kind: str, value: Any) -> bool:
             )
 
 
+# The file.
+
+
+def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
+    """The content of a model file, with arrays still packed, and its version; other files are refused."""
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(256)
+            if f'"{FORMAT}"'.encode() not in head:
+                raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
+            text = (head + file.read()).decode("utf-8")
+        whole = json.loads(text, parse_constant=_no_constant)
+    except ModelFileError:
+        raise
+    except OSError as error:
+        raise ModelFileError(f"{name} cannot be read ({error.strerror}): check the name of the model file") from error
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{name} is cut off or damaged: train the model again or get a whole copy") from error
+    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
+        raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
+    version = whole.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
+    content = whole.get("model")
+    known = version if isinstance(version, int) and 1 <= version <= VERSION else None
+    if known is None or not isinstance(content, dict) or whole.get("checksum") != checksum(content):
+        raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
+    return content, int(known)
+
+
+def checksum(content: Any) -> str:
+    """A hash of the content that does not depend on blanks."""
+    text = json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+# Arrays.
+
+
+def pack(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with its arrays, and long lists of numbers, in one list `arrays`, each once."""
+    few_numbers = 32  # up to so many stay a readable list
+    arrays: dict[tuple[str, tuple[int, ...], bytes], dict[str, Any]] = {}
+    places: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+
+    def referred(array: np.ndarray) -> dict[str, int]:
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in places:
+            arrays[key] = _pack_array(array)
+            places[key] = len(places)
+        return {"array": places[key]}
+
+    def packed(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(key): packed(part) for key, part in value.items()}
+        if isinstance(value, np.ndarray | np.generic) and value.size <= few_numbers:
+            return value.tolist()
+        if isinstance(value, np.ndarray):
+            return referred(_smallest(value))
+        if isinstance(value, list | tuple):
+            numbers = (one is None or (type(one) is float and bool(np.isfinite(one))) for one in value)
+            if len(value) > few_numbers and all(numbers):
+                return referred(np.array(value, dtype="<f8"))  # None is NaN
+            return [packed(part) for part in value]
+        return value
+
+    found = {name: packed(value) if name in PACKED else value for name, value in content.items()}
+    return {**found, "arrays": list(arrays.values())} if arrays else found
+
+
+def unpack(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What `pack` was given, with arrays where lists of numbers were long; forged sizes are refused."""
+    packed = content.get("arrays", [])
+    if not isinstance(packed, list) or not all(isinstance(one, dict) for one in packed):
+        raise TypeError("arrays must be a list")
+    data = sum(len(one["data"]) if isinstance(one.get("data"), str) else 0 for one in packed)
+    if sum(map(_declared_bytes, packed)) > max(1 << 28, 64 * data):  # bytes that any file may hold, or times its size
+        raise ValueError("the arrays would be far larger than the file")
+    arrays = [_unpack_array(one) for one in packed]
+
+    def unpacked(value: Any) -> Any:
+        if isinstance(value, dict):
+            if set(value) == {"array"} and type(value["array"]) is int:
+                if not 0 <= value["array"] < len(arrays):
+                    raise ValueError("an array is not there")
+                return arrays[value["array"]]
+            return {key: unpacked(part) for key, part in value.items()}
+        return [unpacked(part) for part in value] if isinstance(value, list) else value
+
+    return {name: unpacked(value) if name in PACKED else value for name, value in content.items() if name != "arrays"}
+
+
+def _smallest(array: np.ndarray) -> np.ndarray:
+    """The same numbers in the smallest type that holds all of them."""
+    if array.dtype.kind == "f":
+        return array.astype("<f8")
+    low, high = (int(array.min()), int(array.max())) if array.dtype.kind != "b" else (0, 1)
+    for kind in TYPES[:-1]:
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return array.astype(kind)
+    raise ValueError("an array holds whole numbers that are too large")
+
+
+def _pack_array(array: np.ndarray) -> dict[str, Any]:
+    """One array; where there are few different numbers, these numbers and the place of each one among them."""
+    own = _compressed(array)
+    if array.itemsize > 1:
+        bits, places = np.unique(array.ravel().view(f"<i{array.itemsize}"), return_inverse=True)  # -0.0 is not 0.0
+        if bits.size < array.size / 2:
+            values, numbers = _compressed(bits.view(array.dtype)), _compressed(_smallest(places.reshape(array.shape)))
+            if len(values["data"]) + len(numbers["data"]) < len(own["data"]):
+                return {**numbers, "values": values}
+    return own
+
+
+def _compressed(array: np.ndarray) -> dict[str, Any]:
+    # the first bytes of all numbers, then the second ones: those of the exponents are much alike
+    raw = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8).T.tobytes()
+    ways = {"zlib": zlib.compress(raw, 9)}
+    if len(raw) >= 1 << 12:  # fewer bytes are not packed tighter, and take long
+        ways["lzma"] = lzma.compress(raw)
+    way = min(ways, key=lambda name: len(ways[name]))
+    data = base64.b64encode(ways[way]).decode("ascii")
+    return {"type": array.dtype.str, "shape": list(array.shape), "packed": way, "data": data}
+
+
+def _declared_bytes(plain: Mapping[str, Any]) -> int:
+    """The size of an array by its type and shape, which are checked."""
+    kind, shape, values = plain.get("type"), plain.get("shape"), plain.get("values")
+    if kind not in TYPES or not isinstance(shape, list) or not 1 <= len(shape) <= 3:
+        raise ValueError("an array has no type or shape")
+    if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
+        raise ValueError("an array has no type or shape")
+    own = prod(shape) * np.dtype(kind).itemsize
+    if values is None:
+        return own
+    if not isinstance(values, dict) or values.get("values") is not None:
+        raise ValueError("the values of an array are damaged")
+    return own + _declared_bytes(values) + 8 * prod(shape)
+
+
+def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:
+    kind, shape, data = np.dtype(plain["type"]), plain["shape"], plain.get("data")
+    if not isinstance(data, str):
+        raise TypeError("an array holds no data")
+    size = prod(shape) * kind.itemsize
+    unpacking: Any = zlib.decompressobj() if plain.get("packed") == "zlib" else lzma.LZMADecompressor(memlimit=1 << 26)
+    try:
+        raw = unpacking.decompress(base64.b64decode(data, validate=True), size + 1)  # never more than was declared
+    except (ValueError, zlib.error, lzma.LZMAError) as error:
+        raise ValueError("an array is damaged") from error
+    if len(raw) != size:
+        raise ValueError("an array has another size than it says")
+    found = np.frombuffer(raw, dtype=np.uint8).reshape(kind.itemsize, -1).T
+    array = np.ascontiguousarray(found).view(kind).reshape(shape)
+    if plain.get("values") is None:
+        return array
+    values = _unpack_array(plain["values"])
+    if kind.kind == "f" or (array.size and not (array.min() >= 0 and array.max() < values.size)):
+        raise ValueError("the values of an array are damaged")
+    return values.ravel()[array]
+
+
+# The parts of a score.
+
+
+def parts_to_dict(score: Parts) -> dict[str, Any]:
+    """Plain values and arrays; encoders that several parts have alike are there once."""
+    encoders: list[Sequence[Encoder]] = []
+
+    def number(own: Sequence[Encoder]) -> int:
+        for place, known in enumerate(encoders):
+            if same_encoders(own, known):
+                return place
+        encoders.append(own)
+        return len(encoders) - 1
+
+    kernels = [
+        {"encoders": number(part.encoders), "landmarks": part.landmarks, "gamma": part.gamma, "coef": part.coef}
+        for part in score.kernels
+    ]
+    trees = [
+        {
+            "encoders": number(part.encoders),
+            "trees": {name: part.trees[name] for name in score_parts.TREE_ARRAYS},
+            **({"codes": part.codes} if part.codes is not None else {}),
+            **({"leaves": part.leaves} if part.codes is None and part.has_landmarks else {}),
+            "coef": part.coef,
+        }
+        for part in score.trees
+    ]
+    return {
+        "effects": [None if effect is None else _effect_to_dict(effect) for effect in score.effects],
+        "encoders": [[encoder.to_dict() for encoder in own] for own in encoders],
+        "kernels": kernels,
+        "trees": trees,
+    }
+
+
+def _effect_to_dict(effect: Effect) -> dict[str, Any]:
+    if isinstance(effect, Curve):
+        ends = {"left": float(effect.left), "right": float(effect.right), "missing": float(effect.missing)}
+        return {"nodes": effect.nodes, "values": effect.values, **ends}
+    names = {"categories": list(effect.values), "values": np.array(list(effect.values.values()), dtype=np.float64)}
+    return {**names, "missing": float(effect.missing), "other": float(effect.other)}
+
+
+def parts_from_dict(plain: Any) -> Parts:
+    """The parts that `parts_to_dict` wrote, or what is wrong with them."""
+    if not isinstance(plain, dict) or set(plain) != {"effects", "encoders", "kernels", "trees"}:
+        raise ValueError("this is not a stored score: save the model again")
+    effects = tuple(None if effect is None else _effect_from_dict(effect) for effect in plain["effects"])
+    encoders = [[encoder_from_dict(encoder) for encoder in own] for own in plain["encoders"]]
+    if any(len(own) != len(effects) for own in encoders):
+        raise ValueError(f"a score of {len(effects)} columns has parts of another number")
+    kernels = tuple(score_parts.kernel_from_dict(part, _own(encoders, part)) for part in plain["kernels"])
+    trees = tuple(score_parts.trees_from_dict(part, _own(encoders, part)) for part in plain["trees"])
+    for j, effect in enumerate(effects):
+        kinds = [isinstance(own[j], Curves) for own in encoders]
+        kinds += [] if effect is None else [isinstance(effect, Curve)]
+        if len(set(kinds)) > 1:
+            raise ValueError(f"column {j} holds numbers in one part of the score, and categories in another")
+    return Parts(effects, kernels, trees)
+
+
+def _own(encoders: list[list[Encoder]], part: Mapping[str, Any]) -> list[Encoder]:
+    """The encoders of a part, which says their number."""
+    number = part["encoders"]
+    if type(number) is not int or not 0 <= number < len(encoders):
+        raise ValueError("a part of the score has no encoders")
+    return encoders[number]
+
+
+def _effect_from_dict(plain: Mapping[str, Any]) -> Effect:
+    values, missing = floats(plain["values"]), finite(plain["missing"])
+    if "categories" in plain:
+        names = plain["categories"]
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise TypeError("categories must be different texts")
+        if values.shape != (len(names),) or len(set(names)) < len(names):
+            raise ValueError("categories must be different texts, with a number each")
+        return Table(dict(zip(names, values.tolist(), strict=True)), missing, finite(plain["other"]))
+    nodes = floats(plain["nodes"])
+    if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
+        raise ValueError("a curve needs a number at each of its increasing nodes")
+    return Curve(nodes, values, finite(plain["left"]), finite(plain["right"]), missing)
+
+
+# Files of versions 1 to 4.
+
+
 def parts_of_old_file(plain: Any, schema: Schema, coef: np.ndarray, means: np.ndarray, version: int) -> dict[str, Any]:
     """Fields of a `Model` from a stored map, the coefficients of its features and their class means."""
     features = map_from_dict(plain["map"] if version == 1 else plain)
@@ -314,9 +603,8 @@ def _of_encoded_rows(found: dict[str, Any], plain: Any, schema: Schema) -> dict[
     parts: Parts = found["features"]
     centre, deviations = (np.array(plain[name], dtype=np.float64) for name in ("centre", "deviations"))
     n_encoded, gaps = schema.n_features, bool(plain.get("gaps", False))
-    if not centre.shape == deviations.shape == (n_encoded,) or len(parts.effects) != n_encoded or parts.trees:
-        raise ValueError("the feature map is broken")
-    if not (np.isfinite(centre).all() and np.isfinite(deviations).all() and (deviations > 0.0).all()):
+    fits = centre.shape == deviations.shape == (n_encoded,) and len(parts.effects) == n_encoded and not parts.trees
+    if not (fits and np.isfinite(centre).all() and np.isfinite(deviations).all() and (deviations > 0.0).all()):
         raise ValueError("the feature map is broken")
     n_numbers = len(schema.columns) - len(schema.categorical)
     fill = [None] * n_numbers if gaps or schema.width is not None else list(schema.fill or (None,) * n_numbers)

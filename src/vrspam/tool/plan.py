@@ -58,7 +58,7 @@ def read_names(text: str) -> tuple[str, ...]:
 
     found = tuple(name for name in next(csv.reader([text], skipinitialspace=True), []) if name)
     if not found:
-        raise WordedError("give at least one column")
+        raise WordedError("give at least one name")
     return found
 
 
@@ -448,8 +448,6 @@ class TrainPlan:
             return
         if self.event == INDEPENDENT and self.positive is not None:
             raise conflict("an order has no label to look for", event=INDEPENDENT, positive=None)
-        if self.features in ("forest", "boosted"):
-            raise conflict("these trees learn from two classes", event=None, features=self.features)
         if self.target is None:
             raise error_about("{event} needs a column of times: name it with {target}", event=None, target=None)
 

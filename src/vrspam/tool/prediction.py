@@ -23,7 +23,8 @@ OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
 KINDS = (".csv", ".csv.gz", ".parquet")
 # What spreadsheets take for the beginning of a formula, or skip before one; some read full-width forms as the others.
-_FORMULA = "^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
+_BLANKS = "\x01-\x20\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
+_FORMULA = f"^[{_BLANKS}]*[=+\\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]"
 
 
 class Prediction(NamedTuple):
@@ -184,7 +185,7 @@ def _write_scores(
                 columns.append(pa.array(model.calibration(block.scores)))
             if not model.ranks:
                 labels = label(block.scores)
-                columns.append(pa.array(labels))
+                columns.append(_escaped(pa.array(labels)) if escape else pa.array(labels))
                 called += int((labels == model.positive).sum())
             if block.far is not None:
                 columns.append(pa.array(block.far))
@@ -193,7 +194,7 @@ def _write_scores(
                 columns.append(pa.nulls(block.scores.size, pa.string()))
             batch = pa.record_batch(columns, names=[*_names(chunks.keep, escape), *own])
             if block.broken:
-                batch = _with_broken_rows(batch, block.broken)
+                batch = _with_broken_rows(batch, block.broken, escape)
             rows, unscored = rows + batch.num_rows, unscored + len(block.broken)
             if top is not None:
                 numbered = batch.append_column(ROW, pa.array(np.arange(rows - batch.num_rows, rows) + 1))
@@ -231,13 +232,14 @@ def _names(keep: Sequence[str], escape: bool = False) -> list[str]:
     return [f"'{name}" if escape and re.match(_FORMULA, name) else name for name in names]
 
 
-def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow]) -> Any:
+def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow], escape: bool) -> Any:
     """Scored rows and those without a score, in the order of the file."""
     import pyarrow as pa
 
     lines = []
     for row in broken:
-        copied = {} if row.kept is None else dict(zip(batch.schema.names, row.kept.columns, strict=False))
+        columns = [] if row.kept is None else row.kept.columns
+        copied = dict(zip(batch.schema.names, map(_escaped, columns) if escape else columns, strict=False))
         cells = {
             name: copied.get(name, pa.nulls(1, kind))
             for name, kind in zip(batch.schema.names, batch.schema.types, strict=True)
@@ -254,7 +256,7 @@ def _escaped(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    number = r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$"
+    number = r"^ *[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$"
 
     if type_kind(column.type) != "string":
         return column

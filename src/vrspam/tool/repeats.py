@@ -213,8 +213,7 @@ def _judged(name: str, shared: float, codes: np.ndarray, X: Any, positive: np.nd
 
 def _kept_together(positive: np.ndarray, groups: np.ndarray, seed: int) -> Any:
     """Five folds of whole groups, or fewer; None where they cannot be made."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         try:
             return group_folds(positive, groups, 5, seed)
         except ValueError:
@@ -234,8 +233,7 @@ def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> QuickSc
     most = max(5, min(50, 2_000 // max(texts, 1)))
     maps = {"linear": LinearFeatures(max_categories=most), "additive": AdditiveFeatures(max_categories=most)}
     search = TableClassifier(features=maps, cv=folds, selection="best", calibration=None, n_jobs=1, random_state=seed)
-    with warnings.catch_warnings(), blas_threads(1 if positive.size <= 5_000 else None):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), blas_threads(1 if positive.size <= 5_000 else None):
         fitted = search.fit(X, positive)
     held_out, scores = fitted.out_of_fold_, np.zeros(positive.size)
     scores[held_out.places] = held_out.scores

@@ -1,4 +1,7 @@
-"""From a file to the facts of its report: a model, rows that it has not seen, groups of them, and single ones."""
+"""From a file to the facts of its report: a model, rows that it has not seen, groups of them, and single ones.
+
+And how many more rows: the learning curve of a table, and the rows that an interval or a comparison takes.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ from vrspam._utils.validation import Rows
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table
 from vrspam.features.mapped import MappedArray, hold_features, named_maps
+from vrspam.metrics import rows_for_difference, rows_for_width
 from vrspam.metrics.concordance import ComparablePairs
+from vrspam.metrics.intervals import placements
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.cross_validate import LearningCurve, learning_curve
 from vrspam.model_selection.folds import group_folds
@@ -26,10 +31,11 @@ from vrspam.report.sections import report_page  # noqa: F401 (a public name of `
 from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tables.frames import rows_of
 from vrspam.tool.comparison import Comparison, compare_scores
+from vrspam.tool.doctor import in_order, open_table
 from vrspam.tool.evaluation import Evaluation, evaluate
-from vrspam.tool.explanation import Part, value_of, value_text
+from vrspam.tool.explanation import explain_rows, value_text
 from vrspam.tool.model import Model
-from vrspam.tool.plan import ReportPlan, TrainPlan, takes
+from vrspam.tool.plan import ROWS, ReportPlan, TrainPlan, check_option, error_about, must, share, takes
 from vrspam.tool.repeats import draw_groups
 from vrspam.tool.scores import ScoreColumn, check_classes, with_all_scores
 from vrspam.tool.subgroups import Subgroup
@@ -146,11 +152,8 @@ def make_report(
 def report_of(trained: Trained, plan: ReportPlan) -> Report:
     """The report of a model that was trained by `fit_file`."""
     (model, opened), (part, probabilities, weights) = trained[:2], _unseen_rows(trained)
-    identifiers, beside, read = (
-        opened.schema.identifiers if plan.rows else (),
-        dict[str, Any](),
-        dict[str, np.ndarray](),
-    )
+    identifiers, beside = opened.schema.identifiers if plan.rows else (), dict[str, Any]()
+    read: dict[str, np.ndarray] = {}
     if (places := part.places) is not None:
         whole = {"groups": opened.groups, "times": opened.times, "within": opened.within}
         beside = {name: values[places] for name, values in whole.items() if values is not None}
@@ -232,8 +235,7 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
     some = draw_groups(np.arange(n) if groups is None else groups, 100_000, seed)
     features = next(iter(named_maps("standardized" if lines else "additive", seed).values()))
     features.set_params(max_categories=min(opened.max_categories, 100))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that rare categories are taken together
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # that rare categories are taken together
         features.learn(X, weights)
     if features.n_features_out_ > 1_000:
         words = "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by "
@@ -251,8 +253,7 @@ def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.n
     if smaller < 30:
         raise ValueError(f"a learning curve needs at least 30 rows of each class, and one has {smaller}")
     count, part = 20 if smaller >= 100 else 10, np.empty(positive.size, dtype=np.intp)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that there are fewer parts
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # that there are fewer parts
         folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(part, positive))
         folds = folds if groups is None else group_folds(positive, groups, count, seed)
     if len(folds) < 10:
@@ -272,7 +273,7 @@ def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarr
         method = None if model.calibration is None else model.calibration.method
         return held_out, None if method is None else cross_calibrated(held_out, method), weights
     some = opened.take(trained.kept)
-    X, positive = some.load_rows() if model.features is not None else some.load()
+    X, positive = some.load_rows()
     scores = model.score(X)
     part = HeldOut(positive, scores, np.zeros(positive.size, dtype=int), np.ones(positive.size), trained.kept)
     return part, None, some.relative_weights
@@ -296,8 +297,7 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     frame, positive = opened.load_rows()
     found = {name: frame.column(name) for name in names if name in frame.column_names} | dict(opened.kept)
     if missing := [name for name in dict.fromkeys(names) if name not in found]:  # dates, or integers beyond 2⁵³
-        with warnings.catch_warnings():  # what there was to say was said when the file was first read
-            warnings.simplefilter("ignore", UserWarning)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # all was said at the first reading
             whole = pa.concat_tables([as_table(kept) for _, _, kept in opened.chunks.keeping(missing)])
         if whole.num_rows != positive.size:
             raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
@@ -312,40 +312,20 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     return values
 
 
-def share_above(positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """For each row the share of the other class that scores lower, ties by half.
-
-    >>> share_above(np.array([True, False, False]), np.array([2.0, 1.0, 3.0])).tolist()
-    [0.5, 0.0, 1.0]
-    """
-    found = np.empty(scores.size)
-    for side in (positive, ~positive):
-        others = np.sort(scores[~side])
-        below, upto = (np.searchsorted(others, scores[side], side=end) for end in ("left", "right"))
-        found[side] = (below + upto) / (2.0 * others.size)
-    return found
-
-
-def share_right(evaluation: Evaluation) -> np.ndarray | None:
-    """For each row the share of its pairs that are ranked right (NaN: it has none); None for pairs of two classes."""
-    if evaluation.times is None and evaluation.within is None:
-        return None
-    times, event = evaluation.times, evaluation.positive
+def share_right(evaluation: Evaluation) -> np.ndarray:
+    """For each row the share of its pairs that are ranked right, ties by half; NaN where it has none."""
+    times, event, scores = evaluation.times, evaluation.positive, evaluation.scores
+    if times is None and evaluation.within is None:
+        return placements(event, scores[np.newaxis], np.ones(event.size))[0]
     target = (event.astype(np.int8), None) if times is None else (times, event)
     found = ComparablePairs.of(target[0], target[1], evaluation.within)
-    right, pairs = (np.add(*part) for part in (found.wins_of_rows(evaluation.scores), found.pairs_of_rows()))
+    right, pairs = (np.add(*part) for part in (found.wins_of_rows(scores), found.pairs_of_rows()))
     return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
 
 
-def choose_rows(
-    positive: np.ndarray, scores: np.ndarray, more: int, right: np.ndarray | None = None
-) -> list[tuple[str, int]]:
+def choose_rows(scores: np.ndarray, right: np.ndarray, more: int) -> list[tuple[str, int]]:
     """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
-    order = np.argsort(scores, kind="stable")
-    if right is None:
-        above = share_above(positive, scores)
-        right = -np.where(positive, 1.0 - above, above)
-    wrong = np.argsort(right, kind="stable")
+    order, wrong = np.argsort(scores, kind="stable"), np.argsort(right, kind="stable")
     each = min(4, scores.size)
     spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
     parts = (order[::-1][:each], order[:each], wrong[:each], spread)
@@ -361,31 +341,24 @@ def single_rows(
     if no_curves or len(model.schema.columns) > 5_000:
         return ()
     right, probabilities, times = share_right(evaluation), evaluation.probabilities, evaluation.times
-    chosen = choose_rows(held_out.positive, held_out.scores, more, right)
+    chosen = choose_rows(held_out.scores, right, more)
     places = held_out.places[[place for _, place in chosen]]
     rows, _ = opened.load_rows()
-    some = rows_of(rows, places)
-    X = opened.encode(some) if model.features is None else some
-    scores, columns = model.score(X), model.parts_of_rows(X)
-    above = right if right is not None else share_above(held_out.positive, held_out.scores)
+    explained = explain_rows(model, rows_of(rows, places), None, (), places + 1, np.arange(places.size))
+    above = right if model.ranks else np.where(held_out.positive, right, 1.0 - right)
     found = []
-    for number, (kind, place) in enumerate(chosen):
-        parts = []
-        for name, values in columns.items():
-            part = Part(name, value_of(model, name, some, number), float(values[number]))
-            parts.append((name, value_text(model, part), part.adds))
-        parts.sort(key=lambda part: -abs(part[2]))
+    for (kind, place), row in zip(chosen, explained, strict=True):
         found.append(
             SingleRow(
                 kind,
-                int(places[number]) + 1,
+                row.row,
                 tuple(_name(values[place]) for values in names),
                 bool(held_out.positive[place]),
                 float(held_out.scores[place]),
                 None if probabilities is None else float(probabilities[place]),
                 float(above[place]),
-                float(scores[number]),
-                tuple(parts),
+                float(row.score or 0.0),
+                tuple((part.column, value_text(model, part), part.adds) for part in row.parts),
                 None if times is None else float(times[place]),
             )
         )
@@ -398,3 +371,116 @@ def _name(value: float | str | None) -> str:
     if isinstance(value, str):
         return value
     return str(int(value)) if float(value).is_integer() else rounded(value, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class MoreRows:
+    """What more rows of a table would bring.
+
+    Attributes
+    ----------
+    curve : LearningCurve
+        `rows` and `auc`; `at(rows)` and `gain(times)` extrapolate it, with a band.
+    positives : int
+        Of the rows of the table.
+    lines : bool
+        Whether it is the curve of straight lines, not of smooth curves.
+    needed : dict of str to int
+        Rows that it takes, by "width" and "difference", where they were asked for.
+    notes : tuple of str
+        What was noticed about the table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import rows
+    >>> rows(load_breast_cancer(as_frame=True).frame, "target", features="linear").flat()["positives"]
+    357
+    """
+
+    curve: LearningCurve
+    positives: int
+    lines: bool
+    needed: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+    def flat(self) -> dict[str, Any]:
+        """All numbers under flat keys, for scripts."""
+        values: dict[str, Any] = {"n": self.curve.total, "positives": self.positives}
+        several = {"auc": self.curve.at(self.curve.total)}
+        for k in (2, 4):
+            several |= {f"auc_at_{k}x": self.curve.at(k * self.curve.total), f"gain_at_{k}x": self.curve.gain(k)}
+        for name, (value, low, high) in several.items():
+            values |= {name: value, f"{name}_low": low, f"{name}_high": high}
+        values |= {"confidence": 0.9, "sizes": self.curve.rows.tolist(), "aucs": self.curve.auc.tolist()}
+        return values | {f"rows_for_{name}": count for name, count in self.needed.items()}
+
+
+@takes(TrainPlan, ROWS)
+def rows(
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    width: float | None = None,
+    difference: float | None = None,
+    power: float = 0.8,
+    plan: TrainPlan | None = None,
+    **options: Any,
+) -> MoreRows:
+    """Tell what more rows would bring: the AUC of parts of the table, extrapolated to four times its rows.
+
+    The model is one of smooth curves, or of straight lines: models of parts of the rows follow from sums over them.
+
+    Parameters
+    ----------
+    path : path, directory, pattern or list of paths; or frame
+        As in `vrspam.tool.train`.
+    width : float in (0, 1), optional
+        Tell also how many rows make a 95 % interval of the AUC so narrow.
+    difference : float in (0, 1), optional
+        Tell also how many rows show a model as better whose AUC is larger by this.
+    power : float in (0, 1), default=0.8
+        How probable it is that they show it, if the AUCs of both models have a correlation of 0.5.
+    plan : TrainPlan, optional
+        Options in one object; those that are given by name take the place of its own.
+    {options}
+
+    Returns
+    -------
+    MoreRows
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import rows
+    >>> found = rows(load_breast_cancer(as_frame=True).frame, "target")
+    >>> found.curve.total, found.curve.at(4 * 569).value > found.curve.at(569).value
+    (569, True)
+    """
+    asked = (TrainPlan if plan is None else type(plan)).of(target, positive, plan, options)
+    check_wishes(asked, width=width, difference=difference, power=power)
+    asked.say("reading")
+    opened, found = open_table(path, asked)
+    asked.say("fitting models of parts of the rows")
+    lines, (_, y) = asked.features == "linear", opened.load_rows()
+    curve = curve_of(opened, lines, asked.random_state)
+    now, needed, known = curve.at(curve.total).value, {}, (curve.total, curve.error)
+    if width is not None:
+        needed["width"] = rows_for_width(now, width, known=known)
+    if difference is not None:
+        check_option("difference", difference, must(lambda more: now + more < 1.0, "is more than the AUC can rise"))
+        needed["difference"] = rows_for_difference(now, difference, power=power, known=known)
+    notes = tuple(in_order([*found.findings, *opened.notes], asked.ignore))
+    return MoreRows(curve, int(y.sum()), lines, needed, notes)
+
+
+def check_wishes(plan: TrainPlan, **given: float | None) -> None:
+    """Refuse what has no answer, before a table is read."""
+    for name, value in given.items():
+        check_option(name, value, share)
+    if plan.features not in (None, "linear", "additive"):
+        raise error_about("{features} does not add up over rows: give additive or linear", features=plan.features)
+    if other := next((name for name in ("event", "within", "time") if getattr(plan, name) is not None), None):
+        words = "a learning curve is one of two classes without an order: leave {option} out"
+        raise WordedError(words, option=Parameter(other))

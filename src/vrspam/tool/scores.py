@@ -18,15 +18,15 @@ from vrspam.tables.columns import Asked
 from vrspam.tables.frames import is_numeric, texts_of
 from vrspam.tables.schema import Label
 from vrspam.tables.texts import Numbers
-from vrspam.tool.plan import INDEPENDENT
-from vrspam.tool.table import beside_values, check_target, choose_positive, column_series, one_spelling, ordered_numbers
+from vrspam.tool.plan import INDEPENDENT, TrainPlan
+from vrspam.tool.table import beside_values, check_target, choose_event, column_series, one_spelling, ordered_numbers
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreColumn:
     """A column of scores, with what is asked of a model in an evaluation: its target, labels and probabilities.
 
-    `calibration` hands scores on where they are probabilities.
+    `calibration` hands scores on where they are probabilities. `training` names the columns that say which pairs count.
     """
 
     name: str
@@ -34,18 +34,26 @@ class ScoreColumn:
     positive: Label
     calibration: Any = None
     training: Mapping[str, Any] = field(default_factory=dict)
-    ranks: ClassVar[bool] = False
     threshold: ClassVar[None] = None
     intercept: ClassVar[None] = None  # a score of 0 means nothing in particular
 
     @classmethod
-    def of(cls, name: str, schema: Schema, positive: Label, scores: np.ndarray) -> ScoreColumn:
-        """A column whose scores are probabilities if they all lie between 0 and 1."""
-        within = bool(scores.min() >= 0.0 and scores.max() <= 1.0)
-        return cls(name, schema, positive, (lambda scores: np.clip(scores, 0.0, 1.0)) if within else None)
+    def of(
+        cls, name: str, schema: Schema, positive: Label, scores: np.ndarray, pairs: Mapping[str, Any]
+    ) -> ScoreColumn:
+        """A column whose scores are probabilities if they all lie between 0 and 1, unless they only rank `pairs`."""
+        chances = not pairs and bool(scores.min() >= 0.0 and scores.max() <= 1.0)
+        return cls(name, schema, positive, (lambda scores: np.clip(scores, 0.0, 1.0)) if chances else None, pairs)
+
+    @property
+    def ranks(self) -> bool:
+        """Whether scores only rank rows: of times, of an order or inside strata."""
+        return bool(self.training)
 
     def describe(self) -> str:
         """Whether the scores are probabilities, and how that was decided."""
+        if self.ranks:
+            return "scores rank rows: they are not taken as probabilities"
         if self.calibration is None:
             return "some values lie outside 0 to 1, so they are scores, not probabilities: no calibration"
         return "all values lie between 0 and 1, so they are taken as probabilities"
@@ -58,7 +66,7 @@ class ScoredTable(NamedTuple):
     positive: np.ndarray
     scores: Mapping[str, np.ndarray]
     notes: tuple[str, ...]
-    beside: Mapping[str, np.ndarray | None]  # weights and groups
+    beside: Mapping[str, np.ndarray | None]  # weights and groups, times and strata
     by: Mapping[str, np.ndarray]
 
 
@@ -68,6 +76,8 @@ def read_scores(
     scores: str | Sequence[str],
     *,
     positive: str | None = None,
+    event: str | None = None,
+    within: str | None = None,
     weights: str | None = None,
     groups: str | None = None,
     by: Sequence[str] = (),
@@ -79,15 +89,20 @@ def read_scores(
     source = Source.open(path, **reading)
     source.check_named("scores")
     check_target(source, target)
-    label, names = str(target), [scores] if isinstance(scores, str) else list(dict.fromkeys(scores))
-    given = {"weights": weights, "groups": groups}
+    pairs = TrainPlan(target=target, positive=positive, event=event, within=within).pairs
+    label = str(pairs.get("event") or target)
+    names = [scores] if isinstance(scores, str) else list(dict.fromkeys(scores))
+    given = {"weights": weights, "groups": groups, **{key: name for key, name in pairs.items() if key != "event"}}
     beside = {option: name for option, name in given.items() if name not in (None, INDEPENDENT)}
     problems, path, found = Problems("skip" if skip_errors else "raise"), source.paths[0], Schema()
     if not names:
         raise DataError("{scores} names no column: name one at least", scores=Parameter("scores"))
     for option, name in [*(("scores", name) for name in names), *beside.items()]:
-        if name == label:
+        if name == label and option != "order":
             words = "column {column!r} holds the labels: name another with {option}"
+            raise DataError(words, column=name, option=Parameter(option))
+        if option == "scores" and name in pairs.values():
+            words = "column {column!r} says which rows are compared: name another with {option}"
             raise DataError(words, column=name, option=Parameter(option))
 
     def choose(types: Mapping[str, Any]) -> ColumnRequest:
@@ -98,7 +113,8 @@ def read_scores(
             raise DataError(no_column(path, missing[0], types))
         kinds = found.wanted(True, list(wanted)).types
         plain = {"number", "bool"}  # what is text in a file of text may still be numbers
-        numbers = {name for name in wanted if type_kind(types[name]) in plain} - {beside.get("groups"), label}
+        names_of = {label, beside.get("groups"), beside.get("within")}
+        numbers = {name for name in wanted if type_kind(types[name]) in plain} - names_of
         like = Schema(tuple(numbers)).wanted(True).types
         return ColumnRequest({**kinds, **like}, lenient=True)
 
@@ -113,18 +129,21 @@ def read_scores(
     if not labels:
         raise problems.nothing_left(path)
     problems.warn()
-    best = choose_positive(sorted(set(labels)), positive)
+    known, best = ((), "") if "order" in pairs else choose_event(dict.fromkeys(labels, 1), event, positive)
     values = {name: ordered_numbers(column_series(table.column(name), name), path, "scores") for name in names}
     there = codes >= 0
     kept, notes = with_all_scores(values, there)
-    is_positive = np.array([one == best for one in labels])[codes]
+    is_positive = np.array([one == best or "order" in pairs for one in labels])[codes]
     if not kept.all():
         table = table.filter(pa.array(kept))
         values, is_positive = {name: part[kept] for name, part in values.items()}, is_positive[kept]
-    check_classes(is_positive, path)
-    schema = Schema(target=label, target_type=found.target_type, labels=tuple(sorted(set(labels))))
-    columns = {name: ScoreColumn.of(name, schema, best, part) for name, part in values.items()}
+    if "event" not in pairs and "order" not in pairs:
+        check_classes(is_positive, path)
+    schema = Schema(target=label, target_type=found.target_type, labels=tuple(known))
+    columns = {name: ScoreColumn.of(name, schema, best, part, pairs) for name, part in values.items()}
     more = beside_values(table, beside, path, least_groups=2)
+    if "order" in more:
+        more["times"] = -more.pop("order")
     return ScoredTable(columns, is_positive, values, notes, more, {name: plain_values(table, name) for name in by})
 
 

@@ -60,17 +60,9 @@ class OpenedTable:
         return self.chunks.schema
 
     @property
-    def n_rows(self) -> int | None:
-        return self.chunks.n_rows if self.loaded is None else self.loaded[1].size
-
-    @property
     def relative_weights(self) -> np.ndarray | None:
         """The weights of rows in memory with the mean 1: only their ratios count, not their unit."""
         return None if self.weights is None else self.weights / self.weights.mean()
-
-    def sides(self, positive: np.ndarray) -> np.ndarray:
-        """Two classes for folds and checks, see `two_sides`."""
-        return two_sides(positive, self.times)
 
     @property
     def whole(self) -> np.ndarray | None:
@@ -127,11 +119,6 @@ class OpenedTable:
         if not found:
             raise self.chunks.nothing_left()
         return stack([rows for rows, *_ in found]), np.concatenate([positive for _, positive, _ in found])
-
-    def load(self) -> tuple[Any, np.ndarray]:
-        """All rows encoded, and whether each is positive."""
-        rows, positive = self.load_rows()
-        return self.encode(rows), positive
 
 
 def two_sides(positive: np.ndarray, times: np.ndarray | None) -> np.ndarray:

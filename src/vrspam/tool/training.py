@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,15 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.messages import Finding, Message, Parameter, WordedError
-from vrspam._utils.warnings import CategoriesGrouped
+from vrspam._utils.texts import rounded
+from vrspam._utils.warnings import (
+    AllCoefficientsZero,
+    CategoriesGrouped,
+    GridEdge,
+    GridNotCertified,
+    NotConverged,
+    NothingAtTheTop,
+)
 from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
@@ -35,13 +43,13 @@ from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
+from vrspam.tables.frames import columns_of, is_frame, levels
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier, table_ranker
 from vrspam.tool.subgroups import ranking_ci
-from vrspam.tool.table import OpenedTable, RowSample
-from vrspam.tool.training_notes import note_few_maps, note_of, note_straight, notes_on_directions
+from vrspam.tool.table import OpenedTable, RowSample, two_sides
 
 LEAST = 4  # rows of each class: two folds of two
 
@@ -98,7 +106,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     rows; scores of other models are no features.
     """
     plan.say("reading")
-    by, holdout, kept = tuple[str, ...](), None, None
+    by, holdout, kept, plan = tuple[str, ...](), None, None, with_orders(path, plan)
     if isinstance(plan, ReportPlan):
         by, holdout = (*plan.by, *plan.beside), plan.holdout
         plan = replace(plan, drop=(*plan.drop, *plan.beside))
@@ -216,6 +224,13 @@ def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> F
     return fit._replace(free=fitted(copy(search).set_params(monotonic_cst=None)).estimator)
 
 
+def with_orders(path: Any, plan: TrainPlan) -> TrainPlan:
+    """The plan with the orders that types of a frame have, for columns that must rise or fall."""
+    names = columns_of(path).names if plan.monotone and is_frame(path) else ()
+    typed = {name: own for place, name in enumerate(names) if name in plan.monotone and (own := levels(path, place))}
+    return replace(plan, ordered={**typed, **(plan.ordered or {})}) if typed else plan
+
+
 def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
     """Refuse directions and orders of columns that are not there, or whose kind has none."""
     known, categories = opened.schema.columns, opened.schema.categorical
@@ -232,6 +247,9 @@ def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> Non
                 words = "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
                 words += "{most:,} columns, keep directions of numbers alone. Leave it out"
                 raise WordedError(words, given=Parameter(name), column=column, most=MAX_FEATURES)
+            if name == "monotone" and given[column] and column in categories and column not in (plan.ordered or ()):
+                words = "{given} names {column!r}, whose categories have no order: give one with {ordered}"
+                raise WordedError(words, given=Parameter(name), column=column, ordered=Parameter("ordered"))
 
 
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
@@ -247,12 +265,13 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         straight_lines = LinearFeatures(max_categories=opened.max_categories, random_state=plan.random_state)
         straight_lines.learn(rows)
         lines = straight_lines.features_of(rows)
-        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, opened.sides(positive))
+        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, two_sides(positive, opened.times))
         l1s = l1_grid(plan, moments)
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
-        left_out = [name for name, new in maps.items() if plan.event is not None and new.supervised]  # need two classes
+        auto = features == "auto" and plan.event is not None  # which goes without trees that learn from the target
+        left_out = [name for name, new in maps.items() if auto and new.supervised]
         maps = {name: new for name, new in maps.items() if (few is None or name in few) and name not in left_out}
         features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
     elif isinstance(features, FeatureMap):
@@ -271,7 +290,7 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
     X = opened.encode(rows)
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False)
-    moments.update(X, opened.sides(positive), opened.weights)
+    moments.update(X, two_sides(positive, opened.times), opened.weights)
     scaling, constant = _scaling(opened, moments, sparse.issparse(X))
     X = scaling(X)
     wide = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X)) == "products"
@@ -353,7 +372,7 @@ def check_size(counts: Any) -> int:
 
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
     """Stratified folds, or of whole groups, or that look forward; fewer than asked for where a class has few rows."""
-    positive = opened.sides(positive)
+    positive = two_sides(positive, opened.times)
     smaller = check_size([positive.sum(), (~positive).sum()])
     if (whole := opened.whole) is not None:
         return check_cv(group_folds(positive, whole, min(n_splits, smaller // 2), seed))
@@ -368,7 +387,7 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
 
 def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Places of rows to train on, and to keep: about this share of each class, whole groups, or the latest rows."""
-    positive = opened.sides(opened.load_rows()[1])
+    positive = two_sides(opened.load_rows()[1], opened.times)
     if opened.time is not None:
         rarer = positive if positive.sum() <= (~positive).sum() else ~positive
         ordered = np.sort(opened.time[rarer])
@@ -534,3 +553,98 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
         return plain
     found = parts_of_map(fitted.features_, coef, means)
     return {**found, "intercept": intercept, "shapes": shapes_of(fitted, opened.schema.columns)}
+
+
+# What a training says about the model and its penalty, as notes for the model file.
+
+
+def note_of(noticed: Warning | str) -> str:
+    """A note for the model file; advice of the estimators becomes advice about `train`.
+
+    >>> note_of(GridNotCertified(2, 60))
+    '2 of 60 candidates for the penalty did not reach the tolerance; the certificate says ...'
+    >>> note_of(GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125))
+    'The best l1 is 0.5, the largest that was tried, and beats its neighbour by 0.25, ...: try larger numbers with l1='
+    """
+    missed_it = "did not reach the tolerance"
+    certificate = f"{missed_it}; the certificate says how far from the optimum the model can be"
+    at_the_edge = (
+        "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, "
+        "more than one standard error ({error:.2g}): "
+    )
+    match noticed:
+        case str():
+            return noticed
+        case GridNotCertified(missed=missed, total=total, convex=convex):
+            return f"{missed} of {total} candidates for the penalty {certificate if convex else missed_it}"
+        case NotConverged(measure=measure):
+            return f"the model {certificate if measure == 'gap_' else missed_it}"
+        case GridEdge(parameter=parameter, beyond=beyond):
+            fields = {**vars(noticed), "unit": noticed.unit, "beyond": beyond}
+            if parameter == "l1":
+                return Message(at_the_edge + "try {beyond} numbers with {option}", **fields, option=Parameter("l1"))
+            advice = "a {beyond} value might rank better, but `train` does not try one"
+            return Message(at_the_edge + advice, **fields)
+        case AllCoefficientsZero(l1=l1) if l1 > 0.0:
+            words = "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no "
+            words += "feature ranks the validation rows better than chance; try smaller numbers with {option}"
+            return Message(words, l1=l1, option=Parameter("l1"))
+        case NothingAtTheTop(max_fpr=max_fpr):
+            words = "With {part} all coefficients are 0: no score of these columns puts the positives clearly above "
+            words += "the negatives at the top; use a larger share, more columns, or {squared}, which trains on the "
+            words += "whole curve and chooses by the part"
+            return Message(words, part=Parameter("max_fpr", max_fpr), squared=Parameter("loss", "squared"))
+    return getattr(noticed, "message", str(noticed))
+
+
+def notes_on_directions(
+    directions: Mapping[str, int], orders: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]
+) -> list[Message]:
+    """Directions that columns were told although the curves of the free model clearly go the other way somewhere."""
+    notes = []
+    for name, sign in directions.items():
+        if not sign or name not in shapes:
+            continue
+        shape, half = shapes[name], (shapes[name].high - shapes[name].low) / 2.0
+        places = list(range(shape.grid.size))
+        if not shape.numeric:
+            known = shape.grid.tolist()
+            places = [known.index(level) for level in orders.get(name, ()) if level in known]
+        found = steepest(sign * shape.contribution[places], half[places])
+        if found is not None:
+            size, start, stop = found
+            low, high = (shape.grid[places[at]] for at in (start, stop))
+            told, other = ("rise", "fall") if sign > 0 else ("fall", "rise")
+            words = "{column!r} must {told}; without it the score would {other} by {size:.2g} between {low} and "
+            words += "{high}, more than chance explains: check the direction, or leave it out of {option}"
+            ends = {"low": rounded(low), "high": rounded(high)} if shape.numeric else {"low": low, "high": high}
+            fields = {"column": name, "told": told, "other": other, "size": size, "option": Parameter("monotone")}
+            notes.append(Message(words, **fields, **ends))
+    return notes
+
+
+def steepest(values: np.ndarray, half: np.ndarray) -> tuple[float, int, int] | None:
+    """The largest fall of a curve, and where it begins and ends; None where the bands at both ends explain it.
+
+    >>> steepest(np.array([0.0, 2.0, 1.0, 3.0]), np.full(4, 0.1))
+    (1.0, 1, 2)
+    """
+    if values.size < 2 or not np.isfinite(half).all():
+        return None
+    falls = np.maximum.accumulate(values) - values
+    stop = int(falls.argmax())
+    start = int(values[: stop + 1].argmax())
+    explained = float(np.hypot(half[start], half[stop]))
+    return (float(falls[stop]), start, stop) if falls[stop] > explained else None
+
+
+def note_straight(most_columns: int) -> Message:
+    """The note that a table of more than `most_columns` columns got straight lines alone."""
+    words = "Only a simple model was fitted, because {reason}; probably clearly worse."
+    return Message(words, reason=f"curves are made of at most {most_columns:,} columns")
+
+
+def note_few_maps(n_features: int) -> Message:
+    """The note that on a table of so many features not all models were compared."""
+    words = "Straight lines and trees were compared, because there are {count:,} features. {all} compares all, slowly."
+    return Message(words, count=n_features, all=Parameter("features", "auto"))

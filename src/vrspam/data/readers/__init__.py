@@ -7,10 +7,8 @@ import glob
 import os
 import select
 import shutil
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from vrspam._utils.atomic import end_by_exit
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.readers.array_readers import LibsvmReader, NpyReader
@@ -153,8 +152,7 @@ def _standard_input() -> str:
     """A file with what comes on the standard input: a table may be read more than once."""
     folder = tempfile.mkdtemp(prefix="vrspam-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # else the file would stay
+    end_by_exit()
     path, left_free = os.path.join(folder, "standard input"), 1 << 30
     with open(path, "wb") as file:
         while block := _next_block(sys.stdin.buffer):
