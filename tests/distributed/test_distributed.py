@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
+from vrspam._utils.warnings import ScoredAcrossStrata
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
@@ -268,6 +269,21 @@ def test_a_worker_holds_little_more_than_its_blocks(cluster):
     DaskAUCClassifier().fit(*generated(40, 20_000))  # 8 MB a block, 320 MB in all
     after = cluster.run(peak_megabytes)
     assert max(after[worker] - before[worker] for worker in before) < 100
+
+
+def test_the_score_is_that_of_rows_in_memory_and_warns_without_the_strata_of_the_fit():
+    X, y = make_data(120, 3)
+    weights, strata = np.linspace(0.5, 2.0, 120), np.repeat(np.arange(12), 10)
+    blocks = [da.from_array(part, chunks=(30, *part.shape[1:])) for part in (X, y, weights, strata)]
+    model = DaskAUCClassifier().fit(blocks[0], blocks[1], strata=blocks[3])
+    with pytest.warns(ScoredAcrossStrata):
+        found = model.score(*blocks[:3])
+    assert found == pytest.approx(roc_auc_score(y, model.decision_function(X), sample_weight=weights), abs=1e-12)
+    scores, positive = model.decision_function(X), y == model.classes_[1]
+    pairs = (strata[:, None] == strata) & positive[:, None] & ~positive
+    order = (scores[:, None] > scores) + 0.5 * (scores[:, None] == scores)
+    counted = pairs * np.outer(weights, weights)
+    assert model.score(*blocks) == pytest.approx((counted * order).sum() / counted.sum(), abs=1e-12)
 
 
 @pytest.mark.parametrize("model", [DaskAUCClassifier, DaskAUCClassifierCV])

@@ -76,7 +76,7 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
     """Find the optimum for the rows of all blocks, which may have strata."""
     full = strata or blocks.n_features <= base.MOMENTS_MAX_FEATURES_DENSE
     if strata:
-        moments = blocks.reduce(block_pairs, add_pairs, clone(estimator)).checked()
+        moments = blocks.reduce(block_pairs, add, clone(estimator)).checked()
     else:
         moments = blocks.reduce(block_moments, add, clone(estimator), full)
     if moments.n_features is None:
@@ -104,11 +104,6 @@ def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) ->
     if rows is None:
         return base.PairsOfStrata(None, frozenset(), 0, 0)
     return base.PairsOfStrata.of(rows, np.asarray(strata), estimator.strata_weight == "strata")
-
-
-def add_pairs(parts: list[base.PairsOfStrata]) -> base.PairsOfStrata:
-    """The pairs of several blocks."""
-    return functools.reduce(base.PairsOfStrata.plus, parts)
 
 
 class ClusterProducts:

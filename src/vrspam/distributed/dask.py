@@ -17,10 +17,9 @@ import numpy as np
 import pandas as pd
 from dask import array as da
 from dask.base import is_dask_collection
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from vrspam import metrics
 from vrspam._utils.docstrings import share_texts
 from vrspam._utils.parameters import checks_parameters
 from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
@@ -35,7 +34,6 @@ documented = share_texts(
     + """
 X : dask array of shape (n_samples, n_features) or dask data frame
     The blocks may be dense or scipy.sparse, and their sizes may be unknown.
-sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
 """
 )
 
@@ -162,14 +160,7 @@ class DaskScores(AUCClassifierBase):
         float
             NaN, with a warning, when y holds one class only.
         """
-        scores, y, weights = (dask.compute(part)[0] for part in (self.decision_function(X), y, sample_weight))
-        y = column_or_1d(y)
-        self._refuse_unknown_labels(y)
-        if strata is not None:
-            more: dict[str, Any] = {"strata": np.asarray(dask.compute(strata)[0]), "sample_weight": weights}
-            more["strata_weight"] = getattr(self, "strata_weight", "pairs")
-            return metrics.concordance_index(y == self.classes_[1], scores, **more)
-        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight=weights)
+        return self._auc_of(*dask.compute(self.decision_function(X), y, sample_weight, strata))
 
     def _by_block(self, X, function, dtype):
         check_is_fitted(self, "coef_")

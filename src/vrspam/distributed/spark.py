@@ -29,7 +29,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
 from sklearn.utils.validation import check_is_fitted
 
-from vrspam import metrics
 from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
 from vrspam.estimators import base
@@ -200,10 +199,8 @@ class SparkScores(AUCClassifierBase):
         named = {"label": y} | ({} if sample_weight is None else {"weight": sample_weight})
         scores = self.udf()(F.struct(*typed_columns(self.schema_))).alias("score")
         found = X.select(scores, *(F.col(quoted(name)).alias(alias) for alias, name in named.items())).toArrow()
-        labels = np.array(found.column("label").to_pylist())
-        self._refuse_unknown_labels(labels)
         weights = None if sample_weight is None else found.column("weight").to_numpy()
-        return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), sample_weight=weights)
+        return self._auc_of(found.column("score").to_numpy(), np.array(found.column("label").to_pylist()), weights)
 
 
 @documented

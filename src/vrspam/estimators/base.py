@@ -148,7 +148,7 @@ class WholeStrata:
         self._open = None if last else held
         if done[1].size:
             try:
-                self._sum = self._sum.plus(PairsOfStrata.of(*done, self.same))
+                self._sum += PairsOfStrata.of(*done, self.same)
             except ValueError as error:
                 raise error_in_block(number, error) from error
 
@@ -180,7 +180,7 @@ class PairsOfStrata(NamedTuple):
         lost = int(np.isin(numbers, without).sum())
         return cls(moments, frozenset(np.asarray(strata).tolist()), without.size, lost)
 
-    def plus(self, other: PairsOfStrata) -> PairsOfStrata:
+    def __add__(self, other: PairsOfStrata) -> PairsOfStrata:  # type: ignore[override]
         """The sum; an error if a stratum is in both."""
         if both := self.names & other.names:
             raise ValueError(f"Rows of the stratum {next(iter(both))!r} lie apart: sort the rows by their strata.")
@@ -544,7 +544,10 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         float
             NaN, with a warning, when y holds one class only, or no stratum holds both.
         """
-        scores = self.decision_function(X)
+        return self._auc_of(self.decision_function(X), y, sample_weight, strata)
+
+    def _auc_of(self, scores, y, sample_weight=None, strata=None) -> float:
+        """The AUC of scores, as `score` has it."""
         on_device = array_api.device_namespace(scores) is not None
         y = y if on_device else column_or_1d(y)
         self._refuse_unknown_labels(y)

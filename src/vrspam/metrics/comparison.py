@@ -134,9 +134,9 @@ def compare_aucs(
     names, values = list(scores), list(scores.values())
     if max_fpr is None:
         placed = roc_measures(y_true, values, names, sample_weight=sample_weight, groups=groups)
-        return compare_placed(placed, names, confidence)
-    found = partial_measures(y_true, values, names, max_fpr, True, sample_weight, groups)
-    return compare_placed(found, names, confidence)
+    else:
+        placed = partial_measures(y_true, values, names, max_fpr, True, sample_weight, groups)
+    return compare_placed(placed, names, confidence)
 
 
 def compare_placed(

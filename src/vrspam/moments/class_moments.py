@@ -17,14 +17,12 @@ from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
 
-documented = share_texts(
-    """
-    classes : array-like of two labels, optional
-        The labels (negative, positive) in sorted order; otherwise found as rows come in.
-    scatter : bool, default=True
-        Keep the d×d scatter of each class. With False only its diagonal is kept.
-    """
-)
+documented = share_texts("""
+classes : array-like of two labels, optional
+    The labels (negative, positive) in sorted order; otherwise found as rows come in.
+scatter : bool, default=True
+    Keep the d×d scatter of each class. With False only its diagonal is kept.
+""")
 
 
 class PairStatistics(NamedTuple):
