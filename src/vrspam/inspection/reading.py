@@ -174,8 +174,9 @@ def _ends(X: Any) -> np.ndarray:
         ends = [X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()]
     else:
         rest, lines = len(X) % 16, np.ascontiguousarray(X)
-        many = lines[rest:].reshape(-1, 16, X.shape[1])  # long lines take a third of the time
-        ends = [pick(np.vstack([lines[:rest], pick(many, axis=0)]), axis=0) for pick in (np.min, np.max)]
+        many, few = lines[rest:].reshape(-1, 16, X.shape[1]), len(X) < 16  # long lines take a third of the time
+        picks = (np.min, np.max)
+        ends = [pick(lines if few else np.vstack([lines[:rest], pick(many, axis=0)]), axis=0) for pick in picks]
     return np.stack(ends, axis=1).astype(np.float64)
 
 
