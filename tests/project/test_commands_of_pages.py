@@ -211,10 +211,10 @@ def test_every_command_with_a_file_that_a_page_names_runs(tmp_path, monkeypatch,
     kinds, drawn = ["small", "medium", "large"], {name: rng.normal(size=n) for name in ("income", "price")}
     frame = pd.DataFrame(drawn | {"age": rng.integers(20, 80, n), "size": rng.choice(kinds, n)})
     frame = frame.assign(patient=np.arange(n) // 4, query=np.arange(n) // 6, admitted=pd.date_range("2024", periods=n))
-    frame = frame.assign(months=rng.exponential(9.0, n).round(2), died=rng.integers(0, 2, n))
+    frame = frame.assign(months=rng.exponential(9.0, n).round(2), died=rng.integers(0, 2, n), grade=np.arange(n) % 7)
     for name in ("sick", "readmitted", "target", "late", "clicked"):
         frame[name] = (frame["income"] + rng.normal(size=n) > 0).astype(int)
-    for name in ("catboost", "xgboost", "boosting", "logistic"):
+    for name in ("catboost", "xgboost", "boosting", "logistic", "cox", "forest", "ours", "theirs"):
         frame[name] = frame["income"] + 2.0 * rng.normal(size=n)
     for page in PAGES:
         if page.suffix == ".md" and page.name != "add_an_option.md":
