@@ -36,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(name, target)
     except BaseException as error:
         os.unlink(name)
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             error.filename = os.fspath(path)  # a full disk is the disk of a file
         raise
 
