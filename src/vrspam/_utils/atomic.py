@@ -1,21 +1,10 @@
 """Writing files so that they are complete or absent, never half written."""
 
 import os
-import signal
-import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-
-def end_by_exit() -> None:
-    """Let SIGTERM and SIGHUP end the program as `sys.exit` does: else temporary files would stay."""
-    if threading.current_thread() is threading.main_thread():
-        for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 @contextmanager
@@ -24,7 +13,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Where `path` is a symbolic link, the file that it points to is replaced, and the link stays.
     """
-    end_by_exit()
     target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     os.close(handle)

@@ -17,7 +17,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vrspam._utils.atomic import end_by_exit
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.readers.array_readers import LibsvmReader, NpyReader
@@ -152,7 +151,6 @@ def _standard_input() -> str:
     """A file with what comes on the standard input: a table may be read more than once."""
     folder = tempfile.mkdtemp(prefix="vrspam-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    end_by_exit()
     path, left_free = os.path.join(folder, "standard input"), 1 << 30
     with open(path, "wb") as file:
         while block := _next_block(sys.stdin.buffer):
