@@ -12,13 +12,15 @@ from scipy.special import expit
 from tool_data import write
 
 from vrspam.cli import main
-from vrspam.metrics import Estimate, calibration_measures
+from vrspam.data import Schema
+from vrspam.metrics import AUCInterval, Estimate, calibration_measures
 from vrspam.report import sections
 from vrspam.report.page import Stops, paragraph
 from vrspam.report.pictures import bars
-from vrspam.report.words import calibration_numbers, describe_benefit, describe_calibration
+from vrspam.report.words import calibration_numbers, describe_benefit, describe_calibration, doubts_of_column
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
+from vrspam.tool.scores import ScoreColumn
 from vrspam.tool.training import note_few_maps, note_straight
 
 QUICK = ["--features", "linear", "--folds", "2", "--rows", "0"]
@@ -68,6 +70,12 @@ def test_noise_is_doubted_first_on_the_page_in_the_terminal_and_as_json(tmp_path
     assert "holds 0.5" in json.loads(capsys.readouterr().out)["warnings"][0]
     assert "holds 0.5" not in page_of(visits(slope=3.0), tmp_path)
     assert "holds 0.5" not in capsys.readouterr().err
+
+
+def test_a_doubt_names_what_was_measured():
+    column = ScoreColumn("cox", Schema(target="months"), 1, training={"times": "months"})
+    (doubt,) = doubts_of_column(column, AUCInterval(0.54, 0.49, 0.59, 0.025, 0.95, "jackknife"))
+    assert doubt == "column 'cox' may be guessing: the 95 % interval of its concordance index, 0.490 to 0.590, holds 0.5"
 
 
 def test_what_is_severe_stands_above_the_doubt(tmp_path, capsys):

@@ -156,7 +156,7 @@ def evaluation_page(
     auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
     page, measure = Page(f"{model_name} on {data_name}"), words.name_measure(model)
     alone = several is None or len(several) < 2
-    doubts = words.doubt_of(auc.low, auc.high, auc.confidence) if made is None else []
+    doubts = words.doubt_of(auc.low, auc.high, auc.confidence, measure) if made is None else []
     page.headline = html.headline(
         f"{measure[0].upper()}{measure[1:]}{'' if alone or made is None else f' of {model.name}'}",
         auc_text(auc.auc, 2),

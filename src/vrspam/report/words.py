@@ -228,7 +228,7 @@ def requests(model: Model) -> dict[str, str]:
     return {name: "rises" if sign > 0 else "falls" for name, sign in told if sign}
 
 
-def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
+def doubt_of(low: float, high: float, confidence: float = 0.95, measure: str = "AUC") -> list[str]:
     """What to say of an AUC that may be guessing: one sentence, or none.
 
     >>> doubt_of(0.47, 0.64)
@@ -238,7 +238,7 @@ def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
     """
     if not low <= 0.5:
         return []
-    interval = f"the {100 * confidence:g} % interval of its AUC, {interval_text(low, high)},"
+    interval = f"the {100 * confidence:g} % interval of its {measure}, {interval_text(low, high)},"
     if high < 0.5:
         return [f"the model ranks these rows worse than guessing, are the labels swapped? {interval} lies below 0.5"]
     return [f"the model may be guessing: {interval} holds 0.5"]
@@ -246,7 +246,7 @@ def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
 
 def doubts_of_column(column: Any, auc: Any) -> list[str]:
     """The same for a column of scores that any model has made."""
-    found, name = doubt_of(auc.low, auc.high, auc.confidence), f"column {column.name!r}"
+    found, name = doubt_of(auc.low, auc.high, auc.confidence, name_measure(column)), f"column {column.name!r}"
     if not found or auc.high >= 0.5:
         return [text.replace("the model", name) for text in found]
     others = [label for label in column.schema.labels if label != column.positive]
