@@ -75,7 +75,9 @@ def test_noise_is_doubted_first_on_the_page_in_the_terminal_and_as_json(tmp_path
 def test_a_doubt_names_what_was_measured():
     column = ScoreColumn("cox", Schema(target="months"), 1, training={"times": "months"})
     (doubt,) = doubts_of_column(column, AUCInterval(0.54, 0.49, 0.59, 0.025, 0.95, "jackknife"))
-    assert doubt == "column 'cox' may be guessing: the 95 % interval of its concordance index, 0.490 to 0.590, holds 0.5"
+    assert (
+        doubt == "column 'cox' may be guessing: the 95 % interval of its concordance index, 0.490 to 0.590, holds 0.5"
+    )
 
 
 def test_what_is_severe_stands_above_the_doubt(tmp_path, capsys):
