@@ -74,7 +74,7 @@ def test_noise_is_doubted_first_on_the_page_in_the_terminal_and_as_json(tmp_path
 
 def test_a_doubt_names_what_was_measured():
     column = ScoreColumn("cox", Schema(target="months"), 1, training={"times": "months"})
-    (doubt,) = doubts_of_column(column, AUCInterval(0.54, 0.49, 0.59, 0.025, 0.95, "jackknife"))
+    (doubt,) = doubts_of_column(column, AUCInterval(0.54, 0.49, 0.59, 0.025, 0.95, "pairs"))
     assert (
         doubt == "column 'cox' may be guessing: the 95 % interval of its concordance index, 0.490 to 0.590, holds 0.5"
     )
