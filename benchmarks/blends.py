@@ -47,6 +47,14 @@ FIVE = ("standardized", "additive", "kernel 3", "kernel 1", "kernel 0.3")
 EIGHT = (*FIVE, "kernel alone 3", "kernel alone 1", "kernel alone 0.3")
 LEARNT = ("forest", "boosted")  # from labels
 ELEVEN = tuple(name for name in CANDIDATES if name not in LEARNT)
+FEWER = {  # sets of fewer maps, each of which would take less time; named before any of them was judged
+    "without kernels alone": (*FIVE, "trees 2", "trees 4", "trees 7", *LEARNT),
+    "without random trees": (*EIGHT, *LEARNT),
+    "without both": (*FIVE, *LEARNT),
+    "one of each kind": ("standardized", "additive", "kernel 1", "kernel alone 1", "trees 4", *LEARNT),
+    "three kernels, one of the other kinds": (*FIVE, "kernel alone 1", "trees 4", *LEARNT),
+    "two kernels and one kind of trees": ("standardized", "additive", "kernel 3", "kernel 0.3", "trees 4", *LEARNT),
+}
 LEAST = 0.01  # weights below this share of the largest are 0
 
 
@@ -223,6 +231,7 @@ RULES: dict[str, tuple[Rule, Sequence[str]]] = {
     "greedy, 15 steps": (greedy(15), ELEVEN),
     **{f"s/2, eleven maps and {name}": (softmax(0.5), (*ELEVEN, name)) for name in LEARNT},
     "s/2, thirteen maps": (softmax(0.5), (*ELEVEN, *LEARNT)),
+    **{f"s/2, {name}": (softmax(0.5), maps) for name, maps in FEWER.items()},
     "best of thirteen": (best, (*ELEVEN, *LEARNT)),
     "1 s, thirteen maps": (softmax(1.0), (*ELEVEN, *LEARNT)),
     "equal weights, thirteen maps": (equal, (*ELEVEN, *LEARNT)),

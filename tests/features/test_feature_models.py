@@ -26,7 +26,7 @@ from vrspam.features import (
     TreeFeatures,
     map_from_dict,
 )
-from vrspam.features.mapped import CANDIDATES
+from vrspam.features.mapped import GROUPS
 from vrspam.plotting import plot_shapes
 from vrspam.tables.frames import WHOLE_ROWS
 
@@ -196,7 +196,7 @@ def test_auto_finds_curves_and_interactions():
     X, y, _ = curved_data(800)
     model = AUCClassifierCV(features="auto", selection="best", random_state=0).fit(X, y)
     table = pd.DataFrame(model.selection_)
-    assert table["features"].tolist() == list(CANDIDATES)
+    assert table["features"].tolist() == list(GROUPS["auto"])
     assert table["auc"][1] > table["auc"][0] + 0.05
     chosen = table[table["chosen"]]
     assert chosen["auc"].tolist() == [model.best_score_] == [table["auc"].max()]

@@ -17,7 +17,7 @@ from tool_data import patients, write, write_libsvm
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.features.mapped import CANDIDATES
+from vrspam.features.mapped import GROUPS
 from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import roc_auc
 from vrspam.model.drawing import explain
@@ -215,7 +215,7 @@ def test_a_gap_that_means_something_is_used(tmp_path):
 
 def test_what_is_tried_by_default(folder, tmp_path):
     tried = train(folder / "patients.csv", "sick", n_splits=2).training
-    assert [row["features"] for row in tried["selection"]] == list(CANDIDATES)
+    assert [row["features"] for row in tried["selection"]] == list(GROUPS["auto"])
     best = max(tried["selection"], key=lambda row: row["auc"])
     assert best["weight"] == max(row["weight"] for row in tried["selection"])
     members = [row["features"] for row in tried["selection"] if row["chosen"]]
@@ -226,7 +226,7 @@ def test_what_is_tried_by_default(folder, tmp_path):
     wide = write_libsvm(tmp_path / "wide.libsvm", rows=60, features=1001)
     assert len(train(wide, n_splits=2).training["selection"]) == 1
     assert len(train(write_libsvm(tmp_path / "rows.libsvm", rows=60), n_splits=2).training["selection"]) == len(
-        CANDIDATES
+        GROUPS["auto"]
     )
 
 
@@ -303,7 +303,9 @@ def test_from_a_table_to_curves_by_the_installed_command(tmp_path):
 
     out = run("train", "doses.csv", "--target", "well", "--folds", "3")
     rows = [line.split() for line in out.splitlines() if "±" in line and line.startswith("  ")]
-    assert [" ".join(row[: row.index("±") - 1]) for row in rows] == [describe_candidate(name) for name in CANDIDATES]
+    assert [" ".join(row[: row.index("±") - 1]) for row in rows] == [
+        describe_candidate(name) for name in GROUPS["auto"]
+    ]
     aucs = [float(row[row.index("±") - 1]) for row in rows]
     shares = [int(row[-5]) if row[-1] == "blend" else 0 for row in rows]
     assert shares[int(np.argmax(aucs))] == max(shares)

@@ -17,7 +17,7 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
-from vrspam.features.mapped import MappedArray, TooManyFeatures, named_maps
+from vrspam.features.mapped import MappedArray, TooManyFeatures
 from vrspam.model_selection import candidates as room
 from vrspam.model_selection.candidates import learn_maps
 from vrspam.model_selection.cross_validate import GridSearch
@@ -398,22 +398,3 @@ def test_boosted_trees_go_on_beside_the_best_of_the_others(monkeypatch):
         rows = dict(zip(model.selection_["features"], model.selection_["rows"], strict=True))
         assert (rows["boosted"] == 3_000) == both
         assert max(rows["additive"], rows["kernel 3"], rows["kernel 1"], rows["kernel 0.3"]) == 3_000
-
-
-def test_other_widths_are_not_tried_where_boosted_trees_are_far_ahead(monkeypatch):
-    """Labels that change 24 times along a column: of kernels and random trees one each is enough to see that."""
-    X = np.random.default_rng(0).uniform(size=(3_000, 4))
-    y = np.floor(25.0 * X[:, 0]) % 2
-    names = ["standardized", "additive", "kernel", "trees", "boosted"]
-    few = room.RULES._replace(from_rows=2_000, heat=room.Heat(1_000, 30, 3))
-    compared = {}
-    for far in (0.05, 0.6):
-        monkeypatch.setattr(room, "RULES", few._replace(far=far))
-        compared[far] = AUCClassifierCV(features=names, random_state=0).fit(X, y)
-    some, every = (compared[far].selection_ for far in (0.05, 0.6))
-    assert some["features"] == ["standardized", "additive", "kernel 1", "trees 4", "boosted"]
-    assert every["features"] == list(named_maps(names, 0))
-    scores = dict(zip(every["features"], every["auc"], strict=True))
-    assert max(scores[name] for name in scores if name != "boosted") < scores["boosted"] - 0.05
-    assert some["auc"] == [scores[name] for name in some["features"]]  # on the same part of the rows
-    np.testing.assert_array_equal(compared[0.05].decision_function(X), compared[0.6].decision_function(X))

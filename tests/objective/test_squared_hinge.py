@@ -16,7 +16,7 @@ from toy_loss import SquaredHingeByPairs
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
 from vrspam.features import AdditiveFeatures
-from vrspam.features.mapped import CANDIDATES, MappedArray
+from vrspam.features.mapped import GROUPS, MappedArray
 from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss, hinge
 from vrspam.solvers import newton, solve
 
@@ -402,7 +402,7 @@ def test_the_grid_is_that_of_single_fits():
 def test_curves_and_maps_work_with_it():
     X, y = make_data(250, 3, seed=15)
     search = AUCClassifierCV(loss="squared_hinge", features="auto", cv=3, l2s=[1e-3, 1e-1], random_state=0).fit(X, y)
-    assert search.selection_["features"] == list(CANDIDATES)
+    assert search.selection_["features"] == list(GROUPS["auto"])
     assert sum(search.explain_one(X[0]).values()) == pytest.approx(search.decision_function(X[:1])[0])
     curved = AUCClassifierCV(loss="squared_hinge", features="additive", cv=3, l2s=[1e-2]).fit(X, y)
     assert len(curved.shape_functions_) == 3

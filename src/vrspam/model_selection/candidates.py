@@ -511,23 +511,14 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
 
     On very many rows one of the winners goes on `alone`, since a blend of two gains least there: of kernels that differ
     in their width the narrowest, of others the one that is ahead on a larger part. A map that gains more than others by
-    more rows goes on beside the best of these unless one of them is clearly ahead; where it is far ahead of one map of
-    each kind, the other widths and depths are not tried. There is no race by a measure that depends on the share of
-    positives, which the part has more of, nor for the simplest map, which is not the best.
+    more rows goes on beside the best of these unless one of them is clearly ahead. There is no race by a measure that
+    depends on the share of positives, which the part has more of, nor for the simplest map, which is not the best.
     """
     n, other_question = folds.rows.y.size, search.scoring is not ROC_AUC or search.rule == "one-standard-error"
     if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or other_question:
         return Race(maps, {})
     rng = np.random.default_rng(search.seed)
-    candidates = []
-    if len(some := _one_of_each_kind(maps)) < len(maps):  # on the part that all maps would race on
-        candidates = RULES.heat.run(some, folds, search, np.random.default_rng(search.seed), watch)
-    if _lead(candidates)[0] > RULES.far:
-        maps = some
-    else:
-        rest = {name: new for name, new in maps.items() if name not in some or not candidates}
-        found = {one.name: one for one in [*candidates, *RULES.heat.run(rest, folds, search, rng, watch)]}
-        candidates = [found[name] for name in maps if name in found]
+    candidates = RULES.heat.run(maps, folds, search, rng, watch)
     if not candidates:
         return Race(maps, {})
     weights = weights_of(candidates, "blend")
@@ -566,17 +557,6 @@ def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candid
     lead, error, _ = max(map(measured, candidates))
     mean, own, name = max(map(measured, others.values()), default=(0.0, 0.0, ""))
     return name if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))) else None
-
-
-def _one_of_each_kind(maps: dict[str, Any]) -> dict[str, Any]:
-    """Of our maps that differ in their settings alone, such as widths, the second; all where none gains by rows."""
-    if not any(getattr(features, "gains_by_rows", False) for features in maps.values()):
-        return maps
-    kinds: dict[Any, list[str]] = {}
-    for name, features in maps.items():
-        kinds.setdefault(type(features) if isinstance(features, FeatureMap) else name, []).append(name)
-    taken = {own[min(1, len(own) - 1)] for own in kinds.values()}
-    return {name: features for name, features in maps.items() if name in taken}
 
 
 def _lead(candidates: Sequence[Candidate]) -> tuple[float, set[str]]:
@@ -682,7 +662,6 @@ class RaceRules(NamedTuple):
     # ahead of it, whose landmarks are few there, for both to go on
     behind: float = 0.02
     ahead: float = 0.03
-    far: float = 0.05  # in AUC: such a map that is further ahead of one map of each kind leaves the others untried
     gain: float = 0.005  # in AUC, that such a map is allowed for the rows to come where one map goes on alone
     again_from_rows: int = 50_000
     again: Heat = Heat(10_000, 500, 3)
