@@ -124,8 +124,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         trees of all rows. Such a score has one coefficient, and its grid is one point.
         "auto": one of each kind, with the bandwidth 1 and the depth 4 (but as "linear" on more than 5,000 columns, and
         without maps of more than 5,000 features). One map alone is named as in `selection_`, for example "kernel 1",
-        "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, dates and missing values (docs/tables.md). In a list
-        write "standardized" for "linear". A dict gives each transformer the name that it has in `selection_`.
+        "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, dates and missing values
+        (docs/tables.md). In a list write "standardized" for "linear". A dict gives each transformer the name that it
+        has in `selection_`.
     monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
         The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. With feature maps
         an ordered category may be told too. Straight lines, curves and boosted trees can obey; other maps are left out
