@@ -195,14 +195,12 @@ def measured(table: Table, name: str, seed: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "tables", nargs="*", default=list(TABLES), choices=[*TABLES, *OTHERS, "others"], metavar="table"
-    )
+    parser.add_argument("tables", nargs="*", choices=[[], *TABLES, *OTHERS, "others"], metavar="table")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=sorted({*MODELS, *FEATURES}))
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--records", type=Path)
     given = parser.parse_args()
-    given.tables = list(OTHERS)[:-1] if given.tables == ["others"] else given.tables
+    given.tables = list(OTHERS)[:-1] if given.tables == ["others"] else given.tables or list(TABLES)
     every_table = {**OTHERS, **TABLES}
     lines = given.records.read_text("utf-8").splitlines() if given.records and given.records.exists() else []
     known = {tuple(key): values for key, values in map(json.loads, lines)}

@@ -443,7 +443,7 @@ def test_one_standard_error_prefers_the_smoother_kernel():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))
     y = X[:, 0] * X[:, 1] + rng.standard_normal(300) > 0
-    model = AUCClassifierCV(features="auto", selection="one-standard-error", random_state=0).fit(X, y)
+    model = AUCClassifierCV(features="kernel", selection="one-standard-error", random_state=0).fit(X, y)
     table = pd.DataFrame(model.selection_)
     best = table.loc[table["auc"].idxmax()]
     enough = table[table["auc"] >= best["auc"] - best["standard_error"]]["features"].tolist()
