@@ -67,23 +67,18 @@ def evaluate(
     app.check_output("--html", html, model, data)
     from vrspam.report.words import name_measure
     from vrspam.tool import load_model
-    from vrspam.tool.evaluation import evaluate as evaluate_model
     from vrspam.tool.evaluation import evaluate_columns, score_rows
-    from vrspam.tool.scores import plain_values, read_scores
+    from vrspam.tool.scores import read_scores
 
-    by, several = reading.pop("by"), None
-    one: Any
     reading |= {"weights": weights, "groups": groups, "progress": app.err.is_terminal}
     with app.warnings_as_lines():
         if data is None:
-            several = evaluate_columns(read_scores(model, scores=columns, by=by, **asked, **reading), **measures)
-            one, found = several.columns[columns[0]], several[columns[0]]
+            rows = read_scores(model, scores=columns, **asked, **reading)
         else:
-            one = load_model(Path(model))
-            rows = score_rows(one, data, keep=by, **reading)._asdict()
-            kept = rows.pop("kept")
-            levels = {name: plain_values(kept, name) for name in by}
-            found = evaluate_model(one, rows.pop("positive"), **rows, by=levels, **measures)
+            rows = score_rows(load_model(Path(model)), data, **reading)
+        every = evaluate_columns(rows, **measures)
+        (one, *_), (found, *_) = every.columns.values(), every.values()
+        several = every if data is None else None
         if html is not None:
             _write_page(html, one, found, several, model, data, cost_ratio=measures["cost_ratio"], recall=recall)
     if as_json:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs
+from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs, concordance_index_ci
 from vrspam.metrics.comparison import compare_pairs, compare_placed
 from vrspam.metrics.concordance import ComparablePairs, paired_concordance
 from vrspam.metrics.intervals import interval_of, roc_measures
 from vrspam.metrics.roc import Ranked
-from vrspam.tool.subgroups import ranking_ci
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,8 +116,8 @@ def compare_scores(
             return paired_concordance(comparable, (scores[a], scores[b]), groups, confidence, False, less.get(a, 0.0))
 
         pairs = compare_pairs(names, test)
-        shared: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}
-        intervals = tuple(ranking_ci(positive, own, **shared, confidence=confidence) for own in scores.values())
+        same: dict[str, Any] = {"event": event, "strata": within, **beside, "confidence": confidence}
+        intervals = tuple(concordance_index_ci(y, own, **same) for own in scores.values())
     if optimism:
         own = intervals[0]
         auc, low, high = np.clip(np.array([own.auc, own.low, own.high]) - optimism, 0.0, 1.0).tolist()

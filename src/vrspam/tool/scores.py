@@ -60,13 +60,13 @@ class ScoreColumn:
 
 
 class ScoredTable(NamedTuple):
-    """Labels and scores of the rows of a table; rows that lack one of them are left out of all columns."""
+    """Labels and scores of the rows of a table, of a model or in columns; rows that lack one of them are left out."""
 
-    columns: Mapping[str, ScoreColumn]
+    columns: Mapping[str, Any]  # a ScoreColumn, or the model
     positive: np.ndarray
-    scores: Mapping[str, np.ndarray]
+    scores: Mapping[Any, np.ndarray]
     notes: tuple[str, ...]
-    beside: Mapping[str, np.ndarray | None]  # weights and groups, times and strata
+    beside: Mapping[str, Any]  # weights and groups, times and strata
     by: Mapping[str, np.ndarray]
 
 
@@ -141,10 +141,8 @@ def read_scores(
         check_classes(is_positive, path)
     schema = Schema(target=label, target_type=found.target_type, labels=tuple(known))
     columns = {name: ScoreColumn.of(name, schema, best, part, pairs) for name, part in values.items()}
-    more = beside_values(table, beside, path, least_groups=2)
-    if "order" in more:
-        more["times"] = -more.pop("order")
-    return ScoredTable(columns, is_positive, values, notes, more, {name: plain_values(table, name) for name in by})
+    more, levels = beside_values(table, beside, path, least_groups=2), {name: plain_values(table, name) for name in by}
+    return ScoredTable(columns, is_positive, values, notes, more, levels)
 
 
 def labels_of(column: Any, problems: Problems) -> tuple[list[Label], np.ndarray]:

@@ -217,7 +217,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
         is_positive = np.isin(np.concatenate(table.labels), [text for text, one in spelt.items() if one == label])
         if order is not None:
-            columns["times"], is_positive = -columns.pop("order"), np.ones(is_positive.size, dtype=bool)
+            is_positive = np.ones(is_positive.size, dtype=bool)
         columns["loaded"] = frame, is_positive
     columns |= {"max_categories": plan.max_categories, "weights_column": plan.weights, "names": tuple(table.names)}
     columns |= {"counts": counts, "unlabelled": table.unlabelled, "chosen": plan.positive is not None}
@@ -339,12 +339,14 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
 
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
-    """The weights, groups and times of all rows, from a table of these columns."""
+    """The weights, groups and times of all rows, from a table of these columns; an order is minus its numbers."""
     found: dict[str, Any] = {}
     for option, name in beside.items():
         column = column_series(others.column(name), name)
         if option in ("groups", "within"):
             found[option] = _groups(column, path, least_groups, option)
+        elif option == "order":
+            found["times"] = -ordered_numbers(column, path, option)
         else:
             found[option] = ordered_numbers(column, path, option)
     return found
