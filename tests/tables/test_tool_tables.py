@@ -259,8 +259,8 @@ def test_the_copy_of_the_standard_input_is_removed_at_sigterm(tmp_path, before):
 WRITE = """
 import time
 from vrspam._utils.atomic import replacing
-from vrspam.cli import end_by_exit
-end_by_exit()
+from vrspam.cli import main
+main(["--version"])
 with replacing("scores.csv") as path:
     path.write_text("half")
     time.sleep(60)

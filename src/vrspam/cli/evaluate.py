@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,7 +55,14 @@ def evaluate(
     require("data", "pyarrow")
     reading = app.read_options(given)
     asked = {name: reading.pop(name) for name in ("target", "positive", "event", "within")}
-    _check_arguments(model, data, scores, asked, allow_missing)
+    if data is not None and scores is not None:
+        raise app.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
+    if data is None and scores is None:
+        raise app.Misuse("name the table after the model; or columns of scores of one table with --scores and --target")
+    if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
+        raise app.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
+    if scores is not None and allow_missing is not None:
+        raise app.Misuse("--allow-missing is about the columns of a model: leave it out")
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
@@ -105,20 +111,6 @@ def _show_groups(found: Evaluation) -> None:
         columns = ", ".join(dict.fromkeys(group.column for group in found.subgroups))
         facts = [("group", f"no level of {columns} {words}; --html and --json show each")]
     app.show_facts(facts, 17)
-
-
-def _check_arguments(
-    model: str, data: str | None, scores: str | None, asked: Mapping[str, Any], allow_missing: str | None
-) -> None:
-    """Refuse what belongs to the other form of the command: a model and a table, or one table with --scores."""
-    if data is not None and scores is not None:
-        raise app.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
-    if data is None and scores is None:
-        raise app.Misuse("name the table after the model; or columns of scores of one table with --scores and --target")
-    if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
-        raise app.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
-    if scores is not None and allow_missing is not None:
-        raise app.Misuse("--allow-missing is about the columns of a model: leave it out")
 
 
 def _write_page(

@@ -16,7 +16,6 @@ from vrspam.tool.plan import at_least, check_option, read_names
 if TYPE_CHECKING:
     from vrspam.model.drawing import Effect
     from vrspam.tool import Model
-    from vrspam.tool.explanation import ExplainedRow
 
 
 @app.with_options(*app.READING)
@@ -308,7 +307,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
 def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
     """Print rows of a file with what each column adds; without numbers the first ones, in JSON all."""
     require("data", "pyarrow")
-    from vrspam.tool.explanation import explain_file, row_picture
+    from vrspam.tool.explanation import explain_file, row_picture, value_text
 
     with app.warnings_as_lines():
         found = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
@@ -323,7 +322,22 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
     for number, row in enumerate(found.rows):
         if number:
             app.say("")
-        _print_row(model, row, Path(data).name, top)
+        names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
+        title = f"row {row.row:,} of {Path(data).name}{f' ({names})' if names else ''}"
+        if row.score is None:
+            app.tell(f"{title}: no score, because {row.reason}")
+            continue
+        likely = f"score {row.score:+.4f}"
+        if row.probability is not None:
+            label = f"{model.schema.target} = " if model.schema.target else ""
+            certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is
+            likely += f", probability of {label}{model.positive} {percent(certain)}"
+        app.tell(f"{title}: {likely}")
+        lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
+        if others := row.parts[top:]:
+            lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
+        lines.append(["total: the score", "", f"{row.score:+.4f}"])
+        app.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
     if numbers is None and found.n > len(found.rows):
         app.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
     app.say("")
@@ -332,24 +346,3 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
         app.say(str(picture))
     for note in found.notes:
         app.warn(f"warning: {note}")
-
-
-def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
-    from vrspam.tool.explanation import value_text
-
-    names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
-    title = f"row {row.row:,} of {data}{f' ({names})' if names else ''}"
-    if row.score is None:
-        app.tell(f"{title}: no score, because {row.reason}")
-        return
-    likely = f"score {row.score:+.4f}"
-    if row.probability is not None:
-        label = f"{model.schema.target} = " if model.schema.target else ""
-        certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is
-        likely += f", probability of {label}{model.positive} {percent(certain)}"
-    app.tell(f"{title}: {likely}")
-    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
-    if others := row.parts[top:]:
-        lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
-    lines.append(["total: the score", "", f"{row.score:+.4f}"])
-    app.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
