@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam import AUCClassifierCV, ConcordanceRankerCV
+from vrspam import AUCClassifierCV
 from vrspam._utils.blas import blas_threads
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.metrics import delong_test
@@ -42,13 +42,6 @@ class TableClassifier(AUCClassifierCV):
     def _in_words(what: str) -> str:
         name, colon, score = what.partition(":")
         return f"{describe_candidate(name)}{colon}{score}"
-
-
-def table_ranker(**parameters: Any) -> ConcordanceRankerCV:
-    """The same for times with censoring."""
-    ranker = ConcordanceRankerCV(**parameters)
-    ranker._reads_columns, ranker._in_words = False, TableClassifier._in_words
-    return ranker
 
 
 class Repeats(NamedTuple):
@@ -200,35 +193,32 @@ def _judged(name: str, shared: float, codes: np.ndarray, X: Any, positive: np.nd
     if smaller < 20:
         return unknown
     left = [column for column in some.column_names if column != name and not column.startswith(f"{name} (")]
-    if not left or (folds := _kept_together(y, codes[rows], seed)) is None:
+    if not left:
         return unknown
-    together = quick_scores(some.select(left), y, folds, seed)
-    bound, bound_z = _bound(together, y, codes[rows], seed)
-    judged = unknown._replace(together=together.auc, bound=bound, bound_z=bound_z)
-    if name == COPIES and share < 0.05 and not judged.matters:  # too few to change the AUC
-        return judged
-    apart = quick_scores(some, y, 5, seed)
-    return judged._replace(apart=apart.auc, z=delong_test(y, apart.scores, together.scores).z)
-
-
-def _kept_together(positive: np.ndarray, groups: np.ndarray, seed: int) -> Any:
-    """Five folds of whole groups, or fewer; None where they cannot be made."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         try:
-            return group_folds(positive, groups, 5, seed)
-        except ValueError:
-            return None
+            folds = group_folds(y, codes[rows], 5, seed)
+        except ValueError:  # there are too few groups
+            return unknown
+    together, scores = quick_scores(some.select(left), y, folds, seed)
+    judged, (first, second) = unknown._replace(together=together), _pairs(codes[rows], np.random.default_rng(seed))
+    if first.size >= 20:
+        errors = y - calibrate(scores, y, "sigmoid")(scores)
+        products = errors[first] * errors[second]
+        squares = np.sum(errors[first] ** 2 + errors[second] ** 2) / 2.0
+        bound = float(products.sum() / squares), float(products.sum() / np.sqrt(np.sum(products**2)))
+        judged = judged._replace(bound=bound[0], bound_z=bound[1])
+    if name == COPIES and share < 0.05 and not judged.matters:  # too few to change the AUC
+        return judged
+    apart, others = quick_scores(some, y, 5, seed)
+    return judged._replace(apart=apart, z=delong_test(y, others, scores).z)
 
 
-class QuickScores(NamedTuple):
-    """The AUC of a quick model, the mean of its folds, and the score of each row by a model that has not seen it."""
+def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> tuple[float, np.ndarray]:
+    """The mean AUC of the folds of a quick model, and the score of each row by a model that has not seen it.
 
-    auc: float
-    scores: np.ndarray
-
-
-def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> QuickScores:
-    """Straight lines or curves, whichever the folds find better; rows that no fold holds out score 0."""
+    It has straight lines or curves, whichever the folds find better; rows that no fold holds out score 0.
+    """
     texts = sum(not numeric for numeric in numeric_flags(X))
     most = max(5, min(50, 2_000 // max(texts, 1)))
     maps = {"linear": LinearFeatures(max_categories=most), "additive": AdditiveFeatures(max_categories=most)}
@@ -237,18 +227,7 @@ def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> QuickSc
         fitted = search.fit(X, positive)
     held_out, scores = fitted.out_of_fold_, np.zeros(positive.size)
     scores[held_out.places] = held_out.scores
-    return QuickScores(float(fitted.best_score_), scores)
-
-
-def _bound(quick: QuickScores, positive: np.ndarray, groups: np.ndarray, seed: int) -> tuple[float, float]:
-    """The correlation of the errors of two rows of one group, and the same in standard errors."""
-    first, second = _pairs(groups, np.random.default_rng(seed))
-    if first.size < 20:
-        return 0.0, 0.0
-    errors = positive - calibrate(quick.scores, positive, "sigmoid")(quick.scores)
-    products = errors[first] * errors[second]
-    squares = np.sum(errors[first] ** 2 + errors[second] ** 2) / 2.0
-    return float(products.sum() / squares), float(products.sum() / np.sqrt(np.sum(products**2)))
+    return float(fitted.best_score_), scores
 
 
 def draw_groups(codes: np.ndarray, most: int, seed: int) -> np.ndarray:

@@ -47,7 +47,7 @@ from vrspam.tables.frames import columns_of, is_frame, levels
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
-from vrspam.tool.repeats import TableClassifier, table_ranker
+from vrspam.tool.repeats import TableClassifier
 from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample, two_sides
 
@@ -192,8 +192,9 @@ def _search(
     same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
     same["monotonic_cst"] = plan.monotone and [plan.monotone.get(name, 0) for name in names]
     if plan.event is not None:
-        own = ConcordanceRankerCV if kind is AUCClassifierCV else table_ranker
-        return own(l1s=l1s, cv=folds, **same, **more)
+        ranker = ConcordanceRankerCV(l1s=l1s, cv=folds, **same, **more)
+        ranker._reads_columns, ranker._in_words = kind._reads_columns, kind._in_words
+        return ranker
     calibration = None if plan.calibration == "none" or plan.within is not None else plan.calibration
     return kind(l1s=l1s, cv=folds, calibration=calibration, max_fpr=plan.max_fpr, **same, **more)
 
