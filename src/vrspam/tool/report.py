@@ -312,17 +312,6 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     return values
 
 
-def share_right(evaluation: Evaluation) -> np.ndarray:
-    """For each row the share of its pairs that are ranked right, ties by half; NaN where it has none."""
-    times, event, scores = evaluation.times, evaluation.positive, evaluation.scores
-    if times is None and evaluation.within is None:
-        return placements(event, scores[np.newaxis], np.ones(event.size))[0]
-    target = (event.astype(np.int8), None) if times is None else (times, event)
-    found = ComparablePairs.of(target[0], target[1], evaluation.within)
-    right, pairs = (np.add(*part) for part in (found.wins_of_rows(scores), found.pairs_of_rows()))
-    return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
-
-
 def choose_rows(scores: np.ndarray, right: np.ndarray, more: int) -> list[tuple[str, int]]:
     """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
     order, wrong = np.argsort(scores, kind="stable"), np.argsort(right, kind="stable")
@@ -340,12 +329,19 @@ def single_rows(
     no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
     if no_curves or len(model.schema.columns) > 5_000:
         return ()
-    right, probabilities, times = share_right(evaluation), evaluation.probabilities, evaluation.times
+    positive, probabilities, times = evaluation.positive, evaluation.probabilities, evaluation.times
+    if not model.ranks:
+        right = placements(positive, held_out.scores[np.newaxis], np.ones(positive.size))[0]
+    else:  # the share of the pairs of each row that are ranked right, ties by half; NaN where it has none
+        target = (positive.astype(np.int8), None) if times is None else (times, positive)
+        of_rows = ComparablePairs.of(target[0], target[1], evaluation.within)
+        won, pairs = (np.add(*part) for part in (of_rows.wins_of_rows(held_out.scores), of_rows.pairs_of_rows()))
+        right = np.divide(won, pairs, out=np.full(positive.size, np.nan), where=pairs > 0.0)
     chosen = choose_rows(held_out.scores, right, more)
     places = held_out.places[[place for _, place in chosen]]
     rows, _ = opened.load_rows()
     explained = explain_rows(model, rows_of(rows, places), None, (), places + 1, np.arange(places.size))
-    above = right if model.ranks else np.where(held_out.positive, right, 1.0 - right)
+    above = right if model.ranks else np.where(positive, right, 1.0 - right)
     found = []
     for (kind, place), row in zip(chosen, explained, strict=True):
         found.append(
@@ -353,7 +349,7 @@ def single_rows(
                 kind,
                 row.row,
                 tuple(_name(values[place]) for values in names),
-                bool(held_out.positive[place]),
+                bool(positive[place]),
                 float(held_out.scores[place]),
                 None if probabilities is None else float(probabilities[place]),
                 float(above[place]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -106,7 +106,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     rows; scores of other models are no features.
     """
     plan.say("reading")
-    by, holdout, kept, plan = tuple[str, ...](), None, None, with_orders(path, plan)
+    by, holdout, kept = tuple[str, ...](), None, None
     if isinstance(plan, ReportPlan):
         by, holdout = (*plan.by, *plan.beside), plan.holdout
         plan = replace(plan, drop=(*plan.drop, *plan.beside))
@@ -126,20 +126,21 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
             tabular = opened.chunks.source.reader.tabular
             plan = replace(plan, features="linear" if asked or (wide and not tabular) else "auto")
         too_wide = len(opened.schema.columns) > MAX_FEATURES  # for any map
-        named = isinstance(plan.features, str)
         if plan.monotone and not plan.streaming and not too_wide and plan.features == "linear":
             plan = replace(plan, features="standardized")  # the same lines, column by column
-        straight = named and (plan.features == "linear" or (too_wide and plan.features == "auto"))
-        check_directions(plan, opened, straight)
+        straight = plan.features == "linear" or (too_wide and plan.features == "auto")
+        plan = with_orders(path, plan, opened, straight)
         if straight or plan.streaming:
             fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
         else:
             fit = fit_maps(opened, plan, FEW_MAPS if wide else None)
     notes: list[str] = [*in_order([*found.findings, *fit.findings, *opened.notes], plan.ignore)]
-    if too_wide and named and plan.features == "auto":
-        notes.append(note_straight(MAX_FEATURES))
+    if too_wide and plan.features == "auto":
+        words = "Only a simple model was fitted, because {reason}; probably clearly worse."
+        notes.append(Message(words, reason=f"curves are made of at most {MAX_FEATURES:,} columns"))
     elif wide and not straight:
-        notes.append(note_few_maps(opened.schema.n_features))
+        words = "Straight lines and trees were compared, because there are {count:,} features. {all} compares all, "
+        notes.append(Message(f"{words}slowly.", count=opened.schema.n_features, all=Parameter("features", "auto")))
     for warning in caught:
         said = isinstance(warning.message, RowsUnlabelled)
         said |= isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
@@ -147,9 +148,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
             notes.append(note)
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
-    if plan.monotone:
-        shapes = {} if fit.free is None else lines_of(fit, opened) or getattr(fit.free, "shape_functions_", {})
-        notes += notes_on_directions(plan.monotone, plan.ordered or {}, shapes)
+    notes += notes_on_directions(plan, opened, fit)
     facts: dict[str, Any] = {"warnings": notes, **({"monotone": plan.monotone} if plan.monotone else {})}
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
@@ -225,15 +224,14 @@ def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> F
     return fit._replace(free=fitted(copy(search).set_params(monotonic_cst=None)).estimator)
 
 
-def with_orders(path: Any, plan: TrainPlan) -> TrainPlan:
-    """The plan with the orders that types of a frame have, for columns that must rise or fall."""
+def with_orders(path: Any, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> TrainPlan:
+    """The plan with the orders that types of a frame have, for columns that must rise or fall.
+
+    Directions and orders of columns that are not there, or whose kind has none, are refused.
+    """
     names = columns_of(path).names if plan.monotone and is_frame(path) else ()
     typed = {name: own for place, name in enumerate(names) if name in plan.monotone and (own := levels(path, place))}
-    return replace(plan, ordered={**typed, **(plan.ordered or {})}) if typed else plan
-
-
-def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
-    """Refuse directions and orders of columns that are not there, or whose kind has none."""
+    plan = replace(plan, ordered={**typed, **(plan.ordered or {})}) if typed else plan
     known, categories = opened.schema.columns, opened.schema.categorical
     for name, given in (("monotone", plan.monotone), ("ordered", plan.ordered)):
         for column in given or ():
@@ -251,6 +249,7 @@ def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> Non
             if name == "monotone" and given[column] and column in categories and column not in (plan.ordered or ()):
                 words = "{given} names {column!r}, whose categories have no order: give one with {ordered}"
                 raise WordedError(words, given=Parameter(name), column=column, ordered=Parameter("ordered"))
+    return plan
 
 
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
@@ -327,20 +326,6 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
         return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
 
     return beside_free(plan, _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds), fitted)
-
-
-def lines_of(fit: Fit, opened: OpenedTable) -> dict[str, Shape]:
-    """The straight lines of a free fit of encoded rows, a deviation around their means, with bands of the folds."""
-    coefs = getattr(fit.free, "_fold_coefs", None)
-    if coefs is None or fit.moments is None or fit.free is None:
-        return {}
-    half = np.sqrt(len(coefs) - 1.0) * stdtrit(len(coefs) - 1.0, 0.975) * coefs.std(axis=0)
-    (mean, deviation), ends = spread(fit.moments), np.array([-1.0, 1.0])
-    found = {}
-    for j, name in enumerate(opened.schema.feature_names):
-        line = ends * fit.free.coef_[0, j]
-        found[name] = Shape(name, mean[j] + ends * deviation[j], line, line - half[j], line + half[j], None, line[1])
-    return found
 
 
 def l1_grid(plan: TrainPlan, moments: ClassMoments, scaling: Scaling | None = None) -> Sequence[float]:
@@ -556,9 +541,6 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     return {**found, "intercept": intercept, "shapes": shapes_of(fitted, opened.schema.columns)}
 
 
-# What a training says about the model and its penalty, as notes for the model file.
-
-
 def note_of(noticed: Warning | str) -> str:
     """A note for the model file; advice of the estimators becomes advice about `train`.
 
@@ -598,19 +580,27 @@ def note_of(noticed: Warning | str) -> str:
     return getattr(noticed, "message", str(noticed))
 
 
-def notes_on_directions(
-    directions: Mapping[str, int], orders: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]
-) -> list[Message]:
+def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit) -> list[Message]:
     """Directions that columns were told although the curves of the free model clearly go the other way somewhere."""
-    notes = []
-    for name, sign in directions.items():
+    if fit.free is None:
+        return []
+    notes, shapes, coefs = [], dict[str, Any](), getattr(fit.free, "_fold_coefs", None)
+    if coefs is None or fit.moments is None:
+        shapes = getattr(fit.free, "shape_functions_", {})
+    else:  # straight lines of encoded rows, a deviation around their means, with bands of the folds
+        band = np.sqrt(len(coefs) - 1.0) * stdtrit(len(coefs) - 1.0, 0.975) * coefs.std(axis=0)
+        (mean, deviation), sides = spread(fit.moments), np.array([-1.0, 1.0])
+        for j, name in enumerate(opened.schema.feature_names):
+            line, at = sides * fit.free.coef_[0, j], mean[j] + sides * deviation[j]
+            shapes[name] = Shape(name, at, line, line - band[j], line + band[j], None, line[1])
+    for name, sign in plan.monotone.items():
         if not sign or name not in shapes:
             continue
         shape, half = shapes[name], (shapes[name].high - shapes[name].low) / 2.0
         places = list(range(shape.grid.size))
         if not shape.numeric:
             known = shape.grid.tolist()
-            places = [known.index(level) for level in orders.get(name, ()) if level in known]
+            places = [known.index(level) for level in (plan.ordered or {}).get(name, ()) if level in known]
         found = steepest(sign * shape.contribution[places], half[places])
         if found is not None:
             size, start, stop = found
@@ -637,15 +627,3 @@ def steepest(values: np.ndarray, half: np.ndarray) -> tuple[float, int, int] | N
     start = int(values[: stop + 1].argmax())
     explained = float(np.hypot(half[start], half[stop]))
     return (float(falls[stop]), start, stop) if falls[stop] > explained else None
-
-
-def note_straight(most_columns: int) -> Message:
-    """The note that a table of more than `most_columns` columns got straight lines alone."""
-    words = "Only a simple model was fitted, because {reason}; probably clearly worse."
-    return Message(words, reason=f"curves are made of at most {most_columns:,} columns")
-
-
-def note_few_maps(n_features: int) -> Message:
-    """The note that on a table of so many features not all models were compared."""
-    words = "Straight lines and trees were compared, because there are {count:,} features. {all} compares all, slowly."
-    return Message(words, count=n_features, all=Parameter("features", "auto"))
