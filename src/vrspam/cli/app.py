@@ -164,7 +164,7 @@ def run(arguments: list[str]) -> int:
     if not arguments or "--help" in arguments:
         load_light_help()
     try:
-        return int(app(arguments, prog_name="vrspam", standalone_mode=False) or 0)
+        return int(app(arguments, prog_name="vrspam", standalone_mode=False, obj=arguments) or 0)
     except typer.Exit as error:
         return error.exit_code
     except BrokenPipeError:  # the reader of the pipe has gone

@@ -94,26 +94,14 @@ def train(
 
 
 def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
-    """Write the page, with the command that makes it again and all options that were given."""
+    """Write the page, with the command that makes it again."""
     from vrspam.report.sections import report_page
 
-    words = []
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        value = context.params.get(str(parameter.name))
-        if value is None or source is None or source.name != "COMMANDLINE":
-            continue
-        if parameter.param_type_name == "argument":
-            words.append(str(value))
-        elif isinstance(value, bool):
-            words.append((parameter.opts if value else parameter.secondary_opts or parameter.opts)[0])
-        else:
-            words += [parameter.opts[0], str(value)]
     report_page(
         report,
         data_name="standard input" if data == "-" else Path(data).name,
         parameter=app.as_option,
-        command=" ".join([str(context.command_path), *map(shlex.quote, words)]),
+        command=shlex.join(["vrspam", *context.obj]),
     ).write(html)
 
 

@@ -271,7 +271,7 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         if count < 50 and not (opened.times is not None and name == "not positive"):
             words = "only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
             yield Finding("few-rows", "warning", words, count=count, name=name)
-    if not opened.chosen and len(counts) == 2 and positives > 0.6 * labelled:
+    if opened.plan.positive is None and len(counts) == 2 and positives > 0.6 * labelled:
         ((other, _),) = others.items()
         words = "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}."
         fields = {"positive": str(positive), "share": 100.0 * positives / labelled, "other": other}

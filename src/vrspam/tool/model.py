@@ -67,8 +67,7 @@ class Fingerprint:
 
     def find(self, rows: Any) -> set[str]:
         """The training rows among these."""
-        enough = len(self.rows) >= _ENOUGH
-        return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if enough else set()
+        return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if self.rows else set()
 
     def sentences(self, found: set[str]) -> list[str]:
         """What is to be said, if many training rows were found."""

@@ -462,7 +462,7 @@ def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:
     if not isinstance(data, str):
         raise TypeError("an array holds no data")
     size = prod(shape) * kind.itemsize
-    # older versions packed long arrays by LZMA, which takes as long as all else and saves a twentieth
+    # long arrays were once packed by LZMA
     unpacking: Any = zlib.decompressobj() if plain.get("packed") == "zlib" else lzma.LZMADecompressor(memlimit=1 << 26)
     try:
         raw = unpacking.decompress(base64.b64decode(data, validate=True), size + 1)  # never more than was declared
@@ -528,41 +528,38 @@ def parts_from_dict(plain: Any) -> Parts:
     """The parts that `parts_to_dict` wrote, or what is wrong with them."""
     if not isinstance(plain, dict) or set(plain) != {"effects", "encoders", "kernels", "trees"}:
         raise ValueError("this is not a stored score: save the model again")
-    effects = tuple(None if effect is None else _effect_from_dict(effect) for effect in plain["effects"])
+    effects = list[Effect | None]()
+    for one in plain["effects"]:
+        if one is None:
+            effects.append(None)
+            continue
+        values, missing = floats(one["values"]), finite(one["missing"])
+        if "categories" in one:
+            names = one["categories"]
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise TypeError("categories must be different texts")
+            if values.shape != (len(names),) or len(set(names)) < len(names):
+                raise ValueError("categories must be different texts, with a number each")
+            effects.append(Table(dict(zip(names, values.tolist(), strict=True)), missing, finite(one["other"])))
+            continue
+        nodes = floats(one["nodes"])
+        if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
+            raise ValueError("a curve needs a number at each of its increasing nodes")
+        effects.append(Curve(nodes, values, finite(one["left"]), finite(one["right"]), missing))
     encoders = [[encoder_from_dict(encoder) for encoder in own] for own in plain["encoders"]]
     if any(len(own) != len(effects) for own in encoders):
         raise ValueError(f"a score of {len(effects)} columns has parts of another number")
-    kernels = tuple(score_parts.kernel_from_dict(part, _own(encoders, part)) for part in plain["kernels"])
-    trees = tuple(score_parts.trees_from_dict(part, _own(encoders, part)) for part in plain["trees"])
+    for part in (*plain["kernels"], *plain["trees"]):
+        if type(part["encoders"]) is not int or not 0 <= part["encoders"] < len(encoders):
+            raise ValueError("a part of the score has no encoders")
+    kernels = tuple(score_parts.kernel_from_dict(part, encoders[part["encoders"]]) for part in plain["kernels"])
+    trees = tuple(score_parts.trees_from_dict(part, encoders[part["encoders"]]) for part in plain["trees"])
     for j, effect in enumerate(effects):
         kinds = [isinstance(own[j], Curves) for own in encoders]
         kinds += [] if effect is None else [isinstance(effect, Curve)]
         if len(set(kinds)) > 1:
             raise ValueError(f"column {j} holds numbers in one part of the score, and categories in another")
-    return Parts(effects, kernels, trees)
-
-
-def _own(encoders: list[list[Encoder]], part: Mapping[str, Any]) -> list[Encoder]:
-    """The encoders of a part, which says their number."""
-    number = part["encoders"]
-    if type(number) is not int or not 0 <= number < len(encoders):
-        raise ValueError("a part of the score has no encoders")
-    return encoders[number]
-
-
-def _effect_from_dict(plain: Mapping[str, Any]) -> Effect:
-    values, missing = floats(plain["values"]), finite(plain["missing"])
-    if "categories" in plain:
-        names = plain["categories"]
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise TypeError("categories must be different texts")
-        if values.shape != (len(names),) or len(set(names)) < len(names):
-            raise ValueError("categories must be different texts, with a number each")
-        return Table(dict(zip(names, values.tolist(), strict=True)), missing, finite(plain["other"]))
-    nodes = floats(plain["nodes"])
-    if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
-        raise ValueError("a curve needs a number at each of its increasing nodes")
-    return Curve(nodes, values, finite(plain["left"]), finite(plain["right"]), missing)
+    return Parts(tuple(effects), kernels, trees)
 
 
 # Files of versions 1 to 4.

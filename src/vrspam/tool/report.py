@@ -234,7 +234,7 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
     n, groups, weights = positive.size, opened.groups, opened.relative_weights
     some = draw_groups(np.arange(n) if groups is None else groups, 100_000, seed)
     features = next(iter(named_maps("standardized" if lines else "additive", seed).values()))
-    features.set_params(max_categories=min(opened.max_categories, 100))
+    features.set_params(max_categories=min(opened.plan.max_categories, 100))
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # that rare categories are taken together
         features.learn(X, weights)
     if features.n_features_out_ > 1_000:

@@ -37,14 +37,6 @@ class ScoreColumn:
     threshold: ClassVar[None] = None
     intercept: ClassVar[None] = None  # a score of 0 means nothing in particular
 
-    @classmethod
-    def of(
-        cls, name: str, schema: Schema, positive: Label, scores: np.ndarray, pairs: Mapping[str, Any]
-    ) -> ScoreColumn:
-        """A column whose scores are probabilities if they all lie between 0 and 1, unless they only rank `pairs`."""
-        chances = not pairs and bool(scores.min() >= 0.0 and scores.max() <= 1.0)
-        return cls(name, schema, positive, (lambda scores: np.clip(scores, 0.0, 1.0)) if chances else None, pairs)
-
     @property
     def ranks(self) -> bool:
         """Whether scores only rank rows: of times, of an order or inside strata."""
@@ -140,7 +132,11 @@ def read_scores(
     if "event" not in pairs and "order" not in pairs:
         check_classes(is_positive, path)
     schema = Schema(target=label, target_type=found.target_type, labels=tuple(known))
-    columns = {name: ScoreColumn.of(name, schema, best, part, pairs) for name, part in values.items()}
+    columns = {}
+    for name, part in values.items():  # probabilities if they all lie between 0 and 1, unless they only rank pairs
+        likely = not pairs and part.min() >= 0.0 and part.max() <= 1.0
+        handed_on = (lambda scores: np.clip(scores, 0.0, 1.0)) if likely else None
+        columns[name] = ScoreColumn(name, schema, best, handed_on, pairs)
     more, levels = beside_values(table, beside, path, least_groups=2), {name: plain_values(table, name) for name in by}
     return ScoredTable(columns, is_positive, values, notes, more, levels)
 

@@ -40,19 +40,16 @@ class OpenedTable:
     positive: Label
     notes: tuple[Finding, ...] = ()
     loaded: tuple[Any, np.ndarray] | None = None  # all rows, and whether each is positive, if they are in memory
-    max_categories: int = 1000
+    plan: TrainPlan = field(default_factory=TrainPlan)
     weights: np.ndarray | None = None  # of rows in memory, as groups and time
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
     times: np.ndarray | None = None  # of events, or of censoring: then a positive row has its event; minus an order
     within: np.ndarray | None = None  # numbers of queries: only rows of one are compared
-    weights_column: str | None = None
-    groups_column: str | None = None
     kept: Mapping[str, Any] = field(default_factory=dict)  # columns that were asked for, as they are in the file
     names: tuple[str, ...] = ()  # all columns of the file
     counts: Mapping[Label, int] = field(default_factory=dict)  # rows of each label
     unlabelled: int = 0  # rows that were left out for want of one
-    chosen: bool = True  # whether the positive label was named
     scaling: Callable[[Any], Any] = lambda X: X  # of encoded blocks
 
     @property
@@ -97,9 +94,8 @@ class OpenedTable:
             return
         for rows, labels, *more in self.chunks:
             weights = None
-            if self.weights_column is not None:
-                path = self.chunks.source.paths[0]
-                weights = beside_values(more[0], {"weights": self.weights_column}, path)["weights"]
+            if (name := self.plan.weights) is not None:
+                weights = beside_values(more[0], {"weights": name}, self.chunks.source.paths[0])["weights"]
             yield rows, labels == self.positive, weights
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -219,9 +215,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         if order is not None:
             is_positive = np.ones(is_positive.size, dtype=bool)
         columns["loaded"] = frame, is_positive
-    columns |= {"max_categories": plan.max_categories, "weights_column": plan.weights, "names": tuple(table.names)}
-    columns |= {"counts": counts, "unlabelled": table.unlabelled, "chosen": plan.positive is not None}
-    columns["groups_column"] = groups
+    columns |= {"plan": plan, "names": tuple(table.names), "counts": counts, "unlabelled": table.unlabelled}
     return OpenedTable(chunks, label, tuple(learner.notes), **columns)
 
 
@@ -236,8 +230,7 @@ def _open_unnamed(
     problems = Problems(on_error, leave_unlabelled=True)
     schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=plan.progress)
     chunks = Chunks(source, schema, on_error=on_error, progress=plan.progress, **_ROWS)
-    label = choose_positive(schema.labels or (), plan.positive)
-    return OpenedTable(chunks, label, max_categories=plan.max_categories, chosen=plan.positive is not None)
+    return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive), plan=plan)
 
 
 def check_target(source: Source, target: str | None) -> None:
@@ -344,25 +337,21 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str, least_group
     for option, name in beside.items():
         column = column_series(others.column(name), name)
         if option in ("groups", "within"):
-            found[option] = _groups(column, path, least_groups, option)
+            if column.null_count():
+                raise DataError(
+                    f"{path}: column {name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
+                    "or give each such row a name of its own"
+                )
+            names, found[option] = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
+            if names.size < least_groups and option == "groups":
+                who = "folds need" if least_groups == 4 else "an interval needs"
+                words = f"column {name!r} has {names.size} groups, and {who} at least {least_groups} of them"
+                raise DataError(f"{path}: {words}")
         elif option == "order":
             found["times"] = -ordered_numbers(column, path, option)
         else:
             found[option] = ordered_numbers(column, path, option)
     return found
-
-
-def _groups(column: Any, path: str, least: int, option: str) -> np.ndarray:
-    if column.null_count():
-        raise DataError(
-            f"{path}: column {column.name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
-            "or give each such row a name of its own"
-        )
-    names, codes = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
-    if names.size < (least if option == "groups" else 1):
-        who = "folds need" if least == 4 else "an interval needs"
-        raise DataError(f"{path}: column {column.name!r} has {names.size} groups, and {who} at least {least} of them")
-    return codes
 
 
 def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:

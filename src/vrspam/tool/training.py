@@ -153,7 +153,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
     facts |= plan.pairs if plan.weights is None else {"weights": plan.weights, **plan.pairs}
-    facts |= {} if opened.groups is None else {"groups": opened.groups_column or COPIES}
+    facts |= {} if opened.groups is None else {"groups": opened.plan.groups or COPIES}
     if found.repeats is not None and not np.isnan(found.repeats.apart):
         facts["independent_auc"] = found.repeats.apart
     model = _model(opened, fit, facts, fingerprint)
@@ -262,7 +262,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     l1s = plan.l1
     if l1s == "auto":
-        straight_lines = LinearFeatures(max_categories=opened.max_categories, random_state=plan.random_state)
+        straight_lines = LinearFeatures(max_categories=plan.max_categories, random_state=plan.random_state)
         straight_lines.learn(rows)
         lines = straight_lines.features_of(rows)
         moments = ClassMoments(classes=[False, True], scatter=False).update(lines, two_sides(positive, opened.times))
@@ -273,7 +273,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         auto = features == "auto" and plan.event is not None  # which goes without trees that learn from the target
         left_out = [name for name, new in maps.items() if auto and new.supervised]
         maps = {name: new for name, new in maps.items() if (few is None or name in few) and name not in left_out}
-        features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
+        features = {name: new.set_params(max_categories=plan.max_categories) for name, new in maps.items()}
     elif isinstance(features, FeatureMap):
         features = {" ".join(repr(features).split()): features}
     if plan.private and isinstance(features, dict):
@@ -322,7 +322,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
 
     def fitted(search: Any) -> Fit:
         held_out = search.fit_stream(replace(opened, scaling=scaling)).held_out_
-        weights = None if opened.weights_column is None else held_out.weights
+        weights = None if plan.weights is None else held_out.weights
         return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
 
     return beside_free(plan, _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds), fitted)
