@@ -220,12 +220,7 @@ def explain(
 
     loaded = load_model(model)
     if single:
-        _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
-    else:
-        _explain_model(loaded, model, top, picture, html, as_json)
-
-
-def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
+        return _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
     from vrspam.model.drawing import explain as explain_model
     from vrspam.model.drawing import sum_by_column
     from vrspam.report.words import describe_curves
@@ -238,7 +233,7 @@ def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, ht
     if html is not None:
         from vrspam.report.sections import explanation_page
 
-        explanation_page(loaded, model_name=path.name, parameter=app.as_option).write(html)
+        explanation_page(loaded, model_name=model.name, parameter=app.as_option).write(html)
     effects = explain_model(loaded)
     columns = dict(sum_by_column(effects))
     if as_json:

@@ -198,7 +198,7 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
         found += [] if repeats is None else describe_repeats(repeats)
         if repeats is None or not repeats.matters:
             found += look_at_drift(X, seen, plan.random_state)
-    acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and code_of(repeats) not in plan.ignore
+    acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and repeats.code not in plan.ignore
     return Diagnosis(found, repeats if acted else None, constant if whole else ())
 
 
@@ -398,11 +398,6 @@ def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[
     return [*(without.columns[place] for place in places), *schema.categorical]
 
 
-def code_of(repeats: Repeats) -> str:
-    """The code of what is said about groups of rows."""
-    return "duplicates" if repeats.name == COPIES else "repeated-rows"
-
-
 def describe_repeats(found: Repeats) -> Iterator[Finding]:
     """What to say about groups of rows, if they matter or are many."""
     copies, share = found.name == COPIES, 100.0 * found.share
@@ -416,7 +411,7 @@ def describe_repeats(found: Repeats) -> Iterator[Finding]:
         fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
         fields |= {"new": "new rows"} if copies else {"new": f"rows of a new {found.name}"}
         fields |= {"how": "kept together" if copies else f"by {found.name}", "none": Parameter("groups", INDEPENDENT)}
-        yield Finding(code_of(found), "severe" if found.changes_headline else "warning", words, **fields)
+        yield Finding(found.code, "severe" if found.changes_headline else "warning", words, **fields)
     elif copies and found.share >= 0.05:
         words = "{share:.0f} % of the rows equal another one in all columns, or in all but one; that changes no number"
         yield Finding("duplicates", "note", words, share=share)

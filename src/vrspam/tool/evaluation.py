@@ -298,7 +298,7 @@ def _copies(shown: list[Any], positive: np.ndarray, scores: np.ndarray, schema: 
     if sum(rows.shape[0] for rows in shown) != scores.size:
         return np.unique(scores, return_inverse=True)[1]
     found = find_copies(Examined.of(stack(shown), positive, schema, {}).codes)
-    return np.arange(scores.size) if found is None else found[2]
+    return np.arange(scores.size) if found is None else found
 
 
 @overload

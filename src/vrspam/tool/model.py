@@ -129,11 +129,6 @@ class Scaling:
             return sparse.csr_array(X.multiply(1.0 / self.deviations))
         return (X - self.centre) / self.deviations
 
-    def undo(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
-        """Coefficients and intercept for rows as they are."""
-        original = coef / self.deviations
-        return original, intercept - float(original @ self.centre)
-
 
 def undo_linear_map(
     features: Any, coef: np.ndarray, intercept: float, means: np.ndarray, deviations: np.ndarray

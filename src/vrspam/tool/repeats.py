@@ -53,13 +53,17 @@ class Repeats(NamedTuple):
 
     name: str
     share: float
-    shared: float
     codes: np.ndarray
     apart: float
     together: float
     z: float = 0.0
     bound: float = 0.0
     bound_z: float = 0.0
+
+    @property
+    def code(self) -> str:
+        """The code of what is said about the groups."""
+        return "duplicates" if self.name == COPIES else "repeated-rows"
 
     @property
     def changes_headline(self) -> bool:
@@ -88,13 +92,12 @@ def find_repeats(
 
     `columns` are codes, -1 for missing; `names` the same of columns that are no features.
     """
-    found = None if copies_alone else name_groups(columns, names, seed)
-    if found is not None and found[1] > 0.95:  # rows that agree in everything are copies, whichever column names them
-        found = None
-    judged = None if found is None else _judged(*found, X, positive, seed)
+    found, judged = None if copies_alone else name_groups(columns, names, seed), None
+    if found is not None and found[1] <= 0.95:  # rows that agree in everything are copies, whichever column names them
+        judged = _judged(found[0], found[2], X, positive, seed)
     if judged is None or not judged.matters:
         copies = find_copies(columns, seed)
-        other = None if copies is None else _judged(*copies, X, positive, seed)
+        other = None if copies is None else _judged(COPIES, copies, X, positive, seed)
         judged = other if judged is None or (other is not None and other.matters) else judged
     return judged
 
@@ -154,7 +157,7 @@ def _pairs(codes: np.ndarray, rng: np.random.Generator, most: int = 100_000) -> 
     return order[places], order[places + 1]
 
 
-def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, float, np.ndarray] | None:
+def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray | None:
     """Groups of rows that agree in all columns but one at most; None without any.
 
     Where few values of few columns make rows alike, chains of rows that differ in one column each would join most of
@@ -163,7 +166,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, 
     >>> rng = np.random.default_rng(0)
     >>> numbers = rng.integers(0, 1000, (3, 60))
     >>> table = {name: np.append(column, column[:6]) for name, column in zip("abc", numbers)}
-    >>> copies = find_copies(table)[2]
+    >>> copies = find_copies(table)
     >>> int((copies[:6] == copies[60:]).sum()), np.unique(copies).size
     (6, 60)
     """
@@ -179,14 +182,14 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, 
             groups = exact
     sizes = np.bincount(groups)
     share = float(sizes[sizes > 1].sum() / groups.size)
-    return (COPIES, 1.0, groups) if share >= 0.01 else None
+    return groups if share >= 0.01 else None
 
 
-def _judged(name: str, shared: float, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:
+def _judged(name: str, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:
     """What the quick model says about groups of rows."""
     sizes = np.bincount(codes)
     share = float(sizes[sizes > 1].sum() / codes.size)
-    unknown = Repeats(name, share, shared, codes, np.nan, np.nan)
+    unknown = Repeats(name, share, codes, np.nan, np.nan)
     rows = draw_groups(codes, QUICK_ROWS, seed)
     some, y = rows_of(X, rows) if rows.size < codes.size else X, positive[rows]
     smaller = int(min(y.sum(), (~y).sum()))

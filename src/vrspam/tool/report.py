@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.texts import rounded
 from vrspam._utils.validation import Rows
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table
@@ -267,11 +266,10 @@ def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarr
     """Rows with scores of models that have not seen them, their probabilities, and their weights if they have some."""
     model, opened = trained.model, trained.opened
     if trained.kept is None:
-        held_out, weights = trained.held_out, trained.weights
-        if weights is None and np.ptp(held_out.weights) > 0.0:  # a sample of a stream, say
-            weights = held_out.weights
-        method = None if model.calibration is None else model.calibration.method
-        return held_out, None if method is None else cross_calibrated(held_out, method), weights
+        held_out, method = trained.held_out, None if model.calibration is None else model.calibration.method
+        weighted = opened.plan.weights is not None or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
+        probabilities = None if method is None else cross_calibrated(held_out, method)
+        return held_out, probabilities, held_out.weights if weighted else None
     some = opened.take(trained.kept)
     X, positive = some.load_rows()
     scores = model.score(X)
@@ -291,7 +289,10 @@ def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
 
 
 def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
-    """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None."""
+    """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None.
+
+    What only names rows is text.
+    """
     import pyarrow as pa
 
     frame, positive = opened.load_rows()
@@ -305,10 +306,12 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     values: dict[str, np.ndarray] = {}
     for name in names:
         some = found[name].take(pa.array(places))
-        if pa.types.is_integer(some.type) or pa.types.is_floating(some.type):
-            values[name] = np.array([np.nan if value is None else value for value in some.to_pylist()], dtype=float)
+        plain = [value if value == value else None for value in some.to_pylist()]
+        is_number = pa.types.is_integer(some.type) or pa.types.is_floating(some.type)
+        if is_number and name not in opened.schema.identifiers:
+            values[name] = np.array(plain, dtype=float)
         else:
-            values[name] = np.array([None if value is None else str(value) for value in some.to_pylist()], dtype=object)
+            values[name] = np.array([None if value is None else str(value) for value in plain], dtype=object)
     return values
 
 
@@ -348,7 +351,7 @@ def single_rows(
             SingleRow(
                 kind,
                 row.row,
-                tuple(_name(values[place]) for values in names),
+                tuple("missing" if values[place] is None else values[place] for values in names),
                 bool(positive[place]),
                 float(held_out.scores[place]),
                 None if probabilities is None else float(probabilities[place]),
@@ -359,14 +362,6 @@ def single_rows(
             )
         )
     return tuple(found)
-
-
-def _name(value: float | str | None) -> str:
-    if value is None or value != value:
-        return "missing"
-    if isinstance(value, str):
-        return value
-    return str(int(value)) if float(value).is_integer() else rounded(value, 4)
 
 
 @dataclass(frozen=True, eq=False)

@@ -180,8 +180,15 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     groups = None if plan.groups in (INDEPENDENT, COPIES) else plan.groups
     options = {"weights": plan.weights, "groups": groups, "time": plan.time, "times": times, "order": order}
     beside = {option: name for option, name in {**options, "within": plan.within}.items() if name}
-    if not source.reader.tabular:
-        return _open_unnamed(source, target, plan, beside, on_error)
+    if not source.reader.tabular:  # columns have numbers instead of names
+        for option in ("event", "drop", "include", "categorical", *beside):
+            if option in beside or getattr(plan, option):
+                source.check_named(option)
+        problems = Problems(on_error, leave_unlabelled=True)
+        missing = 0.0 if source.reader.sparse else "mean"
+        schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
+        chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
+        return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive), plan=plan)
     check_beside(beside, str(target), plan.drop)
     path = source.paths[0]
     asked = plan.include, plan.categorical, plan.max_categories, plan.dates
@@ -217,20 +224,6 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         columns["loaded"] = frame, is_positive
     columns |= {"plan": plan, "names": tuple(table.names), "counts": counts, "unlabelled": table.unlabelled}
     return OpenedTable(chunks, label, tuple(learner.notes), **columns)
-
-
-def _open_unnamed(
-    source: Source, target: str | None, plan: TrainPlan, beside: Mapping[str, str], on_error: str
-) -> OpenedTable:
-    """Open a file whose columns have numbers instead of names."""
-    for option in ("event", "drop", "include", "categorical", *beside):
-        if option in beside or getattr(plan, option):
-            source.check_named(option)
-    missing = 0.0 if source.reader.sparse else "mean"
-    problems = Problems(on_error, leave_unlabelled=True)
-    schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=plan.progress)
-    chunks = Chunks(source, schema, on_error=on_error, progress=plan.progress, **_ROWS)
-    return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive), plan=plan)
 
 
 def check_target(source: Source, target: str | None) -> None:

@@ -87,15 +87,11 @@ def train(
 
 
 class Trained(NamedTuple):
-    """A model, its table, scores of rows by models of the other folds, their weights, and rows that were kept apart.
-
-    `weights` is None where rows have none, `kept` (places of rows) where `holdout` was not asked for.
-    """
+    """A model, its table, scores of rows by models of the other folds, and places of rows that were kept apart."""
 
     model: Model
     opened: OpenedTable
     held_out: HeldOut
-    weights: np.ndarray | None = None
     kept: np.ndarray | None = None
 
 
@@ -163,7 +159,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         chosen, unkept = stored_threshold(rows.positive, rows.scores, *plan.rule, weights, opened.groups is not None)
         notes += [] if unkept is None else [unkept]
         model = replace(model, threshold=chosen)
-    return Trained(model, whole, fit.held_out, fit.weights, kept)
+    return Trained(model, whole, fit.held_out, kept)
 
 
 class Fit(NamedTuple):
@@ -179,7 +175,6 @@ class Fit(NamedTuple):
     findings: Sequence[Finding] = ()
     moments: ClassMoments | None = None
     scaling: Scaling | None = None
-    weights: np.ndarray | None = None
     sample: Any = None
     free: AUCClassifierCV | None = None
 
@@ -211,8 +206,7 @@ def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened
     held_out = fitted.out_of_fold_
     if opened.times is not None and held_out.places is not None:
         held_out = held_out._replace(positive=positive[held_out.places])
-    weights = None if opened.weights is None else held_out.weights
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, weights=weights, **more)
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, **more)
 
 
 def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> Fit:
@@ -322,8 +316,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
 
     def fitted(search: Any) -> Fit:
         held_out = search.fit_stream(replace(opened, scaling=scaling)).held_out_
-        weights = None if plan.weights is None else held_out.weights
-        return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
+        return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, sample.X)
 
     return beside_free(plan, _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds), fitted)
 
@@ -450,25 +443,23 @@ def fold_auc_ci(
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
-def fold_pairs_ci(
-    opened: OpenedTable, held_out: HeldOut, weights: np.ndarray | None, groups: np.ndarray | None
-) -> AUCInterval:
-    """The index of held-out rows with times, or inside strata, from pairs of rows of one fold; with its interval."""
+def folds_ci(opened: OpenedTable, held_out: HeldOut, groups: np.ndarray | None) -> AUCInterval:
+    """The AUC of held-out rows, or their index with times or inside strata, from pairs inside folds."""
+    rows = held_out.positive, held_out.scores
+    more: dict[str, Any] = {"weights": None if opened.plan.weights is None else held_out.weights, "groups": groups}
+    if opened.times is None and opened.within is None:
+        return fold_auc_ci(*rows, held_out.fold, **more)
     places = np.arange(held_out.scores.size) if held_out.places is None else held_out.places
     within = np.zeros(places.size, dtype=np.intp) if opened.within is None else opened.within[places]
     strata = crossed(within, np.unique(held_out.fold, return_inverse=True)[1])
-    times = None if opened.times is None else opened.times[places]
-    return ranking_ci(held_out.positive, held_out.scores, times=times, within=strata, weights=weights, groups=groups)
+    return ranking_ci(*rows, times=None if opened.times is None else opened.times[places], within=strata, **more)
 
 
 def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
     groups = None if opened.groups is None or held_out.places is None else opened.groups[held_out.places]
-    if opened.times is None and opened.within is None:
-        interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
-    else:
-        interval = fold_pairs_ci(opened, held_out, fit.weights, groups)
+    interval = folds_ci(opened, held_out, groups)
     low, high = fitted.corrected_interval_
     if groups is not None and np.isfinite(low):  # which knows how much models of other groups would differ, too
         low, high = np.clip(np.array([low, high]) + interval.auc - fitted.corrected_score_, 0.0, 1.0).tolist()
@@ -530,9 +521,9 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     # The score of a model file is 0 half-way between the class means, with calibration or without.
     coef, intercept = fitted.coef_[0], float(fitted.intercept_[0]) - fitted.baseline_
     if fit.scaling is not None and fit.moments is not None:
-        coef, intercept = fit.scaling.undo(coef, intercept)
-        moments = fit.moments
-        return {"coef": coef, "intercept": intercept, "means": moments.means, "deviations": fit.scaling.deviations}
+        scaling, coef = fit.scaling, coef / fit.scaling.deviations
+        found = {"coef": coef, "intercept": intercept - float(coef @ scaling.centre), "means": fit.moments.means}
+        return {**found, "deviations": scaling.deviations}
     means, deviations = fitted.moments_.means, spread(fitted.moments_)[1]
     deviations = np.where(deviations > 0.0, deviations, 1.0)
     if (plain := undo_linear_map(fitted.features_, coef, intercept, means, deviations)) is not None:
