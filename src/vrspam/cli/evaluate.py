@@ -71,7 +71,7 @@ def evaluate(
         columns = [] if scores is None else list(read_names(scores))
         check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
-    from vrspam.report.words import name_measure
+    from vrspam.report.words import listed, name_measure
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate_columns, score_rows
     from vrspam.tool.scores import read_scores
@@ -86,7 +86,14 @@ def evaluate(
         (one, *_), (found, *_) = every.columns.values(), every.values()
         several = every if data is None else None
         if html is not None:
-            _write_page(html, one, found, several, model, data, cost_ratio=measures["cost_ratio"], recall=recall)
+            from vrspam.report.sections import evaluation_page
+
+            shown: dict[str, Any] = {"model_name": Path(model).name, "data_name": Path(data or model).name}
+            if several is not None:
+                made = {f"column {key}": column.describe() for key, column in several.columns.items()}
+                shown |= {"model_name": listed(list(several)), "made": {"table": shown["data_name"], **made}}
+            shown |= {"several": several, "cost_ratio": measures["cost_ratio"], "recall": recall}
+            evaluation_page(one, found, parameter=app.as_option, **shown).write(html)
     if as_json:
         app.print_json(_numbers(found, several))
         return
@@ -111,19 +118,6 @@ def _show_groups(found: Evaluation) -> None:
         columns = ", ".join(dict.fromkeys(group.column for group in found.subgroups))
         facts = [("group", f"no level of {columns} {words}; --html and --json show each")]
     app.show_facts(facts, 17)
-
-
-def _write_page(
-    html: Path, model: Any, found: Evaluation, several: Evaluations | None, name: str, data: str | None, **asked: Any
-) -> None:
-    from vrspam.report.sections import evaluation_page
-    from vrspam.report.words import listed
-
-    asked |= {"model_name": Path(name).name, "data_name": Path(data or name).name, "several": several}
-    if several is not None:
-        made = {"table": Path(name).name, **{f"column {key}": one.describe() for key, one in several.columns.items()}}
-        asked |= {"model_name": listed(list(several)), "made": made}
-    evaluation_page(model, found, parameter=app.as_option, **asked).write(html)
 
 
 def _numbers(found: Evaluation, several: Evaluations | None) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def compare_scores(
     if times is None and within is None:
         placed = roc_measures(positive, list(scores.values()), names, ranked=ranked, **beside)
         measured = [placed.of(place) for place in range(len(names))]
-        pairs = compare_placed(placed, names, confidence, less, measured)
+        pairs = compare_placed(placed, names, confidence, less, measured) if len(names) > 1 else ()
         intervals = tuple(interval_of(one, confidence) for one in measured)
     else:
         y, event = (positive.astype(np.int8), None) if times is None else (times, positive)

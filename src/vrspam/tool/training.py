@@ -144,7 +144,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
             notes.append(note)
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
-    notes += notes_on_directions(plan, opened, fit)
+    notes += [] if fit.free is None else notes_on_directions(plan, opened, fit, fit.free)
     facts: dict[str, Any] = {"warnings": notes, **({"monotone": plan.monotone} if plan.monotone else {})}
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
@@ -571,50 +571,37 @@ def note_of(noticed: Warning | str) -> str:
     return getattr(noticed, "message", str(noticed))
 
 
-def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit) -> list[Message]:
+def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> list[Message]:
     """Directions that columns were told although the curves of the free model clearly go the other way somewhere."""
-    if fit.free is None:
-        return []
-    notes, shapes, coefs = [], dict[str, Any](), getattr(fit.free, "_fold_coefs", None)
+    notes, shapes, coefs = [], dict[str, Any](), getattr(free, "_fold_coefs", None)
     if coefs is None or fit.moments is None:
-        shapes = getattr(fit.free, "shape_functions_", {})
+        shapes = getattr(free, "shape_functions_", {})
     else:  # straight lines of encoded rows, a deviation around their means, with bands of the folds
         band = np.sqrt(len(coefs) - 1.0) * stdtrit(len(coefs) - 1.0, 0.975) * coefs.std(axis=0)
         (mean, deviation), sides = spread(fit.moments), np.array([-1.0, 1.0])
         for j, name in enumerate(opened.schema.feature_names):
-            line, at = sides * fit.free.coef_[0, j], mean[j] + sides * deviation[j]
+            line, at = sides * free.coef_[0, j], mean[j] + sides * deviation[j]
             shapes[name] = Shape(name, at, line, line - band[j], line + band[j], None, line[1])
     for name, sign in plan.monotone.items():
         if not sign or name not in shapes:
             continue
-        shape, half = shapes[name], (shapes[name].high - shapes[name].low) / 2.0
+        shape = shapes[name]
         places = list(range(shape.grid.size))
         if not shape.numeric:
             known = shape.grid.tolist()
             places = [known.index(level) for level in (plan.ordered or {}).get(name, ()) if level in known]
-        found = steepest(sign * shape.contribution[places], half[places])
-        if found is not None:
-            size, start, stop = found
+        values, half = sign * shape.contribution[places], (shape.high - shape.low)[places] / 2.0
+        if values.size < 2 or not np.isfinite(half).all():
+            continue
+        falls = np.maximum.accumulate(values) - values
+        stop = int(falls.argmax())
+        start = int(values[: stop + 1].argmax())
+        if falls[stop] > np.hypot(half[start], half[stop]):  # which the bands at both ends do not explain
             low, high = (shape.grid[places[at]] for at in (start, stop))
             told, other = ("rise", "fall") if sign > 0 else ("fall", "rise")
             words = "{column!r} must {told}; without it the score would {other} by {size:.2g} between {low} and "
             words += "{high}, more than chance explains: check the direction, or leave it out of {option}"
             ends = {"low": rounded(low), "high": rounded(high)} if shape.numeric else {"low": low, "high": high}
-            fields = {"column": name, "told": told, "other": other, "size": size, "option": Parameter("monotone")}
-            notes.append(Message(words, **fields, **ends))
+            fields = {"column": name, "told": told, "other": other, "size": float(falls[stop])}
+            notes.append(Message(words, **fields, **ends, option=Parameter("monotone")))
     return notes
-
-
-def steepest(values: np.ndarray, half: np.ndarray) -> tuple[float, int, int] | None:
-    """The largest fall of a curve, and where it begins and ends; None where the bands at both ends explain it.
-
-    >>> steepest(np.array([0.0, 2.0, 1.0, 3.0]), np.full(4, 0.1))
-    (1.0, 1, 2)
-    """
-    if values.size < 2 or not np.isfinite(half).all():
-        return None
-    falls = np.maximum.accumulate(values) - values
-    stop = int(falls.argmax())
-    start = int(values[: stop + 1].argmax())
-    explained = float(np.hypot(half[start], half[stop]))
-    return (float(falls[stop]), start, stop) if falls[stop] > explained else None
