@@ -13,8 +13,8 @@ from vrspam.cli import app
 from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
-    from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation, Evaluations
+    from vrspam.tool.scores import Comparison
 
 
 @app.with_options("target", "positive", "event", "within", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
@@ -190,7 +190,7 @@ def compare(
         raise app.Misuse(f"--picture draws ROC curves, which models of this {measure} do not have: leave it out")
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.comparison import comparison_picture
+        from vrspam.tool.scores import comparison_picture
 
         drawn = dict(zip(found.names, found.scores, strict=True))
         save_figure(comparison_picture(found.positive, drawn, max_fpr), picture)
@@ -217,7 +217,7 @@ def compare(
 
 def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:
     """The numbers of a comparison: flat for one pair, a list for several."""
-    from vrspam.tool.comparison import flat_pairs
+    from vrspam.tool.scores import flat_pairs
 
     values: dict[str, Any] = {"n": found.positive.size, "positives": int(found.positive.sum())}
     values |= {} if max_fpr is None else {"max_fpr": max_fpr}

@@ -12,16 +12,18 @@ from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table, no_column
-from vrspam.metrics import AUCInterval, Calibration, calibration_measures, partial_auc_ci, roc_auc_ci
+from vrspam.metrics import AUCInterval, Calibration, DeLongTest, calibration_measures, partial_auc_ci, roc_auc_ci
+from vrspam.metrics.comparison import compare_pairs, compare_placed
+from vrspam.metrics.concordance import ComparablePairs, paired_concordance
+from vrspam.metrics.intervals import interval_of, roc_measures
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
-from vrspam.tool.comparison import Comparison, compare_scores
 from vrspam.tool.model import Model
 from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
-from vrspam.tool.scores import ScoreColumn, ScoredTable, check_classes, plain_values, read_scores, with_all_scores
-from vrspam.tool.subgroups import Subgroup, subgroups
-from vrspam.tool.table import beside_values, column_series, ordered_numbers, stack
+from vrspam.tool.scores import Comparison, ScoreColumn, ScoredTable, check_classes, read_scores, with_all_scores
+from vrspam.tool.subgroups import Subgroup, ranking_ci, subgroups
+from vrspam.tool.table import beside_values, ordered_numbers, plain_values, stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +273,7 @@ def score_rows(
     scores = np.concatenate([block.scores for block in blocks])
     kept: Any = stack([as_table(block.kept) for block in blocks]) if beside or by or columns else None
     values = beside_values(kept, beside, source.paths[0], least_groups=2)
-    others = {name: ordered_numbers(column_series(kept.column(name), name), "the table", "scores") for name in columns}
+    others = {name: ordered_numbers(kept, name, "the table", "scores") for name in columns}
     if by_copies:
         values["groups"] = _copies(shown, positive, scores, chunks.schema)
     if not model.ranks:
@@ -585,6 +587,44 @@ def compare(
         called[place] = f"{name} (again)" if name in called[:place] else name
     named = {name: table.scores[key] for name, key in zip(called, keys, strict=True)}
     return compare_scores(table.positive, named, confidence=confidence, **table.beside)
+
+
+def compare_scores(
+    positive: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+    ranked: Sequence[Ranked] = (),
+    *,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+    within: np.ndarray | None = None,
+    confidence: float = 0.95,
+    optimism: float = 0.0,
+) -> Comparison:
+    """Compare scores of the same rows in pairs; `ranked` are they sorted, `optimism` flatters the first of them."""
+    names, less = list(scores), {next(iter(scores)): optimism}
+    beside: dict[str, Any] = {"sample_weight": weights, "groups": groups}
+    if times is None and within is None:
+        placed = roc_measures(positive, list(scores.values()), names, ranked=ranked, **beside)
+        measured = [placed.of(place) for place in range(len(names))]
+        pairs = compare_placed(placed, names, confidence, less, measured) if len(names) > 1 else ()
+        intervals = tuple(interval_of(one, confidence) for one in measured)
+    else:
+        y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
+        comparable = ComparablePairs.of(y, event, within, weights)
+
+        def test(a: str, b: str) -> DeLongTest:
+            return paired_concordance(comparable, (scores[a], scores[b]), groups, confidence, False, less.get(a, 0.0))
+
+        pairs = compare_pairs(names, test)
+        same: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}
+        intervals = tuple(ranking_ci(positive, own, **same, confidence=confidence) for own in scores.values())
+    if optimism:
+        own = intervals[0]
+        auc, low, high = np.clip(np.array([own.auc, own.low, own.high]) - optimism, 0.0, 1.0).tolist()
+        intervals = (replace(own, auc=auc, low=low, high=high), *intervals[1:])
+    found = positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
+    return Comparison(pairs[0].test if pairs else None, *found, beside=beside)
 
 
 def _score_all(

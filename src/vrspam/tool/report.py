@@ -29,16 +29,15 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tables.frames import rows_of
-from vrspam.tool.comparison import Comparison, compare_scores
 from vrspam.tool.doctor import in_order, open_table
-from vrspam.tool.evaluation import Evaluation, evaluate
+from vrspam.tool.evaluation import Evaluation, compare_scores, evaluate
 from vrspam.tool.explanation import explain_rows, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ROWS, ReportPlan, TrainPlan, check_option, error_about, must, share, takes
 from vrspam.tool.repeats import draw_groups
-from vrspam.tool.scores import ScoreColumn, check_classes, with_all_scores
+from vrspam.tool.scores import Comparison, ScoreColumn, check_classes, with_all_scores
 from vrspam.tool.subgroups import Subgroup
-from vrspam.tool.table import OpenedTable, column_series, ordered_numbers
+from vrspam.tool.table import OpenedTable, ordered_numbers
 from vrspam.tool.training import Trained, fit_file
 
 KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranking")
@@ -208,8 +207,7 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
     model, facts, path = trained.model, trained.model.training, trained.opened.chunks.source.paths[0]
     scores = {"this model": part.scores}
     for name in names:
-        column = column_series(trained.opened.kept[name], name)
-        scores[name] = ordered_numbers(column, path, "beside")[part.places]
+        scores[name] = ordered_numbers(trained.opened.kept, name, path, "beside")[part.places]
     kept, notes = with_all_scores(scores)
     rows = {name: getattr(evaluation, name) for name in ("positive", "weights", "groups", "times", "within")}
     rows = {name: None if values is None else values[kept] for name, values in rows.items()}

@@ -328,8 +328,8 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str, least_group
     """The weights, groups and times of all rows, from a table of these columns; an order is minus its numbers."""
     found: dict[str, Any] = {}
     for option, name in beside.items():
-        column = column_series(others.column(name), name)
         if option in ("groups", "within"):
+            column = column_series(others, name)
             if column.null_count():
                 raise DataError(
                     f"{path}: column {name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
@@ -341,14 +341,15 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str, least_group
                 words = f"column {name!r} has {names.size} groups, and {who} at least {least_groups} of them"
                 raise DataError(f"{path}: {words}")
         elif option == "order":
-            found["times"] = -ordered_numbers(column, path, option)
+            found["times"] = -ordered_numbers(others, name, path, option)
         else:
-            found[option] = ordered_numbers(column, path, option)
+            found[option] = ordered_numbers(others, name, path, option)
     return found
 
 
-def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
+def ordered_numbers(table: Any, name: str, path: str, option: str) -> np.ndarray:
     """The numbers, or dates as numbers, of a column; only scores, of `scores` or `beside`, may be missing: NaN."""
+    column = column_series(table, name)
     texts = texts_of(column)
     if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
         kind: Any = Numbers()
@@ -378,11 +379,20 @@ def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     return values
 
 
-def column_series(values: Any, name: str) -> Any:
+def plain_values(table: Any, name: str) -> np.ndarray:
+    """A column as numbers, missing ones as NaN, or as texts and None."""
+    column = column_series(table, name)
+    texts = texts_of(column)
+    if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
+        return np.asarray(Numbers().values(column if texts is None else texts)[0], dtype=np.float64)
+    return np.array([None if value is None else str(value) for value in column.to_list()], dtype=object)
+
+
+def column_series(table: Any, name: str) -> Any:
     """A column of an arrow table as a series that narwhals reads."""
     import pyarrow as pa
 
-    whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    whole = table[name] if isinstance(table[name], pa.ChunkedArray) else pa.chunked_array([table[name]])
     return nw.from_native(whole, series_only=True).alias(name)
 
 
