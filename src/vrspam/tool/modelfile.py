@@ -339,12 +339,12 @@ def _fits(kind: str, value: Any) -> bool:
             return value is None or isinstance(value, bool | str) or is_number or _fits("texts", value)
         case _:  # the feature maps that were compared
             shown = {"features": "text", "n_features": "count", "auc": "number", "standard_error": "number"}
+            others = {"score": "number", "weight": "number", "rows": "count"}
             return isinstance(value, list) and all(
                 isinstance(row, dict)
                 and isinstance(row.get("chosen"), bool)
                 and all(_fits(kind, row.get(name)) for name, kind in shown.items())
-                and all(_fits("number", row.get(name, 0)) for name in ("score", "weight"))
-                and _fits("count", row.get("rows", 0))
+                and all(_fits(kind, row.get(name, 0)) for name, kind in others.items())
                 for row in value
             )
 
@@ -362,15 +362,14 @@ def _no_constant(name: str) -> NoReturn:
 def pack(content: Mapping[str, Any]) -> dict[str, Any]:
     """The content with its arrays, and long lists of numbers, in one list `arrays`, each once."""
     few_numbers = 32  # up to so many stay a readable list
-    arrays: dict[tuple[str, tuple[int, ...], bytes], dict[str, Any]] = {}
+    arrays: list[dict[str, Any]] = []
     places: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
     def referred(array: np.ndarray) -> dict[str, int]:
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if key not in places:
-            arrays[key] = _pack_array(array)
-            places[key] = len(places)
-        return {"array": places[key]}
+        place = places.setdefault((array.dtype.str, array.shape, array.tobytes()), len(arrays))
+        if place == len(arrays):
+            arrays.append(_pack_array(array))
+        return {"array": place}
 
     def packed(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -387,7 +386,7 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
         return value
 
     found = {name: packed(value) if name in PACKED else value for name, value in content.items()}
-    return {**found, "arrays": list(arrays.values())} if arrays else found
+    return {**found, "arrays": arrays} if arrays else found
 
 
 def unpack(content: Mapping[str, Any]) -> dict[str, Any]:

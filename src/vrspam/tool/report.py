@@ -343,23 +343,21 @@ def single_rows(
     rows, _ = opened.load_rows()
     explained = explain_rows(model, rows_of(rows, places), None, (), places + 1, np.arange(places.size))
     above = right if model.ranks else np.where(positive, right, 1.0 - right)
-    found = []
-    for (kind, place), row in zip(chosen, explained, strict=True):
-        found.append(
-            SingleRow(
-                kind,
-                row.row,
-                tuple("missing" if values[place] is None else values[place] for values in names),
-                bool(positive[place]),
-                float(held_out.scores[place]),
-                None if probabilities is None else float(probabilities[place]),
-                float(above[place]),
-                float(row.score or 0.0),
-                tuple((part.column, value_text(model, part), part.adds) for part in row.parts),
-                None if times is None else float(times[place]),
-            )
+    return tuple(
+        SingleRow(
+            kind,
+            row.row,
+            tuple("missing" if values[place] is None else values[place] for values in names),
+            bool(positive[place]),
+            float(held_out.scores[place]),
+            None if probabilities is None else float(probabilities[place]),
+            float(above[place]),
+            float(row.score or 0.0),
+            tuple((part.column, value_text(model, part), part.adds) for part in row.parts),
+            None if times is None else float(times[place]),
         )
-    return tuple(found)
+        for (kind, place), row in zip(chosen, explained, strict=True)
+    )
 
 
 @dataclass(frozen=True, eq=False)
