@@ -383,6 +383,22 @@ def test_the_command_on_the_page_makes_it_again(folder, page):
     assert (folder / "r.html").read_text("utf-8") == page
 
 
+def test_options_given_twice_and_large_numbers_that_name_rows_are_shown_as_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    size, dose = rng.choice(["s", "m", "l"], 120), rng.choice(["low", "high"], 120)
+    sick = (size == "l") | (rng.random(120) < 0.3)
+    table = pd.DataFrame({"patient_id": 2**53 + 1 + 7 * np.arange(120), "size": size, "dose": dose, "sick": sick})
+    table.to_parquet(tmp_path / "t.parquet")
+    ordered = ["--ordered", "size=s,m,l", "--ordered", "dose=low,high", "--monotone", "size=1,dose=1"]
+    files = [str(tmp_path / "t.parquet"), "--target", "sick", "--html", str(tmp_path / "t.html")]
+    assert main(["report", *files, "--features", "additive", "--folds", "2", "--rows", "9", *ordered]) == 0
+    page = (tmp_path / "t.html").read_text("utf-8")
+    assert " ".join(ordered) in page
+    shown = re.findall(r"\b900719925474\d{4}\b", page)
+    assert shown
+    assert {int(number) for number in shown} <= {*table["patient_id"]}
+
+
 def test_training_writes_the_same_report(folder, tmp_path, capsys):
     data = command(folder)[1:-2]
     model, html = tmp_path / "m.json", tmp_path / "t.html"

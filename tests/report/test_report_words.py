@@ -21,7 +21,6 @@ from vrspam.report.words import calibration_numbers, describe_benefit, describe_
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 from vrspam.tool.scores import ScoreColumn
-from vrspam.tool.training import note_few_maps, note_straight
 
 QUICK = ["--features", "linear", "--folds", "2", "--rows", "0"]
 
@@ -120,12 +119,6 @@ def test_a_single_column_does_not_interact(tmp_path):
     text = sections.report_page(report, data_name="t.csv").html()
     assert "Which columns interact" not in text
     assert "of its variance" not in text
-
-
-def test_a_wide_table_is_told_what_it_got():
-    assert "because curves are made of at most 2,000 columns" in str(note_straight(2000))
-    compared = "Straight lines and trees were compared, because there are 2,100 features."
-    assert str(note_few_maps(2100)) == f"{compared} features='auto' compares all, slowly."
 
 
 def test_text_from_right_to_left_does_not_turn_the_sentence(tmp_path):

@@ -33,7 +33,7 @@ from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Curve
 from vrspam.report.page import thin
 from vrspam.tool import compare, evaluate, make_report, save_model, score_file
-from vrspam.tool.comparison import compare_scores
+from vrspam.tool.evaluation import compare_scores
 
 RNG = np.random.default_rng(7)
 N = 600

@@ -22,9 +22,9 @@ from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report.words import verdict
 from vrspam.tool import compare
-from vrspam.tool.comparison import comparison_picture
 from vrspam.tool.evaluation import evaluate, score_file
 from vrspam.tool.prediction import predict
+from vrspam.tool.scores import comparison_picture
 
 RNG = np.random.default_rng(0)
 POSITIVE = RNG.random(300) < 0.3

@@ -10,7 +10,10 @@ import threading
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    end_by_exit()
+    if threading.current_thread() is threading.main_thread():  # signals end it as `sys.exit` does, without leftovers
+        for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, lambda number, _: sys.exit(128 + number))
     if arguments is None:
         gc.set_threshold(100_000, 50, 50)  # a short process: nearly all that it makes are modules, which are no garbage
     try:
@@ -27,11 +30,3 @@ def main(arguments: list[str] | None = None) -> int:
     code = run(sys.argv[1:])
     gc.freeze()  # the process ends here: without it, Python would look for garbage in all modules once more
     return code
-
-
-def end_by_exit() -> None:
-    """Let SIGTERM and SIGHUP end a command as `sys.exit` does, which removes temporary files; other handlers stay."""
-    if threading.current_thread() is threading.main_thread():
-        for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, lambda number, _: sys.exit(128 + number))

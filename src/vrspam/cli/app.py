@@ -164,7 +164,7 @@ def run(arguments: list[str]) -> int:
     if not arguments or "--help" in arguments:
         load_light_help()
     try:
-        return int(app(arguments, prog_name="vrspam", standalone_mode=False) or 0)
+        return int(app(arguments, prog_name="vrspam", standalone_mode=False, obj=arguments) or 0)
     except typer.Exit as error:
         return error.exit_code
     except BrokenPipeError:  # the reader of the pipe has gone
@@ -174,39 +174,30 @@ def run(arguments: list[str]) -> int:
         warn("vrspam: stopped")
         return INTERRUPTED
     except Misuse as error:
-        _explain_misuse(error)
+        context, given = getattr(error, "ctx", None), getattr(error, "option_name", "")
+        command, message = getattr(context, "info_name", ""), str(error.format_message())
+        meant = None  # what other programs call the options of these commands
+        if given in ("--out", "--output", "-o"):
+            pages = dict.fromkeys(("compare", "explain"), "--html or --picture")
+            meant = ({"train": "--model", "predict": "--out", "evaluate": "--html"} | pages).get(command)
+        elif given in ("--label", "--labels", "--outcome", "--y", "-y") and command in ("train", "theory"):
+            meant = "--target"
+        if meant:
+            message = f"No such option: {given}. {command!r} calls it {meant}."
+        if message:  # without a command the help was shown, and there is no message
+            warn(f"vrspam: {' '.join(message.split())}  (see {getattr(context, 'command_path', 'vrspam')} --help)")
         return 2
-    except MemoryError as error:
-        if debug:
-            raise
-        detail = f" ({' '.join(str(error).split())})" if str(error) else ""
-        warn(f"vrspam: the memory is not enough{detail}: free some, leave out columns, or train with --streaming")
-        return 1
     except Exception as error:
         if debug:
             raise
-        unexpected = not isinstance(error, (ValueError, OSError, RuntimeError, MissingExtra))
-        kind = f"unexpected {type(error).__name__}: " if unexpected else ""
-        hint = " (--debug shows where)" if unexpected else ""
         sentence = " ".join(in_options(error).split())  # one line, whatever bytes of a damaged file it quotes
-        warn(f"vrspam: {kind}{sentence}{hint}")
+        if isinstance(error, MemoryError):
+            detail = f" ({sentence})" if sentence else ""
+            sentence = f"the memory is not enough{detail}: free some, leave out columns, or train with --streaming"
+        elif not isinstance(error, (ValueError, OSError, RuntimeError, MissingExtra)):
+            sentence = f"unexpected {type(error).__name__}: {sentence} (--debug shows where)"
+        warn(f"vrspam: {sentence}")
         return 1
-
-
-def _explain_misuse(error: Any) -> None:
-    """Say what was wrong with the arguments, with the option that was meant where that is known."""
-    context, given = getattr(error, "ctx", None), getattr(error, "option_name", "")
-    command, message = getattr(context, "info_name", ""), str(error.format_message())
-    meant = None  # what other programs call the options of these commands
-    if given in ("--out", "--output", "-o"):
-        pages = dict.fromkeys(("compare", "explain"), "--html or --picture")
-        meant = ({"train": "--model", "predict": "--out", "evaluate": "--html"} | pages).get(command)
-    elif given in ("--label", "--labels", "--outcome", "--y", "-y") and command in ("train", "theory"):
-        meant = "--target"
-    if meant:
-        message = f"No such option: {given}. {command!r} calls it {meant}."
-    if message:  # without a command the help was shown, and there is no message
-        warn(f"vrspam: {' '.join(message.split())}  (see {getattr(context, 'command_path', 'vrspam')} --help)")
 
 
 # What a terminal obeys instead of showing it: control characters, ends of lines, changes of direction, surrogates.
@@ -243,22 +234,19 @@ def in_options(message: Any) -> str:
     return worded(message, as_option)
 
 
-def worries(interval: Any, notes: Iterable[str]) -> list[str]:
+def worries(interval: Any, notes: Iterable[str], text: Callable[[str], str] = in_options) -> list[str]:
     """What to worry about, in options: what is severe, an AUC that may be that of guessing, the rest."""
-    return [in_options(note) for note in _worries(interval, notes)]
-
-
-def _worries(interval: Any, notes: Iterable[str]) -> list[str]:
     from vrspam.report.words import doubt_of
 
     doubt = [] if interval is None else doubt_of(interval.low, interval.high, getattr(interval, "confidence", 0.95))
-    return sorted([*doubt, *notes], key=lambda note: {"severe": 0, "note": 2}.get(getattr(note, "severity", ""), 1))
+    grade = {"severe": 0, "note": 2}
+    return [*map(text, sorted([*doubt, *notes], key=lambda note: grade.get(getattr(note, "severity", ""), 1)))]
 
 
 def show_worries(interval: Any, notes: Iterable[str]) -> None:
     """Print what to worry about on the standard error stream, with severities and codes."""
-    for note in _worries(interval, notes):
-        warn(worry_line(note))
+    for line in worries(interval, notes, worry_line):
+        warn(line)
 
 
 def worry_line(note: str) -> str:
@@ -524,19 +512,12 @@ def as_option(parameter: Parameter) -> str:
         return flag
     if value is False:
         return f"no {flag}"
-    return f"{flag} {shlex.quote(csv_line(list(map(str, value))) if several else str(value))}"
-
-
-def csv_line(names: Sequence[str]) -> str:
-    """Names as options that name columns are read; `vrspam.tool.plan.read_names` is the inverse.
-
-    >>> csv_line(["age", "cholesterol, mg/dl"])
-    'age,"cholesterol, mg/dl"'
-    """
-    outer_blanks = any(name != name.strip() for name in names)
-    line = io.StringIO()
-    csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)
-    return line.getvalue().removesuffix("\r\n")
+    if several:  # as `vrspam.tool.plan.read_names` reads it
+        outer_blanks = any(str(name) != str(name).strip() for name in value)
+        line = io.StringIO()
+        csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(value)
+        value = line.getvalue().removesuffix("\r\n")
+    return f"{flag} {shlex.quote(str(value))}"
 
 
 def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,8 +13,8 @@ from vrspam.cli import app
 from vrspam.tool.plan import check_measures, read_names
 
 if TYPE_CHECKING:
-    from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation, Evaluations
+    from vrspam.tool.scores import Comparison
 
 
 @app.with_options("target", "positive", "event", "within", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
@@ -56,7 +55,14 @@ def evaluate(
     require("data", "pyarrow")
     reading = app.read_options(given)
     asked = {name: reading.pop(name) for name in ("target", "positive", "event", "within")}
-    _check_arguments(model, data, scores, asked, allow_missing)
+    if data is not None and scores is not None:
+        raise app.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
+    if data is None and scores is None:
+        raise app.Misuse("name the table after the model; or columns of scores of one table with --scores and --target")
+    if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
+        raise app.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
+    if scores is not None and allow_missing is not None:
+        raise app.Misuse("--allow-missing is about the columns of a model: leave it out")
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
@@ -65,27 +71,29 @@ def evaluate(
         columns = [] if scores is None else list(read_names(scores))
         check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
-    from vrspam.report.words import name_measure
+    from vrspam.report.words import listed, name_measure
     from vrspam.tool import load_model
-    from vrspam.tool.evaluation import evaluate as evaluate_model
     from vrspam.tool.evaluation import evaluate_columns, score_rows
-    from vrspam.tool.scores import plain_values, read_scores
+    from vrspam.tool.scores import read_scores
 
-    by, several = reading.pop("by"), None
-    one: Any
     reading |= {"weights": weights, "groups": groups, "progress": app.err.is_terminal}
     with app.warnings_as_lines():
         if data is None:
-            several = evaluate_columns(read_scores(model, scores=columns, by=by, **asked, **reading), **measures)
-            one, found = several.columns[columns[0]], several[columns[0]]
+            rows = read_scores(model, scores=columns, **asked, **reading)
         else:
-            one = load_model(Path(model))
-            rows = score_rows(one, data, keep=by, **reading)._asdict()
-            kept = rows.pop("kept")
-            levels = {name: plain_values(kept, name) for name in by}
-            found = evaluate_model(one, rows.pop("positive"), **rows, by=levels, **measures)
+            rows = score_rows(load_model(Path(model)), data, **reading)
+        every = evaluate_columns(rows, **measures)
+        (one, *_), (found, *_) = every.columns.values(), every.values()
+        several = every if data is None else None
         if html is not None:
-            _write_page(html, one, found, several, model, data, cost_ratio=measures["cost_ratio"], recall=recall)
+            from vrspam.report.sections import evaluation_page
+
+            shown: dict[str, Any] = {"model_name": Path(model).name, "data_name": Path(data or model).name}
+            if several is not None:
+                made = {f"column {key}": column.describe() for key, column in several.columns.items()}
+                shown |= {"model_name": listed(list(several)), "made": {"table": shown["data_name"], **made}}
+            shown |= {"several": several, "cost_ratio": measures["cost_ratio"], "recall": recall}
+            evaluation_page(one, found, parameter=app.as_option, **shown).write(html)
     if as_json:
         app.print_json(_numbers(found, several))
         return
@@ -110,33 +118,6 @@ def _show_groups(found: Evaluation) -> None:
         columns = ", ".join(dict.fromkeys(group.column for group in found.subgroups))
         facts = [("group", f"no level of {columns} {words}; --html and --json show each")]
     app.show_facts(facts, 17)
-
-
-def _check_arguments(
-    model: str, data: str | None, scores: str | None, asked: Mapping[str, Any], allow_missing: str | None
-) -> None:
-    """Refuse what belongs to the other form of the command: a model and a table, or one table with --scores."""
-    if data is not None and scores is not None:
-        raise app.Misuse(f"--scores names columns of one table, made by any model: leave {model} or --scores out")
-    if data is None and scores is None:
-        raise app.Misuse("name the table after the model; or columns of scores of one table with --scores and --target")
-    if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
-        raise app.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
-    if scores is not None and allow_missing is not None:
-        raise app.Misuse("--allow-missing is about the columns of a model: leave it out")
-
-
-def _write_page(
-    html: Path, model: Any, found: Evaluation, several: Evaluations | None, name: str, data: str | None, **asked: Any
-) -> None:
-    from vrspam.report.sections import evaluation_page
-    from vrspam.report.words import listed
-
-    asked |= {"model_name": Path(name).name, "data_name": Path(data or name).name, "several": several}
-    if several is not None:
-        made = {"table": Path(name).name, **{f"column {key}": one.describe() for key, one in several.columns.items()}}
-        asked |= {"model_name": listed(list(several)), "made": made}
-    evaluation_page(model, found, parameter=app.as_option, **asked).write(html)
 
 
 def _numbers(found: Evaluation, several: Evaluations | None) -> dict[str, Any]:
@@ -209,7 +190,7 @@ def compare(
         raise app.Misuse(f"--picture draws ROC curves, which models of this {measure} do not have: leave it out")
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.comparison import comparison_picture
+        from vrspam.tool.scores import comparison_picture
 
         drawn = dict(zip(found.names, found.scores, strict=True))
         save_figure(comparison_picture(found.positive, drawn, max_fpr), picture)
@@ -236,7 +217,7 @@ def compare(
 
 def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:
     """The numbers of a comparison: flat for one pair, a list for several."""
-    from vrspam.tool.comparison import flat_pairs
+    from vrspam.tool.scores import flat_pairs
 
     values: dict[str, Any] = {"n": found.positive.size, "positives": int(found.positive.sum())}
     values |= {} if max_fpr is None else {"max_fpr": max_fpr}

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import webbrowser
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -74,8 +75,7 @@ def reproduce(
     done, words, written = _run(protocol, directory, jobs, skip_missing=chosen is None)
     if not as_json:
         app.say(words)
-    _print_written(written, as_json)
-    _exit_if_failed(done)
+    _print_written(written, as_json, failed=done.failed)
 
 
 def publish(
@@ -213,12 +213,11 @@ def demo(
         app.out.print("2. The algorithms of the paper, on two small sets", style="bold", markup=False)
     done, words, written = _run(demo_protocol(), directory, jobs, few_lines=True)
     if as_json:
-        _print_written({"example": [page], **written}, as_json)
+        written = {"example": [page], **written}
     else:
         app.tell(f"{words}.", INDENT)
         _describe_runs(directory)
-        _print_written(written, as_json, INDENT)
-    _exit_if_failed(done)
+    _print_written(written, as_json, INDENT, done.failed)
 
 
 def _run(
@@ -242,22 +241,16 @@ def _run(
     return done, words, publish(directory)
 
 
-def _exit_if_failed(done: Experiment) -> None:
-    if done.failed:
-        app.warn(
-            f"vrspam: {len(done.failed)} runs failed: the report lists them, and the same command tries them again"
-        )
-        raise typer.Exit(1)
-
-
-def _print_written(written: dict[str, list[Path]], as_json: bool, margin: int = 0) -> None:
+def _print_written(written: dict[str, list[Path]], as_json: bool, margin: int = 0, failed: Sequence[Any] = ()) -> None:
+    """Print the files that were written; where runs failed, say so and end with the exit code 1."""
     if as_json:
         app.print_json({kind: [str(path) for path in paths] for kind, paths in written.items()})
-        return
-    for kind, paths in written.items():
-        for path in paths:
-            if path.suffix != ".svg":
-                app.say(f"{' ' * margin}{kind:8} {path}")
+    for kind, path in ((kind, path) for kind, paths in written.items() for path in paths if not as_json):
+        if path.suffix != ".svg":
+            app.say(f"{' ' * margin}{kind:8} {path}")
+    if failed:
+        app.warn(f"vrspam: {len(failed)} runs failed: the report lists them, and the same command tries them again")
+        raise typer.Exit(1)
 
 
 def _require_all(directory: Path | None = None) -> None:

@@ -16,7 +16,6 @@ from vrspam.tool.plan import at_least, check_option, read_names
 if TYPE_CHECKING:
     from vrspam.model.drawing import Effect
     from vrspam.tool import Model
-    from vrspam.tool.explanation import ExplainedRow
 
 
 @app.with_options(*app.READING)
@@ -221,12 +220,7 @@ def explain(
 
     loaded = load_model(model)
     if single:
-        _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
-    else:
-        _explain_model(loaded, model, top, picture, html, as_json)
-
-
-def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
+        return _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
     from vrspam.model.drawing import explain as explain_model
     from vrspam.model.drawing import sum_by_column
     from vrspam.report.words import describe_curves
@@ -239,7 +233,7 @@ def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, ht
     if html is not None:
         from vrspam.report.sections import explanation_page
 
-        explanation_page(loaded, model_name=path.name, parameter=app.as_option).write(html)
+        explanation_page(loaded, model_name=model.name, parameter=app.as_option).write(html)
     effects = explain_model(loaded)
     columns = dict(sum_by_column(effects))
     if as_json:
@@ -308,7 +302,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
 def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
     """Print rows of a file with what each column adds; without numbers the first ones, in JSON all."""
     require("data", "pyarrow")
-    from vrspam.tool.explanation import explain_file, row_picture
+    from vrspam.tool.explanation import explain_file, row_picture, value_text
 
     with app.warnings_as_lines():
         found = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
@@ -323,7 +317,22 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
     for number, row in enumerate(found.rows):
         if number:
             app.say("")
-        _print_row(model, row, Path(data).name, top)
+        names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
+        title = f"row {row.row:,} of {Path(data).name}{f' ({names})' if names else ''}"
+        if row.score is None:
+            app.tell(f"{title}: no score, because {row.reason}")
+            continue
+        likely = f"score {row.score:+.4f}"
+        if row.probability is not None:
+            label = f"{model.schema.target} = " if model.schema.target else ""
+            certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is
+            likely += f", probability of {label}{model.positive} {percent(certain)}"
+        app.tell(f"{title}: {likely}")
+        lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
+        if others := row.parts[top:]:
+            lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
+        lines.append(["total: the score", "", f"{row.score:+.4f}"])
+        app.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
     if numbers is None and found.n > len(found.rows):
         app.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
     app.say("")
@@ -332,24 +341,3 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
         app.say(str(picture))
     for note in found.notes:
         app.warn(f"warning: {note}")
-
-
-def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
-    from vrspam.tool.explanation import value_text
-
-    names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
-    title = f"row {row.row:,} of {data}{f' ({names})' if names else ''}"
-    if row.score is None:
-        app.tell(f"{title}: no score, because {row.reason}")
-        return
-    likely = f"score {row.score:+.4f}"
-    if row.probability is not None:
-        label = f"{model.schema.target} = " if model.schema.target else ""
-        certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is
-        likely += f", probability of {label}{model.positive} {percent(certain)}"
-    app.tell(f"{title}: {likely}")
-    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
-    if others := row.parts[top:]:
-        lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
-    lines.append(["total: the score", "", f"{row.score:+.4f}"])
-    app.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)

@@ -11,7 +11,7 @@ import typer
 
 from vrspam._utils.messages import Parameter, require
 from vrspam.cli import app
-from vrspam.tool.plan import CHECKED, OPTIONS, PAGE, PANELS, ROWS, ReportPlan, options_of
+from vrspam.tool.plan import CHECKED, OPTIONS, PAGE, PANELS, ROWS, options_of
 
 if TYPE_CHECKING:
     from vrspam.tool import Model, Report
@@ -94,26 +94,14 @@ def train(
 
 
 def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
-    """Write the page, with the command that makes it again and all options that were given."""
+    """Write the page, with the command that makes it again."""
     from vrspam.report.sections import report_page
 
-    words = []
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        value = context.params.get(str(parameter.name))
-        if value is None or source is None or source.name != "COMMANDLINE":
-            continue
-        if parameter.param_type_name == "argument":
-            words.append(str(value))
-        elif isinstance(value, bool):
-            words.append((parameter.opts if value else parameter.secondary_opts or parameter.opts)[0])
-        else:
-            words += [parameter.opts[0], str(value)]
     report_page(
         report,
         data_name="standard input" if data == "-" else Path(data).name,
         parameter=app.as_option,
-        command=" ".join([str(context.command_path), *map(shlex.quote, words)]),
+        command=shlex.join(["vrspam", *context.obj]),
     ).write(html)
 
 
@@ -280,17 +268,12 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
         for one in found:
             app.tell(app.worry_line(one))
             if one.fix is not None and one.severity != "note":
-                app.tell(_command(data, plan, one.fix), app.INDENT)
+                fix, several = one.fix, isinstance(one.fix.value, list | tuple)
+                asked = {name: value for name in CHECKED if (value := getattr(plan, name)) != OPTIONS[name].default}
+                asked[fix.name] = [*asked.get(fix.name, ()), *fix.value] if several else fix.value
+                options = [app.as_option(Parameter(*given)) for given in asked.items()]
+                app.tell(" ".join([shlex.join(["vrspam", "report", data]), *options]), app.INDENT)
     raise typer.Exit(int(severe))
-
-
-def _command(data: str, plan: ReportPlan, fix: Parameter) -> str:
-    """The command that makes the report with what mends a finding, and with all options that were given."""
-    asked = {name: getattr(plan, name) for name in CHECKED if getattr(plan, name) != getattr(ReportPlan(), name)}
-    several = isinstance(fix.value, list | tuple)
-    asked[fix.name] = [*asked.get(fix.name, ()), *fix.value] if several else fix.value
-    options = [app.as_option(Parameter(*one)) for one in asked.items()]
-    return " ".join([shlex.join(["vrspam", "report", data]), *options])
 
 
 @app.with_options(*ROWS, panels=PANELS)

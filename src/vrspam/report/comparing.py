@@ -13,7 +13,7 @@ from vrspam.report.page import Cell, Html, Page, Row, number_cell, thin
 
 if TYPE_CHECKING:
     from vrspam.metrics import AUCInterval, ComparedPair
-    from vrspam.tool.comparison import Comparison
+    from vrspam.tool.scores import Comparison
 
 
 def comparison_page(

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from vrspam.metrics import Calibration, ComparedPair, DeLongTest, Estimate
     from vrspam.metrics.thresholds import Threshold
     from vrspam.model_selection.cross_validate import LearningCurve
-    from vrspam.tool.comparison import Comparison
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
     from vrspam.tool.report import MoreRows
-    from vrspam.tool.scores import ScoreColumn
+    from vrspam.tool.scores import Comparison, ScoreColumn
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
 ZERO = "A score of 0 is half-way between the average scores of the two classes."

@@ -1,5 +1,4 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
-from .comparison import Comparison
 from .doctor import Finding, check
 from .evaluation import Evaluation, Evaluations, compare, evaluate, score_file
 from .explanation import Effect, ExplainedRows, explain, explain_file
@@ -8,6 +7,7 @@ from .modelfile import ModelFileError, export_model, load_model, save_model
 from .plan import TrainPlan
 from .prediction import predict
 from .report import MoreRows, Report, make_report, report_page, rows
+from .scores import Comparison
 from .training import train
 
 __all__ = [

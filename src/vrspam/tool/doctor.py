@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
@@ -82,8 +83,12 @@ class Examined:
                 codes[source], found = codes_of(X.column(name) if named else numbers(X, schema.columns.index(name)))
                 texts |= {} if found is None else {name: found}
                 dates += [source] if words == "dates" else []
-        numbered = {str(name): _as_numbers(column) for name, column in kept.items() if name in schema.identifiers}
-        others = {name: codes_of(column)[0] for name, column in numbered.items()}
+        others = dict[str, np.ndarray]()
+        for name, column in kept.items():
+            if name in schema.identifiers:
+                with suppress(ValueError):  # whole numbers that were kept as text have an order
+                    column = column.cast("float64")
+                others[name] = codes_of(column)[0]
         return cls(X, positive, codes, frozenset(codes) - set(texts), texts, others, dates)
 
 
@@ -193,7 +198,7 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
         found += [] if repeats is None else describe_repeats(repeats)
         if repeats is None or not repeats.matters:
             found += look_at_drift(X, seen, plan.random_state)
-    acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and code_of(repeats) not in plan.ignore
+    acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and repeats.code not in plan.ignore
     return Diagnosis(found, repeats if acted else None, constant if whole else ())
 
 
@@ -214,33 +219,27 @@ def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Fi
     for one in findings:
         if one.code not in ignore and one not in by_code.setdefault(one.code, []):
             by_code[one.code].append(one)
-    several = [one for same in by_code.values() for one in _as_one(same)]
-    return sorted(several, key=lambda one: (SEVERITIES.index(one.severity), CODES.index(one.code)))
-
-
-def _as_one(findings: list[Finding]) -> list[Finding]:
-    """Findings of one code as one sentence: for several columns, or one after the other."""
-    first = min(findings, key=lambda one: SEVERITIES.index(one.severity))
-    columns = [str(one.fields["column"]) for one in findings if one.fields.get("column")]
-    if len(findings) == 1:
-        return findings
-    if len(columns) < len(findings) or first.code not in SEVERAL:
-        parts = {f"part{number}": one for number, one in enumerate(findings)}
-        return [Finding(first.code, first.severity, "; ".join(f"{{{part}}}" for part in parts), **parts)]
-    some = columns[:1] if first.severity == "note" else columns
-    ways = {way: Parameter(way, some) for way in ("include", "drop", "categorical")}
-    fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
-    template = SEVERAL[first.code]
-    used = {name: value for name, value in fields.items() if f"{{{name}}}" in template}
-    return [Finding(first.code, first.severity, template, **used)]
+    found = []
+    for code, same in by_code.items():
+        grade = min((one.severity for one in same), key=SEVERITIES.index)
+        columns = [str(one.fields["column"]) for one in same if one.fields.get("column")]
+        if len(same) <= 1:
+            found += same
+        elif len(columns) < len(same) or code not in SEVERAL:  # one sentence after the other
+            parts = {f"part{number}": one for number, one in enumerate(same)}
+            found.append(Finding(code, grade, "; ".join(f"{{{part}}}" for part in parts), **parts))
+        else:
+            some, template = columns[:1] if grade == "note" else columns, SEVERAL[code]
+            ways = {way: Parameter(way, some) for way in ("include", "drop", "categorical")}
+            fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
+            used = {name: value for name, value in fields.items() if f"{{{name}}}" in template}
+            found.append(Finding(code, grade, template, **used))
+    return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), CODES.index(one.code)))
 
 
 def not_checked(what: str) -> Finding:
     """The finding that something could not be looked at."""
     return Finding("not-checked", "note", "not looked at: {what}", what=what)
-
-
-# ---- labels
 
 
 def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: bool = False) -> Iterator[Finding]:
@@ -272,7 +271,7 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         if count < 50 and not (opened.times is not None and name == "not positive"):
             words = "only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
             yield Finding("few-rows", "warning", words, count=count, name=name)
-    if not opened.chosen and len(counts) == 2 and positives > 0.6 * labelled:
+    if opened.plan.positive is None and len(counts) == 2 and positives > 0.6 * labelled:
         ((other, _),) = others.items()
         words = "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}."
         fields = {"positive": str(positive), "share": 100.0 * positives / labelled, "other": other}
@@ -285,11 +284,8 @@ def _alike(a: str, b: str) -> bool:
     return min(len(a), len(b)) >= 3 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
 
 
-# ---- single columns
-
-
 def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
-    """What is to be said of columns one by one, by kind."""
+    """What is to be said of columns: leaks, an order of rows that tells the label, gaps, two spellings, codes."""
     rng = np.random.default_rng(seed)
     rows, most = np.arange(seen.positive.size), 50_000
     rows = rows if rows.size <= most else np.sort(rng.choice(rows, most, replace=False))
@@ -297,10 +293,33 @@ def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
     fold = rng.integers(0, 5, rows.size)
     if min(y.sum(), (~y).sum()) >= 20:
         yield from _leaks(seen, rows, y, fold)
-        yield from _order(seen, rows, y, fold)
-    if not sparse.issparse(seen.X):
-        yield from _missing_values(seen)
-    yield from _spellings(seen)
+        told = {"the order of the rows": alone(rows, y, fold, True)}
+        told |= {f"column {name!r}": alone(codes[rows], y, fold, True) for name, codes in seen.names.items()}
+        name = max(told, key=lambda one: told[one])
+        noise = roc_auc_ci(y, np.random.default_rng(0).random(y.size)).standard_error
+        if told[name] >= max(0.6, 0.5 + 4.0 * noise):
+            words = "{what} goes with the label (AUC {auc}), and is not used: was the table put together from lists?"
+            grade = "warning" if told[name] >= 0.8 else "note"
+            yield Finding("order", grade, words, what=name, auc=auc_text(told[name]))
+    missing = {name: float((codes < 0).mean()) for name, codes in seen.codes.items() if (codes < 0).any()}
+    if missing and not sparse.issparse(seen.X):
+        worst = sorted(missing, key=lambda name: -missing[name])
+        percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
+        percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
+        shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
+        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if (rest := len(worst) - SHOWN) > 0 else ""
+        yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
+    spelt = []
+    for name, texts in seen.texts.items():
+        plain: dict[str, list[str]] = {}
+        for text in texts if len(texts) <= 100_000 else ():
+            plain.setdefault(" ".join(text.split()).casefold(), []).append(text)
+        pairs = [same for same in plain.values() if len(same) > 1]
+        if pairs:
+            spelt.append(f"{name!r} ({' and '.join(map(repr, sorted(pairs[0])[:2]))})")
+    if spelt:
+        words = "categories differ by case or blanks alone and count as different: {columns}; spell them in one way"
+        yield Finding("spellings", "warning", words, columns=in_short(spelt, quoted=False))
     odd = re.compile(r"(^|[^a-z])(zip|zip.?codes?|plz|post.?codes?|postal.*|fips|naics|sic|icd.?\d*|phone|area.?code)$")
     for name in sorted(seen.numeric):
         if odd.search(name.lower()) and name not in seen.dates and seen.codes[name].max(initial=-1) >= 9:
@@ -369,45 +388,6 @@ def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) ->
             yield Finding(code, grade, subject + words + advice, **fields)
 
 
-def _order(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:
-    """Whether the order of the rows, or a column that only names them, tells the label."""
-    told = {"the order of the rows": alone(rows, y, fold, True)}
-    told |= {f"column {name!r}": alone(codes[rows], y, fold, True) for name, codes in seen.names.items()}
-    name = max(told, key=lambda one: told[one])
-    noise = roc_auc_ci(y, np.random.default_rng(0).random(y.size)).standard_error
-    if told[name] >= max(0.6, 0.5 + 4.0 * noise):
-        words = "{what} goes with the label (AUC {auc}), and is not used: was the table put together from lists?"
-        grade = "warning" if told[name] >= 0.8 else "note"
-        yield Finding("order", grade, words, what=name, auc=auc_text(told[name]))
-
-
-def _missing_values(seen: Examined) -> Iterator[Finding]:
-    """Columns with gaps, the worst first."""
-    missing = {name: float((codes < 0).mean()) for name, codes in seen.codes.items() if (codes < 0).any()}
-    if missing:
-        worst = sorted(missing, key=lambda name: -missing[name])
-        percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
-        percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
-        shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
-        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if (rest := len(worst) - SHOWN) > 0 else ""
-        yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
-
-
-def _spellings(seen: Examined) -> Iterator[Finding]:
-    """Categories that differ by case or blanks alone."""
-    found = []
-    for name, texts in seen.texts.items():
-        plain: dict[str, list[str]] = {}
-        for text in texts if len(texts) <= 100_000 else ():
-            plain.setdefault(" ".join(text.split()).casefold(), []).append(text)
-        pairs = [same for same in plain.values() if len(same) > 1]
-        if pairs:
-            found.append(f"{name!r} ({' and '.join(map(repr, sorted(pairs[0])[:2]))})")
-    if found:
-        words = "categories differ by case or blanks alone and count as different: {columns}; spell them in one way"
-        yield Finding("spellings", "warning", words, columns=in_short(found, quoted=False))
-
-
 def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[str]:
     """Of very many columns so many numbers whose class means are furthest apart, and the categories."""
     without = replace(schema, categorical={})
@@ -416,24 +396,6 @@ def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[
     distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
     places = np.sort(np.argsort(-distance, kind="stable")[:most])
     return [*(without.columns[place] for place in places), *schema.categorical]
-
-
-def _as_numbers(column: Any) -> Any:
-    """Whole numbers that were kept as text as numbers again, for their order."""
-    import pyarrow as pa
-
-    try:
-        return column.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return column
-
-
-# ---- rows together
-
-
-def code_of(repeats: Repeats) -> str:
-    """The code of what is said about groups of rows."""
-    return "duplicates" if repeats.name == COPIES else "repeated-rows"
 
 
 def describe_repeats(found: Repeats) -> Iterator[Finding]:
@@ -449,7 +411,7 @@ def describe_repeats(found: Repeats) -> Iterator[Finding]:
         fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
         fields |= {"new": "new rows"} if copies else {"new": f"rows of a new {found.name}"}
         fields |= {"how": "kept together" if copies else f"by {found.name}", "none": Parameter("groups", INDEPENDENT)}
-        yield Finding(code_of(found), "severe" if found.changes_headline else "warning", words, **fields)
+        yield Finding(found.code, "severe" if found.changes_headline else "warning", words, **fields)
     elif copies and found.share >= 0.05:
         words = "{share:.0f} % of the rows equal another one in all columns, or in all but one; that changes no number"
         yield Finding("duplicates", "note", words, share=share)
@@ -470,7 +432,7 @@ def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
     if len(folds) < 2:
         return
     later = np.concatenate([test for _, test in folds])
-    scores = (quick_scores(X, y, how, seed).scores[later] for how in (5, folds))
+    scores = (quick_scores(X, y, how, seed)[1][later] for how in (5, folds))
     mixed, forward = (roc_auc_ci(y[later], quick) for quick in scores)
     if mixed.auc - forward.auc >= max(0.03, 2.0 * forward.standard_error):
         words = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, overload
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
 
 import numpy as np
 
@@ -12,17 +12,18 @@ from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table, no_column
-from vrspam.metrics import AUCInterval, Calibration, calibration_measures, partial_auc_ci, roc_auc_ci
+from vrspam.metrics import AUCInterval, Calibration, DeLongTest, calibration_measures, partial_auc_ci, roc_auc_ci
+from vrspam.metrics.comparison import compare_pairs, compare_placed
+from vrspam.metrics.concordance import ComparablePairs, paired_concordance
 from vrspam.metrics.intervals import interval_of, roc_measures
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
-from vrspam.tool.comparison import Comparison, compare_scores
 from vrspam.tool.model import Model
 from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
-from vrspam.tool.scores import ScoreColumn, ScoredTable, check_classes, plain_values, read_scores, with_all_scores
+from vrspam.tool.scores import Comparison, ScoreColumn, ScoredTable, check_classes, read_scores, with_all_scores
 from vrspam.tool.subgroups import Subgroup, ranking_ci, subgroups
-from vrspam.tool.table import beside_values, column_series, ordered_numbers, stack
+from vrspam.tool.table import beside_values, ordered_numbers, plain_values, stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +79,12 @@ class Evaluation:
     scores: np.ndarray
     probabilities: np.ndarray | None
     auc: AUCInterval
-    average_precision: float
-    sensitivity: dict[float, float]
-    lift: dict[float, float]
-    thresholds: dict[str, Threshold]
-    bins: tuple[Bin, ...]
-    brier: float | None
+    average_precision: float = np.nan
+    sensitivity: dict[float, float] = field(default_factory=dict)
+    lift: dict[float, float] = field(default_factory=dict)
+    thresholds: dict[str, Threshold] = field(default_factory=dict)
+    bins: tuple[Bin, ...] = ()
+    brier: float | None = None
     max_fpr: float | None = None
     partial_auc: AUCInterval | None = None
     notes: tuple[str, ...] = ()
@@ -193,20 +194,7 @@ def score_file(
     found = score_rows(model, path, skip_errors=skip_errors, progress=progress, **reading)
     if found.notes:
         warn(UnseenValues(found.notes))
-    return found.positive, found.scores
-
-
-class ScoredRows(NamedTuple):
-    """Labels and scores of rows, and what these hold that training did not have."""
-
-    positive: np.ndarray
-    scores: np.ndarray
-    notes: tuple[str, ...] = ()
-    weights: np.ndarray | None = None
-    groups: np.ndarray | None = None
-    times: np.ndarray | None = None
-    within: np.ndarray | None = None
-    kept: Any = None  # an arrow table of columns that were asked for
+    return found.positive, found.scores[""]
 
 
 def columns_beside(
@@ -241,15 +229,16 @@ def score_rows(
     *,
     weights: str | None = None,
     groups: str | None = None,
-    keep: Sequence[str] = (),
+    by: Sequence[str] = (),
+    columns: Sequence[str] = (),
     skip_errors: bool = False,
     progress: bool = False,
     **reading: Any,
-) -> ScoredRows:
-    """Do what `score_file` does, but return the notes instead of warning.
+) -> ScoredTable:
+    """Do what `score_file` does, but return the notes instead of warning; the model and its scores have the name "".
 
-    `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none. `keep` are columns
-    to hand on as they are.
+    `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none. `columns` are scores
+    of other models.
     """
     given = {"weights": weights, "groups": groups, "times": None, "order": None, "within": None}
     beside, missed = dict[str, str](), list[str]()
@@ -258,9 +247,9 @@ def score_rows(
         found, lacking = columns_beside(model, source.paths[0], names, given)
         beside.update(found)
         missed.extend(lacking)
-        if lacks := [name for name in keep if name not in names]:
+        if lacks := [name for name in (*by, *columns) if name not in names]:
             raise DataError(no_column(source.paths[0], lacks[0], names))
-        return list(dict.fromkeys([*beside.values(), *keep]))
+        return list(dict.fromkeys([*beside.values(), *by, *columns]))
 
     chunks = model.open(path, labels=True, keep=choose, skip_errors=skip_errors, progress=progress, **reading)
     source = chunks.source
@@ -282,12 +271,9 @@ def score_rows(
         raise chunks.nothing_left()
     positive = np.concatenate([block.positive for block in blocks if block.positive is not None])
     scores = np.concatenate([block.scores for block in blocks])
-    values: dict[str, Any] = {}
-    if beside or keep:
-        kept = stack([as_table(block.kept) for block in blocks])
-        values = {**beside_values(kept, beside, source.paths[0], least_groups=2), "kept": kept}
-        if "order" in values:
-            values["times"] = -values.pop("order")
+    kept: Any = stack([as_table(block.kept) for block in blocks]) if beside or by or columns else None
+    values = beside_values(kept, beside, source.paths[0], least_groups=2)
+    others = {name: ordered_numbers(kept, name, "the table", "scores") for name in columns}
     if by_copies:
         values["groups"] = _copies(shown, positive, scores, chunks.schema)
     if not model.ranks:
@@ -302,7 +288,8 @@ def score_rows(
             missed.append(Message(words, times=wider / own, option=Parameter("groups", COPIES)))
     missed += [] if known is None else known.sentences(seen)
     missed += [] if chunks.unseen is None else chunks.unseen.sentences()
-    return ScoredRows(positive, scores, tuple(missed), **values)
+    levels = {name: plain_values(kept, name) for name in by}
+    return ScoredTable({"": model}, positive, {"": scores, **others}, tuple(missed), values, levels)
 
 
 def _copies(shown: list[Any], positive: np.ndarray, scores: np.ndarray, schema: Any) -> np.ndarray:
@@ -313,7 +300,7 @@ def _copies(shown: list[Any], positive: np.ndarray, scores: np.ndarray, schema: 
     if sum(rows.shape[0] for rows in shown) != scores.size:
         return np.unique(scores, return_inverse=True)[1]
     found = find_copies(Examined.of(stack(shown), positive, schema, {}).codes)
-    return np.arange(scores.size) if found is None else found[2]
+    return np.arange(scores.size) if found is None else found
 
 
 @overload
@@ -422,53 +409,51 @@ def evaluate(
     if scores is None:
         if probabilities is not None or notes:
             raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
-        read = score_rows(model, data, weights=weights, groups=groups, keep=by, **reading)
-        data, scores, notes, weights, groups, times, within, kept = read
-        by = {name: plain_values(kept, name) for name in by}
-        check_measures(weights, max_fpr=max_fpr)
-        if notes:
-            warn(UnseenValues(notes))
+        rows = score_rows(model, data, weights=weights, groups=groups, by=by, **reading)
+        if rows.notes:
+            warn(UnseenValues(rows.notes))
     elif reading:
         raise TypeError(f"evaluate() reads no file where scores are given: leave {', '.join(reading)} out.")
-    is_positive, scores = np.asarray(data), np.asarray(scores)
-    if is_positive.dtype != bool:
-        raise TypeError("with scores, data must be booleans: which rows are positive.")
-    beside: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}
-    if model.ranks:
-        whole = _evaluate_ranks(model, is_positive, scores, notes, beside, **measures)
     else:
-        ranked = Ranked.of(is_positive, scores, weights)
-        placed = roc_measures(is_positive, [scores], ranked=[ranked], sample_weight=weights, groups=groups)
-        auc = interval_of(placed.of(0), confidence)
-        whole = _evaluate(model, is_positive, scores, ranked, auc, beside, probabilities, notes, **measures)
-    return replace(whole, subgroups=levels(whole, by))
+        beside = {"weights": weights, "groups": groups, "times": times, "within": within}
+        rows = ScoredTable({"": model}, np.asarray(data), {"": np.asarray(scores)}, notes, beside, by)
+        if rows.positive.dtype != bool:
+            raise TypeError("with scores, data must be booleans: which rows are positive.")
+    return evaluate_columns(rows, probabilities, **measures)[""]
 
 
-def levels(found: Evaluation, by: Mapping[str, np.ndarray]) -> tuple[Subgroup, ...]:
-    """The levels of columns in the rows of an evaluation."""
-    rows = found.positive, found.scores, found.probabilities, found.weights, found.groups
-    return subgroups(by, *rows, times=found.times, within=found.within) if by else ()
-
-
-def evaluate_columns(rows: ScoredTable, *, confidence: float, **measures: Any) -> Evaluations:
-    """Evaluate columns of scores, each sorted once, and compare them in pairs."""
+def evaluate_columns(
+    rows: ScoredTable, probabilities: np.ndarray | None = None, *, confidence: float, **measures: Any
+) -> Evaluations:
+    """Evaluate a model, or columns of scores, each sorted once, and compare them in pairs."""
     beside: dict[str, Any] = {"weights": None, "groups": None, "times": None, "within": None, **rows.beside}
     check_measures(beside["weights"], max_fpr=measures["max_fpr"])
-    ranks = any(column.ranks for column in rows.columns.values())
-    ranked = [Ranked.of(rows.positive, scores, beside["weights"]) for scores in rows.scores.values() if not ranks]
+    first = next(iter(rows.columns.values()))
+    if first.ranks:
+        if measures["max_fpr"] is not None or measures["cost_ratio"] is not None:
+            raise DataError(f"{describe_ranks(first)} Leave max_fpr and costs out.")
+        needed = {"times": "times", "order": "times", "within": "within"}
+        lacking = [name for key, name in needed.items() if key in first.training and beside[name] is None]
+        if lacking:
+            raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows, beside their scores.")
+    ranked = [Ranked.of(rows.positive, one, beside["weights"]) for one in rows.scores.values() if not first.ranks]
     compared = compare_scores(rows.positive, rows.scores, ranked, confidence=confidence, **beside)
     found = {}
     for place, ((name, column), auc) in enumerate(zip(rows.columns.items(), compared.intervals, strict=True)):
-        notes, given = [*rows.notes, *doubts_of_column(column, auc)], (column, rows.positive, rows.scores[name])
-        measures["confidence"] = confidence
-        if ranks:
-            one = _evaluate_ranks(*given, (), beside, auc, **measures)
+        scores, notes = rows.scores[name], [*rows.notes]
+        if first.ranks:
+            one = Evaluation(rows.positive, scores, None, auc, **beside)
         else:
-            one = _evaluate(*given, ranked[place], auc, beside, None, (), **measures)
-        if one.curve is not None and (count := one.curve.thresholds.size - 1) <= 2:
-            many = "one value" if count == 1 else "two different values"
-            notes.append(f"column {name!r} holds only {many}, like decisions: give the scores behind them")
-        found[name] = replace(one, notes=(*notes, *one.notes), subgroups=levels(one, rows.by))
+            given = column, rows.positive, scores, ranked[place], auc, beside, probabilities
+            one = _evaluate(*given, confidence=confidence, **measures)
+        if isinstance(column, ScoreColumn):
+            notes += doubts_of_column(column, auc)
+            if one.curve is not None and (count := one.curve.thresholds.size - 1) <= 2:
+                many = "one value" if count == 1 else "two different values"
+                notes.append(f"column {name!r} holds only {many}, like decisions: give the scores behind them")
+        own = rows.positive, scores, one.probabilities, one.weights, one.groups
+        levels = subgroups(rows.by, *own, times=one.times, within=one.within) if rows.by else ()
+        found[name] = replace(one, notes=(*notes, *one.notes), subgroups=levels)
     return Evaluations(found, compared, rows.columns)
 
 
@@ -480,7 +465,6 @@ def _evaluate(
     auc: AUCInterval,
     beside: Mapping[str, Any],
     probabilities: np.ndarray | None,
-    notes: tuple[str, ...],
     *,
     recall: float,
     cost_ratio: float | None,
@@ -498,7 +482,7 @@ def _evaluate(
     thresholds["recall"] = curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12)))
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
-    bins, brier, part, calibrated = tuple[Bin, ...](), None, None, None
+    bins, brier, part, calibrated, notes = tuple[Bin, ...](), None, None, None, tuple[str, ...]()
     if probabilities is not None:
         same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
         bins = reliability(positive, probabilities, weights=weights, order=ranked.order if same else None)
@@ -508,7 +492,7 @@ def _evaluate(
     if max_fpr is not None:
         part = partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence)
         if groups is not None:
-            notes = (*notes, "the interval of the partial AUC is for independent rows: with groups it is too narrow")
+            notes = ("the interval of the partial AUC is for independent rows: with groups it is too narrow",)
     return Evaluation(
         positive=positive,
         scores=scores,
@@ -528,30 +512,6 @@ def _evaluate(
         curve=curve,
         calibration=calibrated,
     )
-
-
-def _evaluate_ranks(
-    model: Model | ScoreColumn,
-    positive: np.ndarray,
-    scores: np.ndarray,
-    notes: tuple[str, ...],
-    beside: Any,
-    auc: AUCInterval | None = None,
-    *,
-    confidence: float,
-    max_fpr: float | None,
-    cost_ratio: float | None,
-    **rest: Any,
-) -> Evaluation:
-    """The evaluation of scores that only rank rows; `auc` may be known."""
-    if max_fpr is not None or cost_ratio is not None:
-        raise DataError(f"{describe_ranks(model)} Leave max_fpr and costs out.")
-    needed = ["times"] * (not model.training.keys().isdisjoint(("times", "order"))) + ["within"]
-    if lacking := [name for name in needed if (name == "times" or name in model.training) and beside[name] is None]:
-        raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows of this model, beside their scores.")
-    auc = ranking_ci(positive, scores, **beside, confidence=confidence) if auc is None else auc
-    nothing: Any = {"average_precision": np.nan, "sensitivity": {}, "lift": {}, "thresholds": {}, "bins": ()}
-    return Evaluation(positive, scores, None, auc, **nothing, brier=None, notes=notes, **beside)
 
 
 def compare(
@@ -615,25 +575,62 @@ def compare(
     fitted = [one for one in given if not isinstance(one, str)]
     beside: dict[str, Any] = {"weights": weights, "groups": groups, "skip_errors": skip_errors, **reading}
     if fitted:
-        scored, notes, rows = _score_all(fitted, columns, path, target, positive, beside)
+        table = _score_all(fitted, columns, path, target, positive, beside)
     else:
         table = read_scores(path, target, columns, positive=positive, **beside)
-        scored, notes, rows = dict(table.scores), table.notes, {"positive": table.positive, **table.beside}
-    if notes:
-        warn(UnseenValues(notes) if fitted else "; ".join(notes))
+    if table.notes:
+        warn(UnseenValues(table.notes) if fitted else "; ".join(table.notes))
     own, called = iter(range(len(fitted))), list(names)
     keys = [one.removeprefix("column:") if isinstance(one, str) else next(own) for one in given]
     called = called or [key if isinstance(key, str) else f"model {key + 1}" for key in keys]
     for place, name in enumerate(called):
         called[place] = f"{name} (again)" if name in called[:place] else name
-    named = {name: scored[key] for name, key in zip(called, keys, strict=True)}
-    return compare_scores(rows.pop("positive"), named, confidence=confidence, **rows)
+    named = {name: table.scores[key] for name, key in zip(called, keys, strict=True)}
+    return compare_scores(table.positive, named, confidence=confidence, **table.beside)
+
+
+def compare_scores(
+    positive: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+    ranked: Sequence[Ranked] = (),
+    *,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+    within: np.ndarray | None = None,
+    confidence: float = 0.95,
+    optimism: float = 0.0,
+) -> Comparison:
+    """Compare scores of the same rows in pairs; `ranked` are they sorted, `optimism` flatters the first of them."""
+    names, less = list(scores), {next(iter(scores)): optimism}
+    beside: dict[str, Any] = {"sample_weight": weights, "groups": groups}
+    if times is None and within is None:
+        placed = roc_measures(positive, list(scores.values()), names, ranked=ranked, **beside)
+        measured = [placed.of(place) for place in range(len(names))]
+        pairs = compare_placed(placed, names, confidence, less, measured) if len(names) > 1 else ()
+        intervals = tuple(interval_of(one, confidence) for one in measured)
+    else:
+        y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
+        comparable = ComparablePairs.of(y, event, within, weights)
+
+        def test(a: str, b: str) -> DeLongTest:
+            return paired_concordance(comparable, (scores[a], scores[b]), groups, confidence, False, less.get(a, 0.0))
+
+        pairs = compare_pairs(names, test)
+        same: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}
+        intervals = tuple(ranking_ci(positive, own, **same, confidence=confidence) for own in scores.values())
+    if optimism:
+        own = intervals[0]
+        auc, low, high = np.clip(np.array([own.auc, own.low, own.high]) - optimism, 0.0, 1.0).tolist()
+        intervals = (replace(own, auc=auc, low=low, high=high), *intervals[1:])
+    found = positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
+    return Comparison(pairs[0].test if pairs else None, *found, beside=beside)
 
 
 def _score_all(
     models: Sequence[Model], columns: Sequence[str], path: Any, target: str | None, positive: str | None, given: Any
-) -> tuple[dict[Any, np.ndarray], tuple[str, ...], dict[str, Any]]:
-    """Scores of models by number and of columns by name, on rows that have all of them; notes; and the rows."""
+) -> ScoredTable:
+    """Scores of models by number and of columns by name, on rows that have all of them."""
     first = models[0]
     for option, own in (("target", first.schema.target), ("positive", first.positive)):
         asked = target if option == "target" else positive
@@ -649,21 +646,19 @@ def _score_all(
         if given[option] is None and len(known) > 1:
             words = "the models were trained with different {what} ({known}): name one, such as {option}"
             raise DataError(words, what=option, option=Parameter(option, known[0]), known=" and ".join(known))
-    found = [score_rows(model, path, keep=() if place else columns, **given) for place, model in enumerate(models)]
+    found = [score_rows(model, path, columns=() if place else columns, **given) for place, model in enumerate(models)]
     if not all(np.array_equal(found[0].positive, rows.positive) for rows in found):
         raise DataError(
             "the two models do not agree on which rows are positive: they were trained for different labels"
             + (", or skipped different rows" if given["skip_errors"] else "")
         )
-    scored: dict[Any, np.ndarray] = {place: rows.scores for place, rows in enumerate(found)}
-    for name in columns:
-        scored[name] = ordered_numbers(column_series(found[0].kept.column(name), name), "the table", "scores")
+    scored: dict[Any, np.ndarray] = {place: rows.scores[""] for place, rows in enumerate(found)}
+    scored |= {name: found[0].scores[name] for name in columns}
     kept, lacking = with_all_scores(scored)
     beside = dict[str, Any]()
-    for option in ("positive", "weights", "groups", "times", "within"):
-        beside[option] = next((values for rows in found if (values := getattr(rows, option)) is not None), None)
+    for rows in reversed(found):  # what the first model that knows it says
+        beside |= rows.beside
     notes = tuple(dict.fromkeys([*lacking, *(note for rows in found for note in rows.notes)]))
     if lacking:
-        scored = {key: values[kept] for key, values in scored.items()}
-        beside = {option: None if values is None else values[kept] for option, values in beside.items()}
-    return scored, notes, beside
+        scored, beside = ({key: values[kept] for key, values in part.items()} for part in (scored, beside))
+    return ScoredTable({}, found[0].positive[kept] if lacking else found[0].positive, scored, notes, beside, {})

@@ -67,8 +67,7 @@ class Fingerprint:
 
     def find(self, rows: Any) -> set[str]:
         """The training rows among these."""
-        enough = len(self.rows) >= _ENOUGH
-        return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if enough else set()
+        return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if self.rows else set()
 
     def sentences(self, found: set[str]) -> list[str]:
         """What is to be said, if many training rows were found."""
@@ -129,11 +128,6 @@ class Scaling:
         if sparse.issparse(X):
             return sparse.csr_array(X.multiply(1.0 / self.deviations))
         return (X - self.centre) / self.deviations
-
-    def undo(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
-        """Coefficients and intercept for rows as they are."""
-        original = coef / self.deviations
-        return original, intercept - float(original @ self.centre)
 
 
 def undo_linear_map(

@@ -127,14 +127,36 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     >>> load_model(path).training["rows"]
     569
     """
-    content, version = read_file(path)
+    name = os.fspath(path)
     try:
-        return _model(unpack(content) if version == VERSION else content, version)
+        with open(path, "rb") as file:
+            head = file.read(256)
+            if f'"{FORMAT}"'.encode() not in head:
+                raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
+            text = (head + file.read()).decode("utf-8")
+        whole = json.loads(text, parse_constant=_no_constant)
+    except ModelFileError:
+        raise
+    except OSError as error:
+        raise ModelFileError(f"{name} cannot be read ({error.strerror}): check the name of the model file") from error
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{name} is cut off or damaged: train the model again or get a whole copy") from error
+    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
+        raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
+    version = whole.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
+    content = whole.get("model")
+    known = version if isinstance(version, int) and 1 <= version <= VERSION else None
+    if known is None or not isinstance(content, dict) or whole.get("checksum") != checksum(content):
+        raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
+    try:
+        return _model(unpack(content) if known == VERSION else content, known)
     except Exception as error:  # wrong types deep inside make NumPy and others raise almost anything
         reason = str(problem_of(error))  # without the advice to those who put the parts together
         reason = f"{reason} is missing" if isinstance(error, KeyError) else " ".join(reason.split())
         reason = reason if len(reason) <= 200 else f"{reason[:200]}..."
-        raise ModelFileError(f"{os.fspath(path)} contradicts itself ({reason}): train the model again") from error
+        raise ModelFileError(f"{name} contradicts itself ({reason}): train the model again") from error
 
 
 def export_model(
@@ -198,7 +220,13 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
     """The model, from what JSON can hold; raises where the parts do not fit."""
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema, content["schema"])
-    calibration = content["calibration"]
+    calibration, chosen = content["calibration"], content.get("threshold")
+    if chosen is not None and chosen["rule"] not in THRESHOLD_RULES:
+        raise ValueError(f"nothing is known of a threshold for {chosen['rule']!r}")
+    for name, value in (chosen or {}).items():
+        kind = "text" if name == "rule" else "number or none" if name in ("precision", "confidence") else "number"
+        if not _fits(kind, value):
+            raise TypeError("the threshold must be a number")
     if not isinstance(content["training"], dict):
         raise TypeError("training must be a dict")
     training = dict(content["training"])
@@ -228,21 +256,9 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
         fingerprint=None if content.get("fingerprint") is None else Fingerprint.from_dict(content["fingerprint"]),
-        threshold=_threshold(content.get("threshold")),
+        threshold=None if chosen is None else ChosenThreshold(**chosen),
         training=training,
     )
-
-
-def _threshold(plain: Any) -> ChosenThreshold | None:
-    """What a file says about the threshold, or what is wrong with it."""
-    if plain is None:
-        return None
-    fits = {"precision": "number or none", "confidence": "number or none"}
-    if not all(name == "rule" or _fits(fits.get(name, "number"), value) for name, value in plain.items()):
-        raise TypeError("the threshold must be a number")
-    if plain["rule"] not in THRESHOLD_RULES:
-        raise ValueError(f"nothing is known of a threshold for {plain['rule']!r}")
-    return ChosenThreshold(**plain)
 
 
 def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
@@ -323,45 +339,14 @@ def _fits(kind: str, value: Any) -> bool:
             return value is None or isinstance(value, bool | str) or is_number or _fits("texts", value)
         case _:  # the feature maps that were compared
             shown = {"features": "text", "n_features": "count", "auc": "number", "standard_error": "number"}
+            others = {"score": "number", "weight": "number", "rows": "count"}
             return isinstance(value, list) and all(
                 isinstance(row, dict)
                 and isinstance(row.get("chosen"), bool)
                 and all(_fits(kind, row.get(name)) for name, kind in shown.items())
-                and all(_fits("number", row.get(name, 0)) for name in ("score", "weight"))
-                and _fits("count", row.get("rows", 0))
+                and all(_fits(kind, row.get(name, 0)) for name, kind in others.items())
                 for row in value
             )
-
-
-# The file.
-
-
-def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
-    """The content of a model file, with arrays still packed, and its version; other files are refused."""
-    name = os.fspath(path)
-    try:
-        with open(path, "rb") as file:
-            head = file.read(256)
-            if f'"{FORMAT}"'.encode() not in head:
-                raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
-            text = (head + file.read()).decode("utf-8")
-        whole = json.loads(text, parse_constant=_no_constant)
-    except ModelFileError:
-        raise
-    except OSError as error:
-        raise ModelFileError(f"{name} cannot be read ({error.strerror}): check the name of the model file") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{name} is cut off or damaged: train the model again or get a whole copy") from error
-    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-        raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
-    version = whole.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
-    content = whole.get("model")
-    known = version if isinstance(version, int) and 1 <= version <= VERSION else None
-    if known is None or not isinstance(content, dict) or whole.get("checksum") != checksum(content):
-        raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
-    return content, int(known)
 
 
 def checksum(content: Any) -> str:
@@ -374,21 +359,17 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
-# Arrays.
-
-
 def pack(content: Mapping[str, Any]) -> dict[str, Any]:
     """The content with its arrays, and long lists of numbers, in one list `arrays`, each once."""
     few_numbers = 32  # up to so many stay a readable list
-    arrays: dict[tuple[str, tuple[int, ...], bytes], dict[str, Any]] = {}
+    arrays: list[dict[str, Any]] = []
     places: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
     def referred(array: np.ndarray) -> dict[str, int]:
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if key not in places:
-            arrays[key] = _pack_array(array)
-            places[key] = len(places)
-        return {"array": places[key]}
+        place = places.setdefault((array.dtype.str, array.shape, array.tobytes()), len(arrays))
+        if place == len(arrays):
+            arrays.append(_pack_array(array))
+        return {"array": place}
 
     def packed(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -405,7 +386,7 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
         return value
 
     found = {name: packed(value) if name in PACKED else value for name, value in content.items()}
-    return {**found, "arrays": list(arrays.values())} if arrays else found
+    return {**found, "arrays": arrays} if arrays else found
 
 
 def unpack(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -456,12 +437,8 @@ def _pack_array(array: np.ndarray) -> dict[str, Any]:
 def _compressed(array: np.ndarray) -> dict[str, Any]:
     # the first bytes of all numbers, then the second ones: those of the exponents are much alike
     raw = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8).T.tobytes()
-    ways = {"zlib": zlib.compress(raw, 9)}
-    if len(raw) >= 1 << 12:  # fewer bytes are not packed tighter, and take long
-        ways["lzma"] = lzma.compress(raw)
-    way = min(ways, key=lambda name: len(ways[name]))
-    data = base64.b64encode(ways[way]).decode("ascii")
-    return {"type": array.dtype.str, "shape": list(array.shape), "packed": way, "data": data}
+    data = base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
+    return {"type": array.dtype.str, "shape": list(array.shape), "packed": "zlib", "data": data}
 
 
 def _declared_bytes(plain: Mapping[str, Any]) -> int:
@@ -484,6 +461,7 @@ def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:
     if not isinstance(data, str):
         raise TypeError("an array holds no data")
     size = prod(shape) * kind.itemsize
+    # long arrays were once packed by LZMA
     unpacking: Any = zlib.decompressobj() if plain.get("packed") == "zlib" else lzma.LZMADecompressor(memlimit=1 << 26)
     try:
         raw = unpacking.decompress(base64.b64decode(data, validate=True), size + 1)  # never more than was declared
@@ -499,9 +477,6 @@ def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:
     if kind.kind == "f" or (array.size and not (array.min() >= 0 and array.max() < values.size)):
         raise ValueError("the values of an array are damaged")
     return values.ravel()[array]
-
-
-# The parts of a score.
 
 
 def parts_to_dict(score: Parts) -> dict[str, Any]:
@@ -529,77 +504,77 @@ def parts_to_dict(score: Parts) -> dict[str, Any]:
         }
         for part in score.trees
     ]
+    effects: list[dict[str, Any] | None] = []
+    for effect in score.effects:
+        if isinstance(effect, Curve):
+            ends = {"left": float(effect.left), "right": float(effect.right), "missing": float(effect.missing)}
+            effects.append({"nodes": effect.nodes, "values": effect.values, **ends})
+        elif effect is not None:
+            values = np.array(list(effect.values.values()), dtype=np.float64)
+            rest = {"missing": float(effect.missing), "other": float(effect.other)}
+            effects.append({"categories": list(effect.values), "values": values, **rest})
+        else:
+            effects.append(None)
     return {
-        "effects": [None if effect is None else _effect_to_dict(effect) for effect in score.effects],
+        "effects": effects,
         "encoders": [[encoder.to_dict() for encoder in own] for own in encoders],
         "kernels": kernels,
         "trees": trees,
     }
 
 
-def _effect_to_dict(effect: Effect) -> dict[str, Any]:
-    if isinstance(effect, Curve):
-        ends = {"left": float(effect.left), "right": float(effect.right), "missing": float(effect.missing)}
-        return {"nodes": effect.nodes, "values": effect.values, **ends}
-    names = {"categories": list(effect.values), "values": np.array(list(effect.values.values()), dtype=np.float64)}
-    return {**names, "missing": float(effect.missing), "other": float(effect.other)}
-
-
 def parts_from_dict(plain: Any) -> Parts:
     """The parts that `parts_to_dict` wrote, or what is wrong with them."""
     if not isinstance(plain, dict) or set(plain) != {"effects", "encoders", "kernels", "trees"}:
         raise ValueError("this is not a stored score: save the model again")
-    effects = tuple(None if effect is None else _effect_from_dict(effect) for effect in plain["effects"])
+    effects = list[Effect | None]()
+    for one in plain["effects"]:
+        if one is None:
+            effects.append(None)
+            continue
+        values, missing = floats(one["values"]), finite(one["missing"])
+        if "categories" in one:
+            names = one["categories"]
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise TypeError("categories must be different texts")
+            if values.shape != (len(names),) or len(set(names)) < len(names):
+                raise ValueError("categories must be different texts, with a number each")
+            effects.append(Table(dict(zip(names, values.tolist(), strict=True)), missing, finite(one["other"])))
+            continue
+        nodes = floats(one["nodes"])
+        if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
+            raise ValueError("a curve needs a number at each of its increasing nodes")
+        effects.append(Curve(nodes, values, finite(one["left"]), finite(one["right"]), missing))
     encoders = [[encoder_from_dict(encoder) for encoder in own] for own in plain["encoders"]]
     if any(len(own) != len(effects) for own in encoders):
         raise ValueError(f"a score of {len(effects)} columns has parts of another number")
-    kernels = tuple(score_parts.kernel_from_dict(part, _own(encoders, part)) for part in plain["kernels"])
-    trees = tuple(score_parts.trees_from_dict(part, _own(encoders, part)) for part in plain["trees"])
+    for part in (*plain["kernels"], *plain["trees"]):
+        if type(part["encoders"]) is not int or not 0 <= part["encoders"] < len(encoders):
+            raise ValueError("a part of the score has no encoders")
+    kernels = tuple(score_parts.kernel_from_dict(part, encoders[part["encoders"]]) for part in plain["kernels"])
+    trees = tuple(score_parts.trees_from_dict(part, encoders[part["encoders"]]) for part in plain["trees"])
     for j, effect in enumerate(effects):
         kinds = [isinstance(own[j], Curves) for own in encoders]
         kinds += [] if effect is None else [isinstance(effect, Curve)]
         if len(set(kinds)) > 1:
             raise ValueError(f"column {j} holds numbers in one part of the score, and categories in another")
-    return Parts(effects, kernels, trees)
-
-
-def _own(encoders: list[list[Encoder]], part: Mapping[str, Any]) -> list[Encoder]:
-    """The encoders of a part, which says their number."""
-    number = part["encoders"]
-    if type(number) is not int or not 0 <= number < len(encoders):
-        raise ValueError("a part of the score has no encoders")
-    return encoders[number]
-
-
-def _effect_from_dict(plain: Mapping[str, Any]) -> Effect:
-    values, missing = floats(plain["values"]), finite(plain["missing"])
-    if "categories" in plain:
-        names = plain["categories"]
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise TypeError("categories must be different texts")
-        if values.shape != (len(names),) or len(set(names)) < len(names):
-            raise ValueError("categories must be different texts, with a number each")
-        return Table(dict(zip(names, values.tolist(), strict=True)), missing, finite(plain["other"]))
-    nodes = floats(plain["nodes"])
-    if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
-        raise ValueError("a curve needs a number at each of its increasing nodes")
-    return Curve(nodes, values, finite(plain["left"]), finite(plain["right"]), missing)
+    return Parts(tuple(effects), kernels, trees)
 
 
 # Files of versions 1 to 4.
 
 
 def parts_of_old_file(plain: Any, schema: Schema, coef: np.ndarray, means: np.ndarray, version: int) -> dict[str, Any]:
-    """Fields of a `Model` from a stored map, the coefficients of its features and their class means."""
+    """Fields of a `Model` from a stored map, the coefficients of its features and their class means.
+
+    Of version 1 the score of columns, from that of standardised numbers and of an indicator for each category.
+    """
     features = map_from_dict(plain["map"] if version == 1 else plain)
     if coef.shape != (features.n_features_out_,) or means.shape != (2, features.n_features_out_):
         raise ValueError(f"coef has shape {coef.shape} where the columns need {(features.n_features_out_,)}")
     found = parts_of_map(features, coef, means)
-    return found if version > 1 else _of_encoded_rows(found, plain, schema)
-
-
-def _of_encoded_rows(found: dict[str, Any], plain: Any, schema: Schema) -> dict[str, Any]:
-    """The score of columns, from that of standardised numbers and of an indicator for each category."""
+    if version > 1:
+        return found
     parts: Parts = found["features"]
     centre, deviations = (np.array(plain[name], dtype=np.float64) for name in ("centre", "deviations"))
     n_encoded, gaps = schema.n_features, bool(plain.get("gaps", False))
@@ -623,9 +598,9 @@ def _of_encoded_rows(found: dict[str, Any], plain: Any, schema: Schema) -> dict[
         columns, rest = found["means"][:, :n_encoded], found["means"][:, n_encoded:]
         found["means"] = np.hstack([*(columns[:, group].sum(axis=1, keepdims=True) for group in groups), rest])
     kernels = tuple(_kernel(part, centre, deviations, fill, schema, groups) for part in parts.kernels)
-    features = Parts(tuple(effects), kernels)
-    ones = np.ones(features.n_parts)
-    return {**found, "features": features, "coef": ones, "deviations": ones}
+    score = Parts(tuple(effects), kernels)
+    ones = np.ones(score.n_parts)
+    return {**found, "features": score, "coef": ones, "deviations": ones}
 
 
 def _on_scale(curve: Any, centre: float, deviation: float) -> Curve:

@@ -429,13 +429,6 @@ class TrainPlan:
         if self.streaming and self.ordered:
             raise conflict("an order of categories needs all rows in memory", streaming=True, ordered=None)
         check_measures(self.weights, max_fpr=self.max_fpr)
-        self._check_pairs()
-        given = {name: None for name in THRESHOLD_RULES if getattr(self, name) is not None}
-        if len(given) > 1:
-            raise conflict("a model stores one threshold", **given)
-
-    def _check_pairs(self) -> None:
-        """Refuse what other pairs than those of two classes do not have."""
         if self.time and self.within:
             raise conflict("time-ordered folds would split what is compared", time=None, within=None)
         rules = [name for name in ("max_fpr", *THRESHOLD_RULES) if getattr(self, name) is not None]
@@ -444,12 +437,13 @@ class TrainPlan:
                 raise conflict("pairs of rows need all rows in memory", streaming=True, **{name: None})
             if rules:
                 raise conflict("a score that ranks has no threshold", **{rules[0]: None, name: None})
-        if self.event is None:
-            return
         if self.event == INDEPENDENT and self.positive is not None:
             raise conflict("an order has no label to look for", event=INDEPENDENT, positive=None)
-        if self.target is None:
+        if self.event is not None and self.target is None:
             raise error_about("{event} needs a column of times: name it with {target}", event=None, target=None)
+        given = {name: None for name in THRESHOLD_RULES if getattr(self, name) is not None}
+        if len(given) > 1:
+            raise conflict("a model stores one threshold", **given)
 
     @property
     def pairs(self) -> dict[str, str | None]:

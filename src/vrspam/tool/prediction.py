@@ -198,7 +198,10 @@ def _write_scores(
             rows, unscored = rows + batch.num_rows, unscored + len(block.broken)
             if top is not None:
                 numbered = batch.append_column(ROW, pa.array(np.arange(rows - batch.num_rows, rows) + 1))
-                kept = _highest([*kept, numbered], top)
+                both = pa.Table.from_batches([*kept, numbered])
+                scores = both.column(SCORE).to_numpy()
+                order = np.argsort(-scores, kind="stable")[: min(top, int((~np.isnan(scores)).sum()))]
+                kept = both.take(order).combine_chunks().to_batches()  # the highest first, without those that have none
                 continue
             writer = writer or open_writer(sink, batch.schema)
             writer.write_batch(batch)
@@ -214,16 +217,6 @@ def _write_scores(
     if top is not None:
         rows, unscored = sum(batch.num_rows for batch in kept), 0
     return Prediction(rows, unscored, (), marked, called)
-
-
-def _highest(batches: Sequence[Any], top: int) -> list[Any]:
-    """The rows of the highest scores, the highest first; those without a score are left out."""
-    import pyarrow as pa
-
-    whole = pa.Table.from_batches(batches)
-    scores = whole.column(SCORE).to_numpy()
-    order = np.argsort(-scores, kind="stable")[: min(top, int((~np.isnan(scores)).sum()))]
-    return whole.take(order).combine_chunks().to_batches()
 
 
 def _names(keep: Sequence[str], escape: bool = False) -> list[str]:

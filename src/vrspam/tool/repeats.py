@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam import AUCClassifierCV, ConcordanceRankerCV
+from vrspam import AUCClassifierCV
 from vrspam._utils.blas import blas_threads
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.metrics import delong_test
@@ -44,13 +44,6 @@ class TableClassifier(AUCClassifierCV):
         return f"{describe_candidate(name)}{colon}{score}"
 
 
-def table_ranker(**parameters: Any) -> ConcordanceRankerCV:
-    """The same for times with censoring."""
-    ranker = ConcordanceRankerCV(**parameters)
-    ranker._reads_columns, ranker._in_words = False, TableClassifier._in_words
-    return ranker
-
-
 class Repeats(NamedTuple):
     """Groups of rows, by a column or of copies: the share of rows that are not alone, and AUCs of the quick model.
 
@@ -60,13 +53,17 @@ class Repeats(NamedTuple):
 
     name: str
     share: float
-    shared: float
     codes: np.ndarray
     apart: float
     together: float
     z: float = 0.0
     bound: float = 0.0
     bound_z: float = 0.0
+
+    @property
+    def code(self) -> str:
+        """The code of what is said about the groups."""
+        return "duplicates" if self.name == COPIES else "repeated-rows"
 
     @property
     def changes_headline(self) -> bool:
@@ -95,13 +92,12 @@ def find_repeats(
 
     `columns` are codes, -1 for missing; `names` the same of columns that are no features.
     """
-    found = None if copies_alone else name_groups(columns, names, seed)
-    if found is not None and found[1] > 0.95:  # rows that agree in everything are copies, whichever column names them
-        found = None
-    judged = None if found is None else _judged(*found, X, positive, seed)
+    found, judged = None if copies_alone else name_groups(columns, names, seed), None
+    if found is not None and found[1] <= 0.95:  # rows that agree in everything are copies, whichever column names them
+        judged = _judged(found[0], found[2], X, positive, seed)
     if judged is None or not judged.matters:
         copies = find_copies(columns, seed)
-        other = None if copies is None else _judged(*copies, X, positive, seed)
+        other = None if copies is None else _judged(COPIES, copies, X, positive, seed)
         judged = other if judged is None or (other is not None and other.matters) else judged
     return judged
 
@@ -161,7 +157,7 @@ def _pairs(codes: np.ndarray, rng: np.random.Generator, most: int = 100_000) -> 
     return order[places], order[places + 1]
 
 
-def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, float, np.ndarray] | None:
+def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray | None:
     """Groups of rows that agree in all columns but one at most; None without any.
 
     Where few values of few columns make rows alike, chains of rows that differ in one column each would join most of
@@ -170,7 +166,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, 
     >>> rng = np.random.default_rng(0)
     >>> numbers = rng.integers(0, 1000, (3, 60))
     >>> table = {name: np.append(column, column[:6]) for name, column in zip("abc", numbers)}
-    >>> copies = find_copies(table)[2]
+    >>> copies = find_copies(table)
     >>> int((copies[:6] == copies[60:]).sum()), np.unique(copies).size
     (6, 60)
     """
@@ -186,49 +182,46 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> tuple[str, 
             groups = exact
     sizes = np.bincount(groups)
     share = float(sizes[sizes > 1].sum() / groups.size)
-    return (COPIES, 1.0, groups) if share >= 0.01 else None
+    return groups if share >= 0.01 else None
 
 
-def _judged(name: str, shared: float, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:
+def _judged(name: str, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:
     """What the quick model says about groups of rows."""
     sizes = np.bincount(codes)
     share = float(sizes[sizes > 1].sum() / codes.size)
-    unknown = Repeats(name, share, shared, codes, np.nan, np.nan)
+    unknown = Repeats(name, share, codes, np.nan, np.nan)
     rows = draw_groups(codes, QUICK_ROWS, seed)
     some, y = rows_of(X, rows) if rows.size < codes.size else X, positive[rows]
     smaller = int(min(y.sum(), (~y).sum()))
     if smaller < 20:
         return unknown
     left = [column for column in some.column_names if column != name and not column.startswith(f"{name} (")]
-    if not left or (folds := _kept_together(y, codes[rows], seed)) is None:
+    if not left:
         return unknown
-    together = quick_scores(some.select(left), y, folds, seed)
-    bound, bound_z = _bound(together, y, codes[rows], seed)
-    judged = unknown._replace(together=together.auc, bound=bound, bound_z=bound_z)
-    if name == COPIES and share < 0.05 and not judged.matters:  # too few to change the AUC
-        return judged
-    apart = quick_scores(some, y, 5, seed)
-    return judged._replace(apart=apart.auc, z=delong_test(y, apart.scores, together.scores).z)
-
-
-def _kept_together(positive: np.ndarray, groups: np.ndarray, seed: int) -> Any:
-    """Five folds of whole groups, or fewer; None where they cannot be made."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         try:
-            return group_folds(positive, groups, 5, seed)
-        except ValueError:
-            return None
+            folds = group_folds(y, codes[rows], 5, seed)
+        except ValueError:  # there are too few groups
+            return unknown
+    together, scores = quick_scores(some.select(left), y, folds, seed)
+    judged, (first, second) = unknown._replace(together=together), _pairs(codes[rows], np.random.default_rng(seed))
+    if first.size >= 20:
+        errors = y - calibrate(scores, y, "sigmoid")(scores)
+        products = errors[first] * errors[second]
+        squares = np.sum(errors[first] ** 2 + errors[second] ** 2) / 2.0
+        bound = float(products.sum() / squares), float(products.sum() / np.sqrt(np.sum(products**2)))
+        judged = judged._replace(bound=bound[0], bound_z=bound[1])
+    if name == COPIES and share < 0.05 and not judged.matters:  # too few to change the AUC
+        return judged
+    apart, others = quick_scores(some, y, 5, seed)
+    return judged._replace(apart=apart, z=delong_test(y, others, scores).z)
 
 
-class QuickScores(NamedTuple):
-    """The AUC of a quick model, the mean of its folds, and the score of each row by a model that has not seen it."""
+def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> tuple[float, np.ndarray]:
+    """The mean AUC of the folds of a quick model, and the score of each row by a model that has not seen it.
 
-    auc: float
-    scores: np.ndarray
-
-
-def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> QuickScores:
-    """Straight lines or curves, whichever the folds find better; rows that no fold holds out score 0."""
+    It has straight lines or curves, whichever the folds find better; rows that no fold holds out score 0.
+    """
     texts = sum(not numeric for numeric in numeric_flags(X))
     most = max(5, min(50, 2_000 // max(texts, 1)))
     maps = {"linear": LinearFeatures(max_categories=most), "additive": AdditiveFeatures(max_categories=most)}
@@ -237,18 +230,7 @@ def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> QuickSc
         fitted = search.fit(X, positive)
     held_out, scores = fitted.out_of_fold_, np.zeros(positive.size)
     scores[held_out.places] = held_out.scores
-    return QuickScores(float(fitted.best_score_), scores)
-
-
-def _bound(quick: QuickScores, positive: np.ndarray, groups: np.ndarray, seed: int) -> tuple[float, float]:
-    """The correlation of the errors of two rows of one group, and the same in standard errors."""
-    first, second = _pairs(groups, np.random.default_rng(seed))
-    if first.size < 20:
-        return 0.0, 0.0
-    errors = positive - calibrate(quick.scores, positive, "sigmoid")(quick.scores)
-    products = errors[first] * errors[second]
-    squares = np.sum(errors[first] ** 2 + errors[second] ** 2) / 2.0
-    return float(products.sum() / squares), float(products.sum() / np.sqrt(np.sum(products**2)))
+    return float(fitted.best_score_), scores
 
 
 def draw_groups(codes: np.ndarray, most: int, seed: int) -> np.ndarray:

@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.texts import rounded
 from vrspam._utils.validation import Rows
 from vrspam.data import DataError
 from vrspam.data.readers.base import as_table
@@ -30,16 +29,15 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tables.frames import rows_of
-from vrspam.tool.comparison import Comparison, compare_scores
 from vrspam.tool.doctor import in_order, open_table
-from vrspam.tool.evaluation import Evaluation, evaluate
+from vrspam.tool.evaluation import Evaluation, compare_scores, evaluate
 from vrspam.tool.explanation import explain_rows, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ROWS, ReportPlan, TrainPlan, check_option, error_about, must, share, takes
 from vrspam.tool.repeats import draw_groups
-from vrspam.tool.scores import ScoreColumn, check_classes, with_all_scores
+from vrspam.tool.scores import Comparison, ScoreColumn, check_classes, with_all_scores
 from vrspam.tool.subgroups import Subgroup
-from vrspam.tool.table import OpenedTable, column_series, ordered_numbers
+from vrspam.tool.table import OpenedTable, ordered_numbers
 from vrspam.tool.training import Trained, fit_file
 
 KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranking")
@@ -209,8 +207,7 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
     model, facts, path = trained.model, trained.model.training, trained.opened.chunks.source.paths[0]
     scores = {"this model": part.scores}
     for name in names:
-        column = column_series(trained.opened.kept[name], name)
-        scores[name] = ordered_numbers(column, path, "beside")[part.places]
+        scores[name] = ordered_numbers(trained.opened.kept, name, path, "beside")[part.places]
     kept, notes = with_all_scores(scores)
     rows = {name: getattr(evaluation, name) for name in ("positive", "weights", "groups", "times", "within")}
     rows = {name: None if values is None else values[kept] for name, values in rows.items()}
@@ -234,7 +231,7 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
     n, groups, weights = positive.size, opened.groups, opened.relative_weights
     some = draw_groups(np.arange(n) if groups is None else groups, 100_000, seed)
     features = next(iter(named_maps("standardized" if lines else "additive", seed).values()))
-    features.set_params(max_categories=min(opened.max_categories, 100))
+    features.set_params(max_categories=min(opened.plan.max_categories, 100))
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # that rare categories are taken together
         features.learn(X, weights)
     if features.n_features_out_ > 1_000:
@@ -267,11 +264,10 @@ def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarr
     """Rows with scores of models that have not seen them, their probabilities, and their weights if they have some."""
     model, opened = trained.model, trained.opened
     if trained.kept is None:
-        held_out, weights = trained.held_out, trained.weights
-        if weights is None and np.ptp(held_out.weights) > 0.0:  # a sample of a stream, say
-            weights = held_out.weights
-        method = None if model.calibration is None else model.calibration.method
-        return held_out, None if method is None else cross_calibrated(held_out, method), weights
+        held_out, method = trained.held_out, None if model.calibration is None else model.calibration.method
+        weighted = opened.plan.weights is not None or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
+        probabilities = None if method is None else cross_calibrated(held_out, method)
+        return held_out, probabilities, held_out.weights if weighted else None
     some = opened.take(trained.kept)
     X, positive = some.load_rows()
     scores = model.score(X)
@@ -291,7 +287,10 @@ def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
 
 
 def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
-    """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None."""
+    """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None.
+
+    What only names rows is text.
+    """
     import pyarrow as pa
 
     frame, positive = opened.load_rows()
@@ -305,22 +304,13 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     values: dict[str, np.ndarray] = {}
     for name in names:
         some = found[name].take(pa.array(places))
-        if pa.types.is_integer(some.type) or pa.types.is_floating(some.type):
-            values[name] = np.array([np.nan if value is None else value for value in some.to_pylist()], dtype=float)
+        plain = [value if value == value else None for value in some.to_pylist()]
+        is_number = pa.types.is_integer(some.type) or pa.types.is_floating(some.type)
+        if is_number and name not in opened.schema.identifiers:
+            values[name] = np.array(plain, dtype=float)
         else:
-            values[name] = np.array([None if value is None else str(value) for value in some.to_pylist()], dtype=object)
+            values[name] = np.array([None if value is None else str(value) for value in plain], dtype=object)
     return values
-
-
-def share_right(evaluation: Evaluation) -> np.ndarray:
-    """For each row the share of its pairs that are ranked right, ties by half; NaN where it has none."""
-    times, event, scores = evaluation.times, evaluation.positive, evaluation.scores
-    if times is None and evaluation.within is None:
-        return placements(event, scores[np.newaxis], np.ones(event.size))[0]
-    target = (event.astype(np.int8), None) if times is None else (times, event)
-    found = ComparablePairs.of(target[0], target[1], evaluation.within)
-    right, pairs = (np.add(*part) for part in (found.wins_of_rows(scores), found.pairs_of_rows()))
-    return np.divide(right, pairs, out=np.full(event.size, np.nan), where=pairs > 0.0)
 
 
 def choose_rows(scores: np.ndarray, right: np.ndarray, more: int) -> list[tuple[str, int]]:
@@ -340,37 +330,34 @@ def single_rows(
     no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
     if no_curves or len(model.schema.columns) > 5_000:
         return ()
-    right, probabilities, times = share_right(evaluation), evaluation.probabilities, evaluation.times
+    positive, probabilities, times = evaluation.positive, evaluation.probabilities, evaluation.times
+    if not model.ranks:
+        right = placements(positive, held_out.scores[np.newaxis], np.ones(positive.size))[0]
+    else:  # the share of the pairs of each row that are ranked right, ties by half; NaN where it has none
+        target = (positive.astype(np.int8), None) if times is None else (times, positive)
+        of_rows = ComparablePairs.of(target[0], target[1], evaluation.within)
+        won, pairs = (np.add(*part) for part in (of_rows.wins_of_rows(held_out.scores), of_rows.pairs_of_rows()))
+        right = np.divide(won, pairs, out=np.full(positive.size, np.nan), where=pairs > 0.0)
     chosen = choose_rows(held_out.scores, right, more)
     places = held_out.places[[place for _, place in chosen]]
     rows, _ = opened.load_rows()
     explained = explain_rows(model, rows_of(rows, places), None, (), places + 1, np.arange(places.size))
-    above = right if model.ranks else np.where(held_out.positive, right, 1.0 - right)
-    found = []
-    for (kind, place), row in zip(chosen, explained, strict=True):
-        found.append(
-            SingleRow(
-                kind,
-                row.row,
-                tuple(_name(values[place]) for values in names),
-                bool(held_out.positive[place]),
-                float(held_out.scores[place]),
-                None if probabilities is None else float(probabilities[place]),
-                float(above[place]),
-                float(row.score or 0.0),
-                tuple((part.column, value_text(model, part), part.adds) for part in row.parts),
-                None if times is None else float(times[place]),
-            )
+    above = right if model.ranks else np.where(positive, right, 1.0 - right)
+    return tuple(
+        SingleRow(
+            kind,
+            row.row,
+            tuple("missing" if values[place] is None else values[place] for values in names),
+            bool(positive[place]),
+            float(held_out.scores[place]),
+            None if probabilities is None else float(probabilities[place]),
+            float(above[place]),
+            float(row.score or 0.0),
+            tuple((part.column, value_text(model, part), part.adds) for part in row.parts),
+            None if times is None else float(times[place]),
         )
-    return tuple(found)
-
-
-def _name(value: float | str | None) -> str:
-    if value is None or value != value:
-        return "missing"
-    if isinstance(value, str):
-        return value
-    return str(int(value)) if float(value).is_integer() else rounded(value, 4)
+        for (kind, place), row in zip(chosen, explained, strict=True)
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,10 @@
-"""Columns of scores that any model has made, read with their labels: in the place of a model and its rows."""
+"""Scores of the same rows: columns that any model has made, read in the place of a model and its rows; comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import ColumnRequest, Problems, no_column, read_ahead
 from vrspam.data.schema import table_schema
+from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs
 from vrspam.tables.columns import Asked
-from vrspam.tables.frames import is_numeric, texts_of
 from vrspam.tables.schema import Label
-from vrspam.tables.texts import Numbers
 from vrspam.tool.plan import INDEPENDENT, TrainPlan
-from vrspam.tool.table import beside_values, check_target, choose_event, column_series, one_spelling, ordered_numbers
+from vrspam.tool.table import beside_values, check_target, choose_event, one_spelling, ordered_numbers, plain_values
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +39,6 @@ class ScoreColumn:
     threshold: ClassVar[None] = None
     intercept: ClassVar[None] = None  # a score of 0 means nothing in particular
 
-    @classmethod
-    def of(
-        cls, name: str, schema: Schema, positive: Label, scores: np.ndarray, pairs: Mapping[str, Any]
-    ) -> ScoreColumn:
-        """A column whose scores are probabilities if they all lie between 0 and 1, unless they only rank `pairs`."""
-        chances = not pairs and bool(scores.min() >= 0.0 and scores.max() <= 1.0)
-        return cls(name, schema, positive, (lambda scores: np.clip(scores, 0.0, 1.0)) if chances else None, pairs)
-
     @property
     def ranks(self) -> bool:
         """Whether scores only rank rows: of times, of an order or inside strata."""
@@ -60,13 +54,13 @@ class ScoreColumn:
 
 
 class ScoredTable(NamedTuple):
-    """Labels and scores of the rows of a table; rows that lack one of them are left out of all columns."""
+    """Labels and scores of the rows of a table, of a model or in columns; rows that lack one of them are left out."""
 
-    columns: Mapping[str, ScoreColumn]
+    columns: Mapping[str, Any]  # a ScoreColumn, or the model
     positive: np.ndarray
-    scores: Mapping[str, np.ndarray]
+    scores: Mapping[Any, np.ndarray]
     notes: tuple[str, ...]
-    beside: Mapping[str, np.ndarray | None]  # weights and groups, times and strata
+    beside: Mapping[str, Any]  # weights and groups, times and strata
     by: Mapping[str, np.ndarray]
 
 
@@ -130,7 +124,7 @@ def read_scores(
         raise problems.nothing_left(path)
     problems.warn()
     known, best = ((), "") if "order" in pairs else choose_event(dict.fromkeys(labels, 1), event, positive)
-    values = {name: ordered_numbers(column_series(table.column(name), name), path, "scores") for name in names}
+    values = {name: ordered_numbers(table, name, path, "scores") for name in names}
     there = codes >= 0
     kept, notes = with_all_scores(values, there)
     is_positive = np.array([one == best or "order" in pairs for one in labels])[codes]
@@ -140,11 +134,13 @@ def read_scores(
     if "event" not in pairs and "order" not in pairs:
         check_classes(is_positive, path)
     schema = Schema(target=label, target_type=found.target_type, labels=tuple(known))
-    columns = {name: ScoreColumn.of(name, schema, best, part, pairs) for name, part in values.items()}
-    more = beside_values(table, beside, path, least_groups=2)
-    if "order" in more:
-        more["times"] = -more.pop("order")
-    return ScoredTable(columns, is_positive, values, notes, more, {name: plain_values(table, name) for name in by})
+    columns = {}
+    for name, part in values.items():  # probabilities if they all lie between 0 and 1, unless they only rank pairs
+        likely = not pairs and part.min() >= 0.0 and part.max() <= 1.0
+        handed_on = (lambda scores: np.clip(scores, 0.0, 1.0)) if likely else None
+        columns[name] = ScoreColumn(name, schema, best, handed_on, pairs)
+    more, levels = beside_values(table, beside, path, least_groups=2), {name: plain_values(table, name) for name in by}
+    return ScoredTable(columns, is_positive, values, notes, more, levels)
 
 
 def labels_of(column: Any, problems: Problems) -> tuple[list[Label], np.ndarray]:
@@ -187,10 +183,82 @@ def check_classes(positive: np.ndarray, path: str) -> None:
             raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
 
 
-def plain_values(table: Any, name: str) -> np.ndarray:
-    """A column as numbers, missing ones as NaN, or as texts and None."""
-    column = column_series(table.column(name), name)
-    texts = texts_of(column)
-    if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
-        return np.asarray(Numbers().values(column if texts is None else texts)[0], dtype=np.float64)
-    return np.array([None if value is None else str(value) for value in column.to_list()], dtype=object)
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Paired tests of two or more models, or columns of scores, and the rows that they rest on.
+
+    It can be unpacked into `test`, `positive` and `scores`.
+
+    Attributes
+    ----------
+    test : DeLongTest
+        First model minus second.
+    positive : boolean array of n
+    scores : tuple of arrays of n
+    names : tuple of str
+    pairs : tuple of ComparedPair
+        All pairs, with p-values adjusted for their number by Holm's method.
+    intervals : tuple of AUCInterval
+        The AUC of each, with its interval.
+    optimism : float
+        What the choice of the first flatters: it was taken from its AUC.
+    notes : tuple of str
+    beside : dict
+        `groups` and `sample_weight` of the rows, None where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import delong_test
+    >>> from vrspam.tool import Comparison
+    >>> positive, a, b = np.arange(8) > 3, np.arange(8.0), np.array([5.0, 2, 3, 6, 4, 1, 7, 8])
+    >>> test, _, _ = comparison = Comparison(delong_test(positive, a, b), positive, (a, b))  # as from `compare`
+    >>> test.auc_a, test.auc_b, comparison.partial_test(0.5).auc_a
+    (1.0, 0.625, 1.0)
+    """
+
+    test: Any  # DeLongTest; None of one score alone
+    positive: np.ndarray
+    scores: tuple[np.ndarray, ...]
+    names: tuple[str, ...] = ("first", "second")
+    pairs: tuple[ComparedPair, ...] = ()
+    intervals: tuple[AUCInterval, ...] = ()
+    optimism: float = 0.0
+    notes: tuple[str, ...] = ()
+    beside: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.test, self.positive, self.scores))
+
+    def flat(self) -> dict[str, Any]:
+        """The AUC of each with its interval, and the tests, for scripts; what cannot be tested is None."""
+        found = zip(self.names, self.intervals, strict=True)
+        each = {name: {"auc": one.auc, "low": one.low, "high": one.high} for name, one in found}
+        return {"scores": each, "optimism": self.optimism, "n": self.positive.size, "pairs": flat_pairs(self.pairs)}
+
+    def partial_pairs(self, max_fpr: float) -> tuple[ComparedPair, ...]:
+        """The paired tests of the partial AUCs up to a false-positive rate, standardised."""
+        both = dict(zip(self.names, self.scores, strict=True))
+        confidence = 0.95 if self.test is None else self.test.confidence
+        return compare_aucs(self.positive, both, max_fpr=max_fpr, confidence=confidence, **self.beside)
+
+    def partial_test(self, max_fpr: float) -> DeLongTest:
+        """The first of these tests."""
+        return self.partial_pairs(max_fpr)[0].test
+
+
+def flat_pairs(pairs: Sequence[ComparedPair]) -> list[dict[str, Any]]:
+    """Tests of pairs as JSON can hold them."""
+    found = [{"a": a, "b": b, **asdict(test), "adjusted_p": p} for a, b, test, p in pairs]
+    return [{name: None if value != value else value for name, value in one.items()} for one in found]
+
+
+def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:
+    """Both ROC curves, and both curves of precision and recall."""
+    from vrspam.plotting import plot_precision_recall, plot_roc
+    from vrspam.plotting.style import new_figure
+
+    figure, axes = new_figure(1, 2, (10.4, 4.9))
+    plot_roc(positive, scores, max_fpr=max_fpr, ax=axes[0, 0])
+    plot_precision_recall(positive, scores, ax=axes[0, 1])
+    return figure

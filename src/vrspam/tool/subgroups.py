@@ -144,7 +144,12 @@ def subgroups(
                 auc = _level_auc(inside, positive, scores, beside)
                 others = _level_auc(~inside, positive, scores, beside) if enough and auc is not None else None
                 if auc is not None and others is not None:
-                    auc_p, worse = _ranking_p(auc, others, sides, inside, whole)
+                    variance, difference = 0.0, auc.auc - others.auc
+                    for part, one in ((inside, auc), (~inside, others)):
+                        up = int(sides[part].sum())
+                        variance += max(one.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
+                    if variance > 0.0:
+                        auc_p, worse = float(2.0 * ndtr(-abs(difference) / np.sqrt(variance))), difference < 0.0
             mass = own if own is not None and own.any() else None
             if probabilities is not None:
                 predicted = float(np.average(probabilities[inside], weights=mass))
@@ -182,16 +187,3 @@ def _level_auc(
         if own.keys().isdisjoint(("times", "within")):
             raise
         return None
-
-
-def _ranking_p(
-    level: AUCInterval, others: AUCInterval, sides: np.ndarray, inside: np.ndarray, whole: float
-) -> tuple[float, bool]:
-    """Two-sided p-value of the difference between the AUC of a level and that of all other rows."""
-    difference, variance = level.auc - others.auc, 0.0
-    for part, found in ((inside, level), (~inside, others)):
-        up = int(sides[part].sum())
-        variance += max(found.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
-    if variance == 0.0:
-        return np.nan, False
-    return float(2.0 * ndtr(-abs(difference) / np.sqrt(variance))), difference < 0.0

@@ -40,19 +40,16 @@ class OpenedTable:
     positive: Label
     notes: tuple[Finding, ...] = ()
     loaded: tuple[Any, np.ndarray] | None = None  # all rows, and whether each is positive, if they are in memory
-    max_categories: int = 1000
+    plan: TrainPlan = field(default_factory=TrainPlan)
     weights: np.ndarray | None = None  # of rows in memory, as groups and time
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
     times: np.ndarray | None = None  # of events, or of censoring: then a positive row has its event; minus an order
     within: np.ndarray | None = None  # numbers of queries: only rows of one are compared
-    weights_column: str | None = None
-    groups_column: str | None = None
     kept: Mapping[str, Any] = field(default_factory=dict)  # columns that were asked for, as they are in the file
     names: tuple[str, ...] = ()  # all columns of the file
     counts: Mapping[Label, int] = field(default_factory=dict)  # rows of each label
     unlabelled: int = 0  # rows that were left out for want of one
-    chosen: bool = True  # whether the positive label was named
     scaling: Callable[[Any], Any] = lambda X: X  # of encoded blocks
 
     @property
@@ -97,9 +94,8 @@ class OpenedTable:
             return
         for rows, labels, *more in self.chunks:
             weights = None
-            if self.weights_column is not None:
-                path = self.chunks.source.paths[0]
-                weights = beside_values(more[0], {"weights": self.weights_column}, path)["weights"]
+            if (name := self.plan.weights) is not None:
+                weights = beside_values(more[0], {"weights": name}, self.chunks.source.paths[0])["weights"]
             yield rows, labels == self.positive, weights
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -184,8 +180,15 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     groups = None if plan.groups in (INDEPENDENT, COPIES) else plan.groups
     options = {"weights": plan.weights, "groups": groups, "time": plan.time, "times": times, "order": order}
     beside = {option: name for option, name in {**options, "within": plan.within}.items() if name}
-    if not source.reader.tabular:
-        return _open_unnamed(source, target, plan, beside, on_error)
+    if not source.reader.tabular:  # columns have numbers instead of names
+        for option in ("event", "drop", "include", "categorical", *beside):
+            if option in beside or getattr(plan, option):
+                source.check_named(option)
+        problems = Problems(on_error, leave_unlabelled=True)
+        missing = 0.0 if source.reader.sparse else "mean"
+        schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
+        chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
+        return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive), plan=plan)
     check_beside(beside, str(target), plan.drop)
     path = source.paths[0]
     asked = plan.include, plan.categorical, plan.max_categories, plan.dates
@@ -217,27 +220,10 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
         is_positive = np.isin(np.concatenate(table.labels), [text for text, one in spelt.items() if one == label])
         if order is not None:
-            columns["times"], is_positive = -columns.pop("order"), np.ones(is_positive.size, dtype=bool)
+            is_positive = np.ones(is_positive.size, dtype=bool)
         columns["loaded"] = frame, is_positive
-    columns |= {"max_categories": plan.max_categories, "weights_column": plan.weights, "names": tuple(table.names)}
-    columns |= {"counts": counts, "unlabelled": table.unlabelled, "chosen": plan.positive is not None}
-    columns["groups_column"] = groups
+    columns |= {"plan": plan, "names": tuple(table.names), "counts": counts, "unlabelled": table.unlabelled}
     return OpenedTable(chunks, label, tuple(learner.notes), **columns)
-
-
-def _open_unnamed(
-    source: Source, target: str | None, plan: TrainPlan, beside: Mapping[str, str], on_error: str
-) -> OpenedTable:
-    """Open a file whose columns have numbers instead of names."""
-    for option in ("event", "drop", "include", "categorical", *beside):
-        if option in beside or getattr(plan, option):
-            source.check_named(option)
-    missing = 0.0 if source.reader.sparse else "mean"
-    problems = Problems(on_error, leave_unlabelled=True)
-    schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=plan.progress)
-    chunks = Chunks(source, schema, on_error=on_error, progress=plan.progress, **_ROWS)
-    label = choose_positive(schema.labels or (), plan.positive)
-    return OpenedTable(chunks, label, max_categories=plan.max_categories, chosen=plan.positive is not None)
 
 
 def check_target(source: Source, target: str | None) -> None:
@@ -339,32 +325,31 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
 
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
-    """The weights, groups and times of all rows, from a table of these columns."""
+    """The weights, groups and times of all rows, from a table of these columns; an order is minus its numbers."""
     found: dict[str, Any] = {}
     for option, name in beside.items():
-        column = column_series(others.column(name), name)
         if option in ("groups", "within"):
-            found[option] = _groups(column, path, least_groups, option)
+            column = column_series(others, name)
+            if column.null_count():
+                raise DataError(
+                    f"{path}: column {name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
+                    "or give each such row a name of its own"
+                )
+            names, found[option] = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
+            if names.size < least_groups and option == "groups":
+                who = "folds need" if least_groups == 4 else "an interval needs"
+                words = f"column {name!r} has {names.size} groups, and {who} at least {least_groups} of them"
+                raise DataError(f"{path}: {words}")
+        elif option == "order":
+            found["times"] = -ordered_numbers(others, name, path, option)
         else:
-            found[option] = ordered_numbers(column, path, option)
+            found[option] = ordered_numbers(others, name, path, option)
     return found
 
 
-def _groups(column: Any, path: str, least: int, option: str) -> np.ndarray:
-    if column.null_count():
-        raise DataError(
-            f"{path}: column {column.name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
-            "or give each such row a name of its own"
-        )
-    names, codes = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
-    if names.size < (least if option == "groups" else 1):
-        who = "folds need" if least == 4 else "an interval needs"
-        raise DataError(f"{path}: column {column.name!r} has {names.size} groups, and {who} at least {least} of them")
-    return codes
-
-
-def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
+def ordered_numbers(table: Any, name: str, path: str, option: str) -> np.ndarray:
     """The numbers, or dates as numbers, of a column; only scores, of `scores` or `beside`, may be missing: NaN."""
+    column = column_series(table, name)
     texts = texts_of(column)
     if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
         kind: Any = Numbers()
@@ -394,11 +379,20 @@ def ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     return values
 
 
-def column_series(values: Any, name: str) -> Any:
+def plain_values(table: Any, name: str) -> np.ndarray:
+    """A column as numbers, missing ones as NaN, or as texts and None."""
+    column = column_series(table, name)
+    texts = texts_of(column)
+    if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
+        return np.asarray(Numbers().values(column if texts is None else texts)[0], dtype=np.float64)
+    return np.array([None if value is None else str(value) for value in column.to_list()], dtype=object)
+
+
+def column_series(table: Any, name: str) -> Any:
     """A column of an arrow table as a series that narwhals reads."""
     import pyarrow as pa
 
-    whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    whole = table[name] if isinstance(table[name], pa.ChunkedArray) else pa.chunked_array([table[name]])
     return nw.from_native(whole, series_only=True).alias(name)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +47,7 @@ from vrspam.tables.frames import columns_of, is_frame, levels
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
-from vrspam.tool.repeats import TableClassifier, table_ranker
+from vrspam.tool.repeats import TableClassifier
 from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample, two_sides
 
@@ -87,15 +87,11 @@ def train(
 
 
 class Trained(NamedTuple):
-    """A model, its table, scores of rows by models of the other folds, their weights, and rows that were kept apart.
-
-    `weights` is None where rows have none, `kept` (places of rows) where `holdout` was not asked for.
-    """
+    """A model, its table, scores of rows by models of the other folds, and places of rows that were kept apart."""
 
     model: Model
     opened: OpenedTable
     held_out: HeldOut
-    weights: np.ndarray | None = None
     kept: np.ndarray | None = None
 
 
@@ -106,7 +102,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     rows; scores of other models are no features.
     """
     plan.say("reading")
-    by, holdout, kept, plan = tuple[str, ...](), None, None, with_orders(path, plan)
+    by, holdout, kept = tuple[str, ...](), None, None
     if isinstance(plan, ReportPlan):
         by, holdout = (*plan.by, *plan.beside), plan.holdout
         plan = replace(plan, drop=(*plan.drop, *plan.beside))
@@ -126,20 +122,21 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
             tabular = opened.chunks.source.reader.tabular
             plan = replace(plan, features="linear" if asked or (wide and not tabular) else "auto")
         too_wide = len(opened.schema.columns) > MAX_FEATURES  # for any map
-        named = isinstance(plan.features, str)
         if plan.monotone and not plan.streaming and not too_wide and plan.features == "linear":
             plan = replace(plan, features="standardized")  # the same lines, column by column
-        straight = named and (plan.features == "linear" or (too_wide and plan.features == "auto"))
-        check_directions(plan, opened, straight)
+        straight = plan.features == "linear" or (too_wide and plan.features == "auto")
+        plan = with_orders(path, plan, opened, straight)
         if straight or plan.streaming:
             fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
         else:
             fit = fit_maps(opened, plan, FEW_MAPS if wide else None)
     notes: list[str] = [*in_order([*found.findings, *fit.findings, *opened.notes], plan.ignore)]
-    if too_wide and named and plan.features == "auto":
-        notes.append(note_straight(MAX_FEATURES))
+    if too_wide and plan.features == "auto":
+        words = "Only a simple model was fitted, because {reason}; probably clearly worse."
+        notes.append(Message(words, reason=f"curves are made of at most {MAX_FEATURES:,} columns"))
     elif wide and not straight:
-        notes.append(note_few_maps(opened.schema.n_features))
+        words = "Straight lines and trees were compared, because there are {count:,} features. {all} compares all, "
+        notes.append(Message(f"{words}slowly.", count=opened.schema.n_features, all=Parameter("features", "auto")))
     for warning in caught:
         said = isinstance(warning.message, RowsUnlabelled)
         said |= isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
@@ -147,14 +144,12 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
             notes.append(note)
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
-    if plan.monotone:
-        shapes = {} if fit.free is None else lines_of(fit, opened) or getattr(fit.free, "shape_functions_", {})
-        notes += notes_on_directions(plan.monotone, plan.ordered or {}, shapes)
+    notes += [] if fit.free is None else notes_on_directions(plan, opened, fit, fit.free)
     facts: dict[str, Any] = {"warnings": notes, **({"monotone": plan.monotone} if plan.monotone else {})}
     if fit.free is not None and not np.isnan(fit.free.corrected_score_):
         facts["unconstrained_auc"] = fit.free.corrected_score_
     facts |= plan.pairs if plan.weights is None else {"weights": plan.weights, **plan.pairs}
-    facts |= {} if opened.groups is None else {"groups": opened.groups_column or COPIES}
+    facts |= {} if opened.groups is None else {"groups": opened.plan.groups or COPIES}
     if found.repeats is not None and not np.isnan(found.repeats.apart):
         facts["independent_auc"] = found.repeats.apart
     model = _model(opened, fit, facts, fingerprint)
@@ -164,7 +159,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         chosen, unkept = stored_threshold(rows.positive, rows.scores, *plan.rule, weights, opened.groups is not None)
         notes += [] if unkept is None else [unkept]
         model = replace(model, threshold=chosen)
-    return Trained(model, whole, fit.held_out, fit.weights, kept)
+    return Trained(model, whole, fit.held_out, kept)
 
 
 class Fit(NamedTuple):
@@ -180,7 +175,6 @@ class Fit(NamedTuple):
     findings: Sequence[Finding] = ()
     moments: ClassMoments | None = None
     scaling: Scaling | None = None
-    weights: np.ndarray | None = None
     sample: Any = None
     free: AUCClassifierCV | None = None
 
@@ -192,8 +186,9 @@ def _search(
     same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
     same["monotonic_cst"] = plan.monotone and [plan.monotone.get(name, 0) for name in names]
     if plan.event is not None:
-        own = ConcordanceRankerCV if kind is AUCClassifierCV else table_ranker
-        return own(l1s=l1s, cv=folds, **same, **more)
+        ranker = ConcordanceRankerCV(l1s=l1s, cv=folds, **same, **more)
+        ranker._reads_columns, ranker._in_words = kind._reads_columns, kind._in_words
+        return ranker
     calibration = None if plan.calibration == "none" or plan.within is not None else plan.calibration
     return kind(l1s=l1s, cv=folds, calibration=calibration, max_fpr=plan.max_fpr, **same, **more)
 
@@ -211,8 +206,7 @@ def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened
     held_out = fitted.out_of_fold_
     if opened.times is not None and held_out.places is not None:
         held_out = held_out._replace(positive=positive[held_out.places])
-    weights = None if opened.weights is None else held_out.weights
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, weights=weights, **more)
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, **more)
 
 
 def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> Fit:
@@ -224,15 +218,14 @@ def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> F
     return fit._replace(free=fitted(copy(search).set_params(monotonic_cst=None)).estimator)
 
 
-def with_orders(path: Any, plan: TrainPlan) -> TrainPlan:
-    """The plan with the orders that types of a frame have, for columns that must rise or fall."""
+def with_orders(path: Any, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> TrainPlan:
+    """The plan with the orders that types of a frame have, for columns that must rise or fall.
+
+    Directions and orders of columns that are not there, or whose kind has none, are refused.
+    """
     names = columns_of(path).names if plan.monotone and is_frame(path) else ()
     typed = {name: own for place, name in enumerate(names) if name in plan.monotone and (own := levels(path, place))}
-    return replace(plan, ordered={**typed, **(plan.ordered or {})}) if typed else plan
-
-
-def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> None:
-    """Refuse directions and orders of columns that are not there, or whose kind has none."""
+    plan = replace(plan, ordered={**typed, **(plan.ordered or {})}) if typed else plan
     known, categories = opened.schema.columns, opened.schema.categorical
     for name, given in (("monotone", plan.monotone), ("ordered", plan.ordered)):
         for column in given or ():
@@ -250,6 +243,7 @@ def check_directions(plan: TrainPlan, opened: OpenedTable, encoded: bool) -> Non
             if name == "monotone" and given[column] and column in categories and column not in (plan.ordered or ()):
                 words = "{given} names {column!r}, whose categories have no order: give one with {ordered}"
                 raise WordedError(words, given=Parameter(name), column=column, ordered=Parameter("ordered"))
+    return plan
 
 
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
@@ -262,7 +256,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     l1s = plan.l1
     if l1s == "auto":
-        straight_lines = LinearFeatures(max_categories=opened.max_categories, random_state=plan.random_state)
+        straight_lines = LinearFeatures(max_categories=plan.max_categories, random_state=plan.random_state)
         straight_lines.learn(rows)
         lines = straight_lines.features_of(rows)
         moments = ClassMoments(classes=[False, True], scatter=False).update(lines, two_sides(positive, opened.times))
@@ -273,7 +267,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         auto = features == "auto" and plan.event is not None  # which goes without trees that learn from the target
         left_out = [name for name, new in maps.items() if auto and new.supervised]
         maps = {name: new for name, new in maps.items() if (few is None or name in few) and name not in left_out}
-        features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
+        features = {name: new.set_params(max_categories=plan.max_categories) for name, new in maps.items()}
     elif isinstance(features, FeatureMap):
         features = {" ".join(repr(features).split()): features}
     if plan.private and isinstance(features, dict):
@@ -322,24 +316,9 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
 
     def fitted(search: Any) -> Fit:
         held_out = search.fit_stream(replace(opened, scaling=scaling)).held_out_
-        weights = None if opened.weights_column is None else held_out.weights
-        return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, weights, sample.X)
+        return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, sample.X)
 
     return beside_free(plan, _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds), fitted)
-
-
-def lines_of(fit: Fit, opened: OpenedTable) -> dict[str, Shape]:
-    """The straight lines of a free fit of encoded rows, a deviation around their means, with bands of the folds."""
-    coefs = getattr(fit.free, "_fold_coefs", None)
-    if coefs is None or fit.moments is None or fit.free is None:
-        return {}
-    half = np.sqrt(len(coefs) - 1.0) * stdtrit(len(coefs) - 1.0, 0.975) * coefs.std(axis=0)
-    (mean, deviation), ends = spread(fit.moments), np.array([-1.0, 1.0])
-    found = {}
-    for j, name in enumerate(opened.schema.feature_names):
-        line = ends * fit.free.coef_[0, j]
-        found[name] = Shape(name, mean[j] + ends * deviation[j], line, line - half[j], line + half[j], None, line[1])
-    return found
 
 
 def l1_grid(plan: TrainPlan, moments: ClassMoments, scaling: Scaling | None = None) -> Sequence[float]:
@@ -464,25 +443,23 @@ def fold_auc_ci(
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
-def fold_pairs_ci(
-    opened: OpenedTable, held_out: HeldOut, weights: np.ndarray | None, groups: np.ndarray | None
-) -> AUCInterval:
-    """The index of held-out rows with times, or inside strata, from pairs of rows of one fold; with its interval."""
+def folds_ci(opened: OpenedTable, held_out: HeldOut, groups: np.ndarray | None) -> AUCInterval:
+    """The AUC of held-out rows, or their index with times or inside strata, from pairs inside folds."""
+    rows = held_out.positive, held_out.scores
+    more: dict[str, Any] = {"weights": None if opened.plan.weights is None else held_out.weights, "groups": groups}
+    if opened.times is None and opened.within is None:
+        return fold_auc_ci(*rows, held_out.fold, **more)
     places = np.arange(held_out.scores.size) if held_out.places is None else held_out.places
     within = np.zeros(places.size, dtype=np.intp) if opened.within is None else opened.within[places]
     strata = crossed(within, np.unique(held_out.fold, return_inverse=True)[1])
-    times = None if opened.times is None else opened.times[places]
-    return ranking_ci(held_out.positive, held_out.scores, times=times, within=strata, weights=weights, groups=groups)
+    return ranking_ci(*rows, times=None if opened.times is None else opened.times[places], within=strata, **more)
 
 
 def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
     groups = None if opened.groups is None or held_out.places is None else opened.groups[held_out.places]
-    if opened.times is None and opened.within is None:
-        interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights, groups=groups)
-    else:
-        interval = fold_pairs_ci(opened, held_out, fit.weights, groups)
+    interval = folds_ci(opened, held_out, groups)
     low, high = fitted.corrected_interval_
     if groups is not None and np.isfinite(low):  # which knows how much models of other groups would differ, too
         low, high = np.clip(np.array([low, high]) + interval.auc - fitted.corrected_score_, 0.0, 1.0).tolist()
@@ -544,18 +521,15 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     # The score of a model file is 0 half-way between the class means, with calibration or without.
     coef, intercept = fitted.coef_[0], float(fitted.intercept_[0]) - fitted.baseline_
     if fit.scaling is not None and fit.moments is not None:
-        coef, intercept = fit.scaling.undo(coef, intercept)
-        moments = fit.moments
-        return {"coef": coef, "intercept": intercept, "means": moments.means, "deviations": fit.scaling.deviations}
+        scaling, coef = fit.scaling, coef / fit.scaling.deviations
+        found = {"coef": coef, "intercept": intercept - float(coef @ scaling.centre), "means": fit.moments.means}
+        return {**found, "deviations": scaling.deviations}
     means, deviations = fitted.moments_.means, spread(fitted.moments_)[1]
     deviations = np.where(deviations > 0.0, deviations, 1.0)
     if (plain := undo_linear_map(fitted.features_, coef, intercept, means, deviations)) is not None:
         return plain
     found = parts_of_map(fitted.features_, coef, means)
     return {**found, "intercept": intercept, "shapes": shapes_of(fitted, opened.schema.columns)}
-
-
-# What a training says about the model and its penalty, as notes for the model file.
 
 
 def note_of(noticed: Warning | str) -> str:
@@ -597,54 +571,37 @@ def note_of(noticed: Warning | str) -> str:
     return getattr(noticed, "message", str(noticed))
 
 
-def notes_on_directions(
-    directions: Mapping[str, int], orders: Mapping[str, Sequence[str]], shapes: Mapping[str, Any]
-) -> list[Message]:
+def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> list[Message]:
     """Directions that columns were told although the curves of the free model clearly go the other way somewhere."""
-    notes = []
-    for name, sign in directions.items():
+    notes, shapes, coefs = [], dict[str, Any](), getattr(free, "_fold_coefs", None)
+    if coefs is None or fit.moments is None:
+        shapes = getattr(free, "shape_functions_", {})
+    else:  # straight lines of encoded rows, a deviation around their means, with bands of the folds
+        band = np.sqrt(len(coefs) - 1.0) * stdtrit(len(coefs) - 1.0, 0.975) * coefs.std(axis=0)
+        (mean, deviation), sides = spread(fit.moments), np.array([-1.0, 1.0])
+        for j, name in enumerate(opened.schema.feature_names):
+            line, at = sides * free.coef_[0, j], mean[j] + sides * deviation[j]
+            shapes[name] = Shape(name, at, line, line - band[j], line + band[j], None, line[1])
+    for name, sign in plan.monotone.items():
         if not sign or name not in shapes:
             continue
-        shape, half = shapes[name], (shapes[name].high - shapes[name].low) / 2.0
+        shape = shapes[name]
         places = list(range(shape.grid.size))
         if not shape.numeric:
             known = shape.grid.tolist()
-            places = [known.index(level) for level in orders.get(name, ()) if level in known]
-        found = steepest(sign * shape.contribution[places], half[places])
-        if found is not None:
-            size, start, stop = found
+            places = [known.index(level) for level in (plan.ordered or {}).get(name, ()) if level in known]
+        values, half = sign * shape.contribution[places], (shape.high - shape.low)[places] / 2.0
+        if values.size < 2 or not np.isfinite(half).all():
+            continue
+        falls = np.maximum.accumulate(values) - values
+        stop = int(falls.argmax())
+        start = int(values[: stop + 1].argmax())
+        if falls[stop] > np.hypot(half[start], half[stop]):  # which the bands at both ends do not explain
             low, high = (shape.grid[places[at]] for at in (start, stop))
             told, other = ("rise", "fall") if sign > 0 else ("fall", "rise")
             words = "{column!r} must {told}; without it the score would {other} by {size:.2g} between {low} and "
             words += "{high}, more than chance explains: check the direction, or leave it out of {option}"
             ends = {"low": rounded(low), "high": rounded(high)} if shape.numeric else {"low": low, "high": high}
-            fields = {"column": name, "told": told, "other": other, "size": size, "option": Parameter("monotone")}
-            notes.append(Message(words, **fields, **ends))
+            fields = {"column": name, "told": told, "other": other, "size": float(falls[stop])}
+            notes.append(Message(words, **fields, **ends, option=Parameter("monotone")))
     return notes
-
-
-def steepest(values: np.ndarray, half: np.ndarray) -> tuple[float, int, int] | None:
-    """The largest fall of a curve, and where it begins and ends; None where the bands at both ends explain it.
-
-    >>> steepest(np.array([0.0, 2.0, 1.0, 3.0]), np.full(4, 0.1))
-    (1.0, 1, 2)
-    """
-    if values.size < 2 or not np.isfinite(half).all():
-        return None
-    falls = np.maximum.accumulate(values) - values
-    stop = int(falls.argmax())
-    start = int(values[: stop + 1].argmax())
-    explained = float(np.hypot(half[start], half[stop]))
-    return (float(falls[stop]), start, stop) if falls[stop] > explained else None
-
-
-def note_straight(most_columns: int) -> Message:
-    """The note that a table of more than `most_columns` columns got straight lines alone."""
-    words = "Only a simple model was fitted, because {reason}; probably clearly worse."
-    return Message(words, reason=f"curves are made of at most {most_columns:,} columns")
-
-
-def note_few_maps(n_features: int) -> Message:
-    """The note that on a table of so many features not all models were compared."""
-    words = "Straight lines and trees were compared, because there are {count:,} features. {all} compares all, slowly."
-    return Message(words, count=n_features, all=Parameter("features", "auto"))
