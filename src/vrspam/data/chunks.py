@@ -271,14 +271,13 @@ class Chunks:
         table = block.table if block.raw is None else block.raw
         kept = None if table is None else table.select(self.keep)
         good = np.setdiff1d(np.arange(block.rows), list(bad))
-        before = {place: int(np.searchsorted(good, place)) for place in (*bad, *(place for place, _ in block.broken))}
-        found = [(place, 0, BrokenRow(before[place], why, None)) for place, why in block.broken]
+        found = [(place, 0, where, why, None) for place, where, why, _ in block.broken]
         for place, why in bad.items():
-            beside = None if kept is None else kept.slice(place, 1)
-            found.append((place, 1, BrokenRow(before[place], f"{block.where(place)}: {why}", beside)))
-        for _, _, row in found:
-            self._problems.report(block.file, block.index, None, row.reason)
-        rows = [row for _, _, row in sorted(found, key=lambda one: one[:2])]
+            found.append((place, 1, block.where(place), why, None if kept is None else kept.slice(place, 1)))
+            self._problems.report(block.file, block.index, block.where(place), why)
+        rows = []
+        for place, _, where, why, beside in sorted(found, key=lambda one: one[:2]):
+            rows.append(BrokenRow(int(np.searchsorted(good, place)), f"{where}: {why}", beside))
         if encoded is None:
             return None, None, None if kept is None else kept.take(good), rows
         return *encoded, rows

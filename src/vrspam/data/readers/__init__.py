@@ -119,7 +119,10 @@ class Source:
             for path in self.paths:
                 size = self.reader.size(path) if bar else 0
                 for block in self.reader.blocks(path, wanted, rows, problems):
-                    yield block
+                    for _, where, reason, n_rows in block.broken:
+                        problems.report(path, block.index, where, reason, n_rows)
+                    if block.rows or (block.broken and problems.on_error == "keep"):
+                        yield block
                     count += block.rows
                     if bar:
                         bar.update(before + int(size * block.done), count)

@@ -13,6 +13,7 @@ import numpy as np
 from vrspam._utils.messages import Message, Parameter
 from vrspam.data.readers.base import (
     Block,
+    Broken,
     Choice,
     DataError,
     Problems,
@@ -39,17 +40,12 @@ class LibsvmReader(Reader):
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
         width = wanted({}).width
         for index, line, text, done, _ in self._texts(path, problems):
-            broken: list[tuple[int, str]] = []
+            broken: list[Broken] = []
             try:
                 X, y = _parse(text, width, self.zero_based)
             except ValueError as error:
-                text, bad = _blank_bad_lines(text, line, width, self.zero_based)
-                for number, reason, before in bad:
-                    if problems.on_error == "keep":
-                        broken.append((before, f"line {number}: {reason}"))
-                    else:
-                        problems.report(path, index, f"line {number}", reason)
-                if not bad:
+                text, broken = _blank_bad_lines(text, line, width, self.zero_based)
+                if not broken:
                     last = line + count(text, b"\n") - 1
                     problems.report(path, index, f"lines {line} to {last}", str(error), rows=last - line + 1)
                     continue
@@ -59,8 +55,7 @@ class LibsvmReader(Reader):
                 used = (i for i, part in enumerate(text.split(b"\n")) if part.partition(b"#")[0].strip())
                 return f"line {line + next(i for k, i in enumerate(used) if k == row)}"
 
-            if X.shape[0] or broken:
-                yield Block(path, index, X.shape[0], where, done, X=X, y=y, broken=tuple(broken))
+            yield Block(path, index, X.shape[0], where, done, X=X, y=y, broken=tuple(broken))
 
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
         """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
@@ -72,7 +67,8 @@ class LibsvmReader(Reader):
         with open_text(path) as file:
             for block in text_blocks(file, self.block_bytes):
                 if block.damage:
-                    problems.report_damage(path, block)
+                    reason = f"cut off or damaged ({block.damage})"
+                    problems.report(path, block.number, f"after line {block.line}", reason, rows=None)
                 else:
                     yield block
 
@@ -109,15 +105,14 @@ def _parse(text: bytes, width: int, zero_based: bool) -> tuple[Any, np.ndarray]:
     return load_svmlight_file(io.BytesIO(text), n_features=width, zero_based=zero_based)
 
 
-def _blank_bad_lines(
-    text: bytes, first_line: int, width: int, zero_based: bool
-) -> tuple[bytes, list[tuple[int, str | Message, int]]]:
-    """The text without its bad lines, and of each of these its number, what is wrong, and how many rows come before."""
-    lines, bad, good = text.split(b"\n"), [], 0
+def _blank_bad_lines(text: bytes, first_line: int, width: int, zero_based: bool) -> tuple[bytes, list[Broken]]:
+    """The text without its bad lines, and these."""
+    lines, good = text.split(b"\n"), 0
+    bad: list[Broken] = []
     for i, line in enumerate(lines):
         content = line.partition(b"#")[0]
         if reason := _why_bad(content, width, zero_based):
-            bad.append((first_line + i, reason, good))
+            bad.append((good, f"line {first_line + i}", reason, 1))
             lines[i] = b""
         elif content.strip():
             good += 1

@@ -126,10 +126,6 @@ class Problems:
         if len(self.notes) < self._most:
             self.notes.append(Skipped(file, block, where, rows, str(reason)))
 
-    def report_damage(self, file: str, block: TextBlock) -> None:
-        """Stop where a file is cut off or damaged, or take a note."""
-        self.report(file, block.number, f"after line {block.line}", f"cut off or damaged ({block.damage})", rows=None)
-
     def refuse(self, file: str, reason: str | Message, rows: int | None = None) -> None:
         """Stop because a whole file does not fit, or leave it out."""
         if self.on_error == "skip":
@@ -177,6 +173,10 @@ class ColumnRequest(NamedTuple):
 Choice = ColumnRequest | Callable[[Mapping[str, Any]], ColumnRequest]
 
 
+#: What of a block cannot be read: how many of its rows come before, where it is, why, and how many rows, if known.
+Broken = tuple[int, str, str | Message, int | None]
+
+
 @dataclass(frozen=True)
 class Block:
     """Rows of one file: `table` (an arrow record batch) for tables, `X` and `y` for LIBSVM and `.npy`."""
@@ -190,7 +190,7 @@ class Block:
     X: Any = None
     y: Any = None
     strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts of texts that count as missing
-    broken: tuple[tuple[int, str], ...] = ()  # rows that cannot be read: how many of the block come before, and why
+    broken: tuple[Broken, ...] = ()  # `Source.blocks` reports it
     raw: Any = None  # the table before text was read as numbers and dates, where it was
 
     def split(self, rows: int) -> Iterator[Block]:
@@ -210,7 +210,7 @@ class Block:
                 where=where,
                 table=None if self.table is None else self.table.slice(start, stop - start),
                 strays=self.strays if start == 0 else {},
-                broken=tuple((p - start, why) for p, why in self.broken if start <= p < stop + (stop == self.rows)),
+                broken=tuple((b[0] - start, *b[1:]) for b in self.broken if start <= b[0] < stop + (stop == self.rows)),
                 X=None if self.X is None else self.X[start:stop],
                 y=None if self.y is None else self.y[start:stop],
             )

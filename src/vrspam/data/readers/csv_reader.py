@@ -9,8 +9,8 @@ import csv
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -99,23 +99,12 @@ class CSVReader(Reader):
                 problems.report(path, 1, "after line 1", f"cut off or damaged ({error})", rows=None)
                 return
 
-            parse_each = partial(parse_block, dialect=head.dialect, types=parsed, lenient=chosen.lenient)
+            parse_each = partial(parse_block, path=path, dialect=head.dialect, types=parsed, lenient=chosen.lenient)
             texts = text_blocks(file, self.block_bytes, first_line=head.first_line, quoted=True)
-            for found in map_ahead(parse_each, texts, parsers):  # what is wrong is reported in the order of the file
-                text = found.text
-                if text.damage:
-                    problems.report_damage(path, text)
-                for place, reason, n_rows in found.reports:
-                    problems.report(path, text.number, place, reason, rows=n_rows)
-                if found.table is None or (found.table.num_rows == 0 and not found.broken):
-                    continue
-
-                def where(row: int, line_of: Callable[[int], int] = found.line_of) -> str:
-                    return f"line {line_of(row)}"
-
-                batch = as_batch(found.table.cast(pa.schema(list(types.items()))))
-                more: Any = {"strays": found.strays, "broken": tuple(found.broken)}
-                yield Block(path, text.number, batch.num_rows, where, text.share, table=batch, **more)
+            for block in map_ahead(parse_each, texts, parsers):
+                if block.table is not None:
+                    block = replace(block, table=as_batch(block.table.cast(pa.schema(list(types.items())))))
+                yield block
 
     def _read_head(self, path: str, file: TextFile) -> _Head:
         """Read the first lines, or skip the line of names where they are known; the rows come next in the stream.
@@ -258,40 +247,32 @@ class Dialect(NamedTuple):
     spaced: bool = False
 
 
-@dataclass
-class ParsedBlock:
-    """A block of text as a table, None if nothing in it can be read."""
-
-    text: TextBlock
-    table: Any
-    line_of: Callable[[int], int]  # the line of each row of the table
-    strays: dict[str, Counter[str]] = field(default_factory=dict)  # texts among numbers and dates, which are missing
-    broken: list[tuple[int, str]] = field(default_factory=list)  # lines left out: rows of the table before it, and why
-    reports: list[tuple[str, str, int]] = field(default_factory=list)  # the same for `Problems`: where, why, rows
-
-
-def parse_block(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
-    """Parse a block; with `lenient`, cells of the wrong type are missing, not bad."""
+def parse_block(text: TextBlock, path: str, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> Block:
+    """Parse a block into a table; with `lenient`, cells of the wrong type are missing, not bad."""
     import pyarrow as pa
 
-    line, text = block.line, block.text
-
-    def line_of(row: int) -> int:
-        return line + line_at(lines_of_rows(text, dialect), row)
-
+    line, content = text.line, text.text
     if dialect.spaced:
-        text = without_spaces(text, dialect.delimiter)
-    if not text or text.isspace():
-        return ParsedBlock(block, None, line_of)
+        content = without_spaces(content, dialect.delimiter)
+
+    def where(row: int) -> str:
+        return f"line {line + line_at(lines_of_rows(content, dialect), row)}"
+
+    nothing = Block(path, text.number, 0, where, text.share)
+    if text.damage:
+        return replace(nothing, broken=((0, f"after line {line}", f"cut off or damaged ({text.damage})", None),))
+    if not content or content.isspace():
+        return nothing
     try:
-        return ParsedBlock(block, parse(text, dialect, types), line_of)
+        table = parse(content, dialect, types)
+        return replace(nothing, rows=table.num_rows, table=table)
     except pa.ArrowInvalid as error:
         refused = " ".join(str(error).split())
     try:
-        return _salvage(block._replace(text=text), dialect, types, lenient)
+        return _salvage(content, line, nothing, dialect, types, lenient)
     except pa.ArrowInvalid:
-        last = line + count(text, b"\n") - 1
-        return ParsedBlock(block, None, line_of, reports=[(f"lines {line} to {last}", refused, last - line + 1)])
+        last = line + count(content, b"\n") - 1
+        return replace(nothing, broken=((0, f"lines {line} to {last}", refused, last - line + 1),))
 
 
 def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any = None) -> Any:
@@ -316,8 +297,8 @@ def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any 
     )
 
 
-def _salvage(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
-    """Parse a block as text, then convert column by column: each wrong line and cell is found in one pass."""
+def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> Block:
+    """Fill a block by parsing it as text, then column by column: each wrong line and cell is found in one pass."""
     import pyarrow as pa
 
     wrong: dict[int, str] = {}  # among all rows of the block, good or bad
@@ -326,13 +307,12 @@ def _salvage(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenie
         wrong[row.number - 1] = f"{row.actual_columns} fields where the header has {len(dialect.names)}"
         return "skip"
 
-    line = block.line
-    cleaned, not_text = replace_other_bytes(block.text)
+    cleaned, not_text = replace_other_bytes(text)
     table = parse(cleaned, dialect, dict.fromkeys(types, pa.string()), note)
-    where = lines_of_rows(cleaned, dialect)
+    starts = lines_of_rows(cleaned, dialect)
     rows = np.setdiff1d(np.arange(table.num_rows + len(wrong)), list(wrong))  # those of the table
     if not_text:
-        for place, (start, stop) in enumerate(zip(where, [*where[1:], count(cleaned, b"\n") + 1], strict=True)):
+        for place, (start, stop) in enumerate(zip(starts, [*starts[1:], count(cleaned, b"\n") + 1], strict=True)):
             if any(start <= number < stop for number in not_text):
                 wrong[place] = _NOT_TEXT
     strays: dict[str, Counter[str]] = {}
@@ -349,17 +329,17 @@ def _salvage(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenie
             for place, value in zip(rows[stray].tolist(), texts.to_pylist(), strict=True):
                 expected = words.get(str(kind), str(kind))
                 wrong.setdefault(place, f"column {name!r} holds {value!r} where {expected} is expected")
-    table = pa.table(columns)
-    good = np.flatnonzero(~np.isin(rows, list(wrong)))
-    broken, reports, places = [], [], sorted(wrong)
-    for place, before in zip(places, np.searchsorted(rows[good], places).tolist(), strict=True):
-        number = line + line_at(where, place)
-        reports.append((f"line {number}", wrong[place], 1))
-        broken.append((before, f"line {number}: {wrong[place]}"))
-    if good.size < len(rows):
-        table = table.take(good)
-    lines = [line_at(where, place) for place in rows[good].tolist()]
-    return ParsedBlock(block, table, lambda row: line + lines[row], strays, broken, reports)
+    good, places = np.flatnonzero(~np.isin(rows, list(wrong))), sorted(wrong)
+    kept = rows[good]
+
+    def where(place: int) -> str:
+        return f"line {line + line_at(starts, place)}"
+
+    before = np.searchsorted(kept, places).tolist()
+    broken = tuple((n, where(place), wrong[place], 1) for n, place in zip(before, places, strict=True))
+    table = pa.table(columns) if good.size == len(rows) else pa.table(columns).take(good)
+    more: Any = {"strays": strays, "broken": broken, "where": lambda row: where(int(kept[row]))}
+    return replace(block, rows=good.size, table=table, **more)
 
 
 def replace_other_bytes(text: bytes) -> tuple[bytes, list[int]]:
