@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam.data.readers import Source
-from vrspam.data.readers.array_readers import open_npy, with_labels
+from vrspam.data.readers.array_readers import open_npy
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import Block, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
 from vrspam.tables.columns import Asked, NumberColumn
@@ -182,7 +182,14 @@ def infer_schema(
         if not schema.columns:
             raise DataError(NO_FEATURE, path=source.paths[0])
     else:
-        schema = _npy_schema(source, target, columns)
+        found, label = source.reader.columns(source.paths[0]), None if target is None else str(target)
+        names = list(found) if columns is None else [str(c) for c in columns]
+        for name in [*names, *([label] if label and label.isdigit() else [])]:
+            if name not in found:
+                raise DataError(f"{source.paths[0]} has columns 0 to {len(found) - 1}, not {name!r}")
+        kind = found["0"] if label is None or label.isdigit() else open_npy(label).dtype
+        target_type = None if label is None else {"b": "bool", "f": "double"}.get(kind.kind, "int64")
+        schema = Schema(tuple(n for n in names if n != label), target=label, target_type=target_type)
     if isinstance(missing, (int, float)):
         schema = replace(schema, fill=(float(missing),) * len(schema.numeric))
     return _scan(source, schema, missing == "mean", labels, max_categories, problems, progress)
@@ -195,11 +202,14 @@ def read_blocks(
     wanted = schema.wanted(source.reader.tabular)
     blocks = source.blocks(wanted, rows, problems, label)
     if source.reader.tabular or schema.target is None or wanted.label is not None:
-        return blocks
-    labels = open_npy(schema.target)
+        yield from blocks
+        return
+    labels, start = open_npy(schema.target), 0
     if labels.shape != (source.n_rows,):
         raise DataError(f"{schema.target} has shape {labels.shape} where {source.n_rows} labels are needed")
-    return with_labels(blocks, labels)
+    for block in blocks:
+        yield replace(block, y=np.array(labels[start : start + block.rows]))
+        start += block.rows
 
 
 def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
@@ -263,18 +273,6 @@ def table_schema(
     if target_type is None:
         raise DataError(f"{path}: the label column {target!r} of type {kind} is neither number nor text")
     return Schema(tuple(numeric), found, target=str(target), target_type=target_type, readings=readings)
-
-
-def _npy_schema(source: Source, target: str | int | None, columns: Sequence[str | int] | None) -> Schema:
-    found = source.reader.columns(source.paths[0])
-    label = None if target is None else str(target)
-    names = list(found) if columns is None else [str(c) for c in columns]
-    for name in [*names, *([label] if label and label.isdigit() else [])]:
-        if name not in found:
-            raise DataError(f"{source.paths[0]} has columns 0 to {len(found) - 1}, not {name!r}")
-    kind = found["0"] if label is None or label.isdigit() else open_npy(label).dtype
-    target_type = None if label is None else {"b": "bool", "f": "double"}.get(kind.kind, "int64")
-    return Schema(tuple(n for n in names if n != label), target=label, target_type=target_type)
 
 
 def _sparse_schema(

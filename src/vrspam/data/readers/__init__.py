@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
@@ -198,38 +198,30 @@ def guess_format(path: str) -> str:
     return next((name for name, kind in READERS.items() if kind.line and kind.line.match(head)), CSVReader.name)
 
 
-class OtherFormat(NamedTuple):
-    """A format that is not read: its title, how its files end and begin, and what to do, or what of pandas reads it."""
-
-    title: str
-    suffixes: tuple[str, ...]
-    magic: tuple[bytes, ...]
-    how: str
-
-
-OTHERS = (
-    OtherFormat("a Stata file", (".dta",), (b"<stata_dta>",), "read_stata"),
-    OtherFormat("an SPSS file", (".sav", ".zsav", ".por"), (b"$FL2", b"$FL3"), "read_spss"),
-    OtherFormat("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD*******LIBRARY",), "read_sas"),
-    OtherFormat("a JSON file", (".json", ".jsonl", ".ndjson"), (b"{", b"["), "read_json"),
-    OtherFormat("an old Excel workbook", (".xls",), (b"\xd0\xcf\x11\xe0",), "read_excel"),
-    OtherFormat("an OpenDocument table", (".ods",), (), "read_excel"),
-    OtherFormat("an HDF5 file", (".h5", ".hdf5", ".hdf"), (b"\x89HDF\r\n\x1a\n",), "read_hdf"),
-    OtherFormat("a pickle", (".pkl", ".pickle"), (b"\x80\x04", b"\x80\x05"), "read_pickle"),
-    OtherFormat("an ORC file", (".orc",), (b"ORC",), "read_orc"),
-    OtherFormat("an HTML page", (".html", ".htm"), (b"<!DOCTYPE html", b"<!doctype html", b"<html"), "read_html"),
-    OtherFormat(
+# Formats that are not read: what they are, how their files end and begin, and what to do, or what of pandas reads them.
+OTHERS: tuple[tuple[str, tuple[str, ...], tuple[bytes, ...], str], ...] = (
+    ("a Stata file", (".dta",), (b"<stata_dta>",), "read_stata"),
+    ("an SPSS file", (".sav", ".zsav", ".por"), (b"$FL2", b"$FL3"), "read_spss"),
+    ("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD*******LIBRARY",), "read_sas"),
+    ("a JSON file", (".json", ".jsonl", ".ndjson"), (b"{", b"["), "read_json"),
+    ("an old Excel workbook", (".xls",), (b"\xd0\xcf\x11\xe0",), "read_excel"),
+    ("an OpenDocument table", (".ods",), (), "read_excel"),
+    ("an HDF5 file", (".h5", ".hdf5", ".hdf"), (b"\x89HDF\r\n\x1a\n",), "read_hdf"),
+    ("a pickle", (".pkl", ".pickle"), (b"\x80\x04", b"\x80\x05"), "read_pickle"),
+    ("an ORC file", (".orc",), (b"ORC",), "read_orc"),
+    ("an HTML page", (".html", ".htm"), (b"<!DOCTYPE html", b"<!doctype html", b"<html"), "read_html"),
+    (
         "a database file",
         (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb"),
         (b"SQLite format 3\0",),
         "write the table as CSV first (sqlite3 -header -csv FILE 'select * from TABLE' > table.csv)",
     ),
-    OtherFormat("an Access database", (".mdb", ".accdb"), (b"\0\1\0\0Standard",), "export the table as CSV first"),
-    OtherFormat("an R file", (".rds", ".rda", ".rdata"), (), "write the table with R's write.csv first"),
-    OtherFormat("an Avro file", (".avro",), (b"Obj\x01",), "write the table as CSV or Parquet first"),
-    OtherFormat("a zip archive", (".zip",), (), "unpack it first"),
-    OtherFormat("an archive", (".tar", ".tgz", ".7z", ".rar"), (b"7z\xbc\xaf", b"Rar!"), "unpack it first"),
-    OtherFormat("a PDF document", (".pdf",), (b"%PDF",), "get the table as CSV or Excel"),
+    ("an Access database", (".mdb", ".accdb"), (b"\0\1\0\0Standard",), "export the table as CSV first"),
+    ("an R file", (".rds", ".rda", ".rdata"), (), "write the table with R's write.csv first"),
+    ("an Avro file", (".avro",), (b"Obj\x01",), "write the table as CSV or Parquet first"),
+    ("a zip archive", (".zip",), (), "unpack it first"),
+    ("an archive", (".tar", ".tgz", ".7z", ".rar"), (b"7z\xbc\xaf", b"Rar!"), "unpack it first"),
+    ("a PDF document", (".pdf",), (b"%PDF",), "get the table as CSV or Excel"),
 )
 
 
@@ -240,12 +232,11 @@ def describe_other_format(path: str, start: bytes) -> str | None:
     "survey.sav is an SPSS file, which is not read: write it as Parquet first, with pandas.read_spss('survey.sav')..."
     """
     suffix = Path(path).suffix.lower()
-    for found in OTHERS:
-        if suffix in found.suffixes or any(start.startswith(magic) for magic in found.magic):
-            how = found.how
+    for title, suffixes, magic, how in OTHERS:
+        if suffix in suffixes or start.startswith(magic):
             if how.startswith("read_"):
                 name = Path(path).name
                 table = f"pandas.{how}({name!r}){'[0]' if how == 'read_html' else ''}"
                 how = f"write it as Parquet first, with {table}.to_parquet({Path(name).stem + '.parquet'!r})"
-            return f"{path} is {found.title}, which is not read: {how}"
+            return f"{path} is {title}, which is not read: {how}"
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -206,11 +206,3 @@ def open_npy(path: str) -> np.ndarray:
         problem = f"holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed"
         raise DataError("{path} {problem}", path=path, problem=problem)
     return array
-
-
-def with_labels(blocks: Iterator[Block], labels: np.ndarray) -> Iterator[Block]:
-    """Give blocks the labels of a separate array, in order."""
-    start = 0
-    for block in blocks:
-        yield replace(block, y=np.array(labels[start : start + block.rows]))
-        start += block.rows

@@ -7,6 +7,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -224,7 +225,8 @@ def _one_line(error: BaseException) -> str:
 # Excel workbooks (.xlsx): the first sheet as a table, by openpyxl.
 
 
-def read_sheet(path: str) -> Any:
+@lru_cache(1)  # a table is looked at more than once
+def read_sheet(path: str, size: int, changed: int) -> Any:
     """The first sheet of a workbook as an arrow table; its first row that is not empty has the names."""
     try:
         import openpyxl
@@ -290,44 +292,38 @@ def _table_file(table: Any) -> _File:
 
 
 class FrameReader(ArrowReader):
-    """A frame in memory: pandas, polars, an arrow table; its columns are read as those of a Parquet file."""
+    """A frame in memory: pandas, polars, an arrow table; its columns are read as those of a Parquet file.
+
+    Categories are text, and so are columns of objects of several types.
+    """
 
     name, title, suffixes = "frame", "frame", ()
     _called, _part = "a table", "table"
 
     def __init__(self, frame: Any) -> None:
-        table = frame_as_table(frame)
-        self._file, self._n_bytes = _table_file(table), table.nbytes
+        import pyarrow as pa
+
+        check_frame(frame)
+        columns = {}
+        for name, column in zip(*columns_of(frame), strict=True):
+            try:
+                values = column.to_arrow()
+                if pa.types.is_dictionary(values.type):
+                    values = values.cast(values.type.value_type).cast(pa.string())
+            except (pa.ArrowException, TypeError, ValueError):  # ArrowNotImplementedError: categories of intervals
+                pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+                values = _as_column([None if gone else value for value, gone in pairs])
+            if str(name) in columns:
+                raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
+            columns[str(name)] = values
+        self._table = pa.table(columns)
 
     def size(self, path: str) -> int:
         """Bytes of the columns."""
-        return self._n_bytes
+        return int(self._table.nbytes)
 
     def _read(self, path: str) -> _File:
-        return self._file
-
-
-def frame_as_table(frame: Any) -> Any:
-    """A frame as an arrow table; categories are text, and so are columns of objects of several types."""
-    import pyarrow as pa
-
-    check_frame(frame)
-    columns = {}
-    for name, column in zip(*columns_of(frame), strict=True):
-        try:
-            values = column.to_arrow()
-            if pa.types.is_dictionary(values.type):
-                values = values.cast(values.type.value_type).cast(pa.string())
-        except (pa.ArrowException, TypeError, ValueError):  # ArrowNotImplementedError: categories of intervals
-            pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
-            values = _as_column([None if gone else value for value, gone in pairs])
-        if str(name) in columns:
-            raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
-        columns[str(name)] = values
-    return pa.table(columns)
-
-
-_KEPT: dict[tuple[str, int, int], Any] = {}  # the last workbook: a table is looked at more than once
+        return _table_file(self._table)
 
 
 class ExcelReader(ArrowReader):
@@ -338,9 +334,4 @@ class ExcelReader(ArrowReader):
 
     def _read(self, path: str) -> _File:
         state = os.stat(path)
-        key = (path, state.st_size, state.st_mtime_ns)
-        if key not in _KEPT:
-            table = read_sheet(path)
-            _KEPT.clear()
-            _KEPT[key] = table
-        return _table_file(_KEPT[key])
+        return _table_file(read_sheet(path, state.st_size, state.st_mtime_ns))

@@ -14,8 +14,9 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import repeat, takewhile
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -289,25 +290,19 @@ def find_encoding(stream: BinaryIO, most: int = 64 << 20) -> str:
     even, odd = start[::2].count(0), start[1::2].count(0)
     if max(even, odd) >= max(0.4 * len(start) / 2.0, 1.0):  # every second byte of plain letters in UTF-16 is 0
         return "utf-16-le" if odd > even else "utf-16-be"
-    looked_at = 0
-    while piece:
-        if not piece.isascii():
-            return _of_letters(piece[: piece.rfind(b"\n") + 1] or piece)
-        looked_at += len(piece)
-        if looked_at >= most:
-            break
+    looked_at = len(piece)
+    while piece.isascii():
+        if not piece or looked_at >= most:
+            return "utf-8"
         piece = stream.read(_PIECE)
-    return "utf-8"
-
-
-def _of_letters(piece: bytes) -> str:
-    """UTF-8, unless more bytes contradict it than letters agree with it and they can be letters of Latin-1."""
+        looked_at += len(piece)
+    # UTF-8, unless more bytes contradict it than letters agree with it and they can be letters of Latin-1
+    piece = piece[: piece.rfind(b"\n") + 1] or piece
     text = piece.decode("utf-8", "replace")
     others = len(text) - len(text.encode("ascii", "ignore"))
-    invalid = text.count("\ufffd")
     foreign = {byte for byte in piece if byte >= 0x80}
     seldom, not_in_windows = set(b"\xff\xfe"), set(b"\x81\x8d\x8f\x90\x9d")  # seldom letters: more often no text
-    if 2 * invalid <= others or foreign <= seldom or b"\0" in piece:
+    if 2 * text.count("\ufffd") <= others or foreign <= seldom or b"\0" in piece:
         return "utf-8"
     return "latin-1" if foreign & not_in_windows else "windows-1252"
 
@@ -401,29 +396,27 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> I
         yield TextFile(stream, encoding, raw, max(os.fstat(raw.fileno()).st_size, 1))
 
 
-def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
-    """Yield the same items, and errors, in the same order; a thread makes `depth` of them before they are asked for."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="vrspam reading ahead")
+def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the same items, and errors, in the same order; a thread makes some of them before they are asked for."""
     end: Any = object()
-    made: deque[Future] = deque(pool.submit(next, items, end) for _ in range(depth))
-    try:
-        while (item := made.popleft().result()) is not end:
-            made.append(pool.submit(next, items, end))
-            yield item
-    finally:
-        pool.shutdown(cancel_futures=True)
-        if isinstance(items, Generator):
-            items.close()
+    made = map_ahead(lambda _: next(items, end), repeat(None), 1, waiting=2)
+    with closing(items) if isinstance(items, Generator) else nullcontext(), closing(made):
+        yield from takewhile(lambda item: item is not end, made)
 
 
-def map_ahead(function: Callable[[Item], Made], items: Iterator[Item], threads: int) -> Iterator[Made]:
-    """Yield function(item), or its error, in the order of the items; as many threads compute at the same time."""
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam mapping ahead")
+def map_ahead(
+    function: Callable[[Item], Made], items: Iterator[Item], threads: int, waiting: int = 0
+) -> Generator[Made, None, None]:
+    """Yield function(item), or its error, in the order of the items; as many threads compute at the same time.
+
+    When a result is taken, so many others may be `waiting`, or being computed (as many as threads, at least).
+    """
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam ahead")
     made: deque[Future] = deque()
     try:
         for item in items:
             made.append(pool.submit(function, item))
-            if len(made) > threads:
+            if len(made) > max(threads, waiting):
                 yield made.popleft().result()
         while made:
             yield made.popleft().result()
