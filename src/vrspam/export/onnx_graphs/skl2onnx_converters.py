@@ -17,7 +17,7 @@ from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_typ
 from vrspam.features import MAPS
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.parts import Block, ColumnBlock, Curve, KernelPart
-from vrspam.model.scorer import NUMBER, NotExportable, Scorer, scorer_of
+from vrspam.model.scorer import NUMBER, NotExportable, scorer_of
 
 ESTIMATORS = (
     "AUCClassifier",
@@ -70,8 +70,7 @@ def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any]:
 
     names: dict[int, str] = {TensorProto.STRING: "String", TensorProto.INT64: "Int64"}
     names |= {TensorProto.DOUBLE: "Double", TensorProto.BOOL: "Boolean"}
-    of_labels = getattr(data_types, f"{names[label_type(scorer_of(estimator))]}TensorType")
-    return of_labels, _number_type(inputs)
+    return getattr(data_types, f"{names[label_type(scorer_of(estimator))]}TensorType"), _number_type(inputs)
 
 
 def _number_type(inputs: Any) -> Any:
@@ -109,7 +108,14 @@ def _calculate_width(operator: Any) -> None:
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Copy the graph of an estimator into that of the pipeline, with names of its own."""
     double = _is_double(operator.inputs)
-    graph = graph_of(_of_a_matrix(operator.raw_operator), "float64" if double else "float32", inputs=not double).graph
+    scorer = scorer_of(operator.raw_operator)
+    others = [one.name for one in scorer.inputs if one.kind != NUMBER]
+    if others:
+        raise NotExportable(
+            f"Column {others[0]!r} holds text or dates, and skl2onnx hands an estimator one matrix of numbers: use "
+            "vrspam.export.to_onnx for the estimator alone, or encode the column in a step before it."
+        )
+    graph = graph_of(replace(scorer, matrix=True), "float64" if double else "float32", inputs=not double).graph
     names = dict(zip(OUTPUTS, [output.full_name for output in operator.outputs], strict=True))
     names[MATRIX] = _one_matrix(scope, operator, container, double)
     _copy(graph.node, graph.initializer, names, scope, container)
@@ -165,18 +171,6 @@ def _copy(nodes: Any, constants: Any, names: dict[str, str], scope: Any, contain
         )
 
 
-def _of_a_matrix(estimator: Any) -> Scorer:
-    """The scorer of an estimator whose columns are those of one matrix of numbers."""
-    scorer = scorer_of(estimator)
-    others = [one.name for one in scorer.inputs if one.kind != NUMBER]
-    if others:
-        raise NotExportable(
-            f"Column {others[0]!r} holds text or dates, and skl2onnx hands an estimator one matrix of numbers: use "
-            "vrspam.export.to_onnx for the estimator alone, or encode the column in a step before it."
-        )
-    return replace(scorer, matrix=True)
-
-
 def _one_matrix(scope: Any, operator: Any, container: Any, double: bool) -> str:
     """The name of the one input, or of all inputs side by side."""
     names = [one.full_name for one in operator.inputs]
@@ -204,8 +198,7 @@ def _block_matrix(rows: operators.Rows, block: Block, name: str) -> str:
         found = _encoded(rows, block.encoders)
         return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
     if isinstance(block, KernelPart):
-        kernel = operators.kernel_matrix(rows, block.encoders, block.landmarks, block.gamma, TensorProto.DOUBLE)
-        return graph.add("MatMul", kernel, graph.constant(block.coef))
+        return graph.add("MatMul", operators.kernel_matrix(rows, block, TensorProto.DOUBLE), graph.constant(block.coef))
     raise NotExportable(
         f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
         "features='trees', and vrspam.export.to_onnx."
