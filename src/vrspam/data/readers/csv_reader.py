@@ -140,24 +140,17 @@ class CSVReader(Reader):
 
 def _find_types(path: str, text: bytes, line: int, dialect: Dialect) -> dict[str, Any]:
     """The columns with the arrow types of the first rows; lines that are wrong are named when they are read."""
+    import pyarrow as pa
+
     if not text or text.isspace():
         raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
     if dialect.spaced:
         text = without_spaces(text, dialect.delimiter)
-    wrong: list[tuple[int, str]] = []
-    text, not_text = replace_other_bytes(text)
-
-    def note(row: Any) -> str:
-        if not wrong:
-            place = line_at(lines_of_rows(text, dialect), row.number - 1)
-            wrong.append((line + place, f"{row.actual_columns} fields where the header has {len(dialect.names)}"))
-        return "skip"
-
-    table = parse(text, dialect, {}, note)
-    wrong += [(line + number, _NOT_TEXT) for number in not_text]
-    if table.num_rows == 0 and wrong:
-        number, reason = min(wrong)
-        raise DataError(f"{path}, line {number}: {reason}; no row there is right, correct them")
+    table = parse(replace_other_bytes(text)[0], dialect, {}, lambda row: "skip")
+    if table.num_rows == 0:
+        texts, nothing = dict.fromkeys(dialect.names, pa.string()), Block(path, 1, 0, str, 0.0)
+        if broken := _salvage(text, line, nothing, dialect, texts, lenient=False).broken:
+            raise DataError(f"{path}, {broken[0][1]}: {broken[0][2]}; no row there is right, correct them")
     return {name: _prevailing_type(table.column(name), dialect.decimal) for name in dialect.names}
 
 
@@ -235,7 +228,6 @@ def _find_decimal_sign(sample: list[list[str]]) -> str:
 
 
 NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
-_NOT_TEXT = "not UTF-8 text (save the file as UTF-8)"
 
 
 class Dialect(NamedTuple):
@@ -314,7 +306,7 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
     if not_text:
         for place, (start, stop) in enumerate(zip(starts, [*starts[1:], count(cleaned, b"\n") + 1], strict=True)):
             if any(start <= number < stop for number in not_text):
-                wrong[place] = _NOT_TEXT
+                wrong[place] = "not UTF-8 text (save the file as UTF-8)"
     strays: dict[str, Counter[str]] = {}
     words = {"double": "a number", "int64": "a whole number", "bool": "true or false"}
     columns = {}

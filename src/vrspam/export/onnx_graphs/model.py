@@ -219,7 +219,13 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
         single = [all(single) if inputs is None else inputs] * len(scorer.inputs)
     scorer = round_nodes(scorer, single)
     graph, taken, rows = _take_inputs(scorer, single)
-    score = _score(rows, scorer, kernels)
+    curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Curve)}
+    tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Table)}
+    parts = [*operators.sum_curves(rows, curves), *operators.sum_tables(rows, tables)]
+    for part, in_single in zip(scorer.kernels, kernels, strict=True):
+        parts.append(operators.kernel_score(rows, part, TensorProto.FLOAT if in_single else TensorProto.DOUBLE))
+    parts += [operators.tree_score(rows, forest) for forest in scorer.trees]
+    score = graph.add("Sum", *parts, graph.constant([scorer.constant]))
     graph.add("Cast", score, to=TYPES[dtype], output=SCORE)
     if not scorer.ranks:
         probability = _probability(graph, scorer, score)
@@ -303,17 +309,6 @@ def _gap_note(scorer: Scorer, number: int) -> str:
 
 
 # Outputs.
-
-
-def _score(rows: operators.Rows, scorer: Scorer, kernels: Sequence[bool]) -> str:
-    graph = rows.graph
-    curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Curve)}
-    tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Table)}
-    parts = [*operators.sum_curves(rows, curves), *operators.sum_tables(rows, tables)]
-    for part, single in zip(scorer.kernels, kernels, strict=True):
-        parts.append(operators.kernel_score(rows, part, TensorProto.FLOAT if single else TensorProto.DOUBLE))
-    parts += [operators.tree_score(rows, part) for part in scorer.trees]
-    return graph.add("Sum", *parts, graph.constant([scorer.constant]))
 
 
 def _probability(graph: operators.Graph, scorer: Scorer, score: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from vrspam._utils.messages import require
 from vrspam.export.onnx_graphs import operators
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
 from vrspam.features import MAPS
-from vrspam.features.encoders import Curves, Encoder
+from vrspam.features.encoders import Curves
 from vrspam.features.parts import Block, ColumnBlock, Curve, KernelPart
 from vrspam.model.scorer import NUMBER, NotExportable, scorer_of
 
@@ -193,29 +192,23 @@ def _version(op: str, domain: str, container: Any) -> int:
 
 
 def _block_matrix(rows: operators.Rows, block: Block, name: str) -> str:
-    graph = rows.graph
-    if isinstance(block, ColumnBlock):
-        found = _encoded(rows, block.encoders)
-        return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
-    if isinstance(block, KernelPart):
-        return graph.add("MatMul", operators.kernel_matrix(rows, block, TensorProto.DOUBLE), graph.constant(block.coef))
-    raise NotExportable(
-        f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
-        "features='trees', and vrspam.export.to_onnx."
-    )
-
-
-def _encoded(rows: operators.Rows, encoders: Sequence[Encoder]) -> str:
-    """The features of each column, side by side."""
+    """The features of a block: those of a kernel, or of each column, side by side."""
     graph, blocks = rows.graph, []
-    numeric = {j: one for j, one in enumerate(encoders) if isinstance(one, Curves)}
+    if isinstance(block, KernelPart):
+        kernel = operators.kernel_matrix(rows, block, TensorProto.DOUBLE)
+        return graph.add("MatMul", kernel, graph.constant(block.coef))
+    if not isinstance(block, ColumnBlock):
+        raise NotExportable(
+            f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
+            "features='trees', and vrspam.export.to_onnx."
+        )
+    numeric = {j: one for j, one in enumerate(block.encoders) if isinstance(one, Curves)}
     X, places = "", ""
     if numeric:
         X = rows.numbers(list(numeric))
-        places = operators.find_places(
-            graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=False
-        )
-    for column, encoder in enumerate(encoders):
+        nodes = [one.nodes for one in numeric.values()]
+        places = operators.find_places(graph, X, nodes, [0] * len(numeric), below=False)
+    for column, encoder in enumerate(block.encoders):
         if not isinstance(encoder, Curves):
             blocks.append(operators.one_hot(rows, column, encoder))
             continue
@@ -230,4 +223,5 @@ def _encoded(rows: operators.Rows, encoders: Sequence[Encoder]) -> str:
         blocks.append(graph.add("Where", absent, graph.constant([0.0]), height))
         if encoder.missing:
             blocks.append(graph.cast(absent, TensorProto.DOUBLE))
-    return graph.side_by_side(blocks)
+    found = graph.side_by_side(blocks)
+    return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
