@@ -252,15 +252,11 @@ def registry() -> dict[str, SetInfo]:
         if parts:
             entry["n"] = sum(part.n for part in parts)
             entry.setdefault("d", max(part.d for part in parts))
-            entry["positives"] = None
-            counted = [part.labels for part in parts if part.labels is not None]
-            if len(counted) == len(parts):
-                entry["positives"] = sum(
-                    count
-                    for labels in counted
-                    for label, count in labels.items()
-                    if is_positive(label, entry["positive"], labels)
-                )
+            counts = [part.labels or {} for part in parts]
+            chosen = (
+                n for labels in counts for label, n in labels.items() if is_positive(label, entry["positive"], labels)
+            )
+            entry["positives"] = sum(chosen) if all(counts) else None
         found[name] = SetInfo(name=name, files=parts, **entry)
     return found
 

@@ -186,8 +186,13 @@ def guess_format(path: str) -> str:
             start = file.stream.read(1 << 16)
     except DAMAGED as error:
         raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
-    if other := describe_other_format(path, start):
-        raise DataError(other)
+    for title, suffixes, magic, how in OTHERS:
+        if Path(path).suffix.lower() in suffixes or start.startswith(magic):
+            if how.startswith("read_"):
+                name = Path(path).name
+                table = f"pandas.{how}({name!r}){'[0]' if how == 'read_html' else ''}"
+                how = f"write it as Parquet first, with {table}.to_parquet({Path(name).stem + '.parquet'!r})"
+            raise DataError(f"{path} is {title}, which is not read: {how}")
     for name, kind in READERS.items():
         if kind.magic and start.startswith(kind.magic):
             return name
@@ -223,20 +228,3 @@ OTHERS: tuple[tuple[str, tuple[str, ...], tuple[bytes, ...], str], ...] = (
     ("an archive", (".tar", ".tgz", ".7z", ".rar"), (b"7z\xbc\xaf", b"Rar!"), "unpack it first"),
     ("a PDF document", (".pdf",), (b"%PDF",), "get the table as CSV or Excel"),
 )
-
-
-def describe_other_format(path: str, start: bytes) -> str | None:
-    """What a file is that is not read, and what to do; None for a file that may be text.
-
-    >>> describe_other_format("survey.sav", b"")
-    "survey.sav is an SPSS file, which is not read: write it as Parquet first, with pandas.read_spss('survey.sav')..."
-    """
-    suffix = Path(path).suffix.lower()
-    for title, suffixes, magic, how in OTHERS:
-        if suffix in suffixes or start.startswith(magic):
-            if how.startswith("read_"):
-                name = Path(path).name
-                table = f"pandas.{how}({name!r}){'[0]' if how == 'read_html' else ''}"
-                how = f"write it as Parquet first, with {table}.to_parquet({Path(name).stem + '.parquet'!r})"
-            return f"{path} is {title}, which is not read: {how}"
-    return None

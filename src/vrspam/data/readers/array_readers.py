@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,18 +39,21 @@ class LibsvmReader(Reader):
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
+        from sklearn.datasets import load_svmlight_file
+
         width = wanted({}).width
+        parse = partial(load_svmlight_file, n_features=width, zero_based=self.zero_based)
         for index, line, text, done, _ in self._texts(path, problems):
             broken: list[Broken] = []
             try:
-                X, y = _parse(text, width, self.zero_based)
+                X, y = parse(io.BytesIO(text))
             except ValueError as error:
                 text, broken = _blank_bad_lines(text, line, width, self.zero_based)
                 if not broken:
                     last = line + count(text, b"\n") - 1
                     problems.report(path, index, f"lines {line} to {last}", str(error), rows=last - line + 1)
                     continue
-                X, y = _parse(text, width, self.zero_based)
+                X, y = parse(io.BytesIO(text))
 
             def where(row: int, text: bytes = text, line: int = line) -> str:
                 used = (i for i, part in enumerate(text.split(b"\n")) if part.partition(b"#")[0].strip())
@@ -58,7 +62,6 @@ class LibsvmReader(Reader):
             yield Block(path, index, X.shape[0], where, done, X=X, y=y, broken=tuple(broken))
 
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
-        """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
         for block in self._texts(path, problems):
             yield *_scan_block(block.text, self.zero_based), len(block.text), count(block.text, b"\n")
 
@@ -99,12 +102,6 @@ def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
     return int(largest.max()) + zero_based, labels
 
 
-def _parse(text: bytes, width: int, zero_based: bool) -> tuple[Any, np.ndarray]:
-    from sklearn.datasets import load_svmlight_file
-
-    return load_svmlight_file(io.BytesIO(text), n_features=width, zero_based=zero_based)
-
-
 def _blank_bad_lines(text: bytes, first_line: int, width: int, zero_based: bool) -> tuple[bytes, list[Broken]]:
     """The text without its bad lines, and these."""
     lines, good = text.split(b"\n"), 0
@@ -127,7 +124,7 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
     try:
         float(cells[0])
     except ValueError:
-        return f"the label {_shown(cells[0])} is not a number"
+        return f"the label {cells[0].decode('utf-8', 'replace')[:40]!r} is not a number"
     last = -1 if zero_based else 0
     for cell in cells[1:]:
         index, _, value = cell.partition(b":")
@@ -136,7 +133,7 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
         try:
             number, _ = int(index), float(value)
         except ValueError:
-            return f"{_shown(cell)} is not an index:value pair"
+            return f"{cell.decode('utf-8', 'replace')[:40]!r} is not an index:value pair"
         if number <= last:
             reason = f"index {number} after {last}: indices must grow along a line"
             if number != 0:
@@ -147,10 +144,6 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
             return f"index {number} where the data have {width} features"
         last = number
     return None
-
-
-def _shown(cell: bytes) -> str:
-    return repr(cell.decode("utf-8", "replace")[:40])
 
 
 class NpyReader(Reader):
@@ -167,7 +160,6 @@ class NpyReader(Reader):
         return {str(number): array.dtype for number in range(array.shape[1])}
 
     def rows(self, path: str) -> int:
-        """Return the number of rows."""
         return len(open_npy(path))
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:

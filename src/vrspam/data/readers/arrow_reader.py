@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -59,16 +59,13 @@ class ArrowReader(Reader):
         raise NotImplementedError
 
     def columns(self, path: str) -> dict[str, Any]:
-        """Return the columns of a file with their arrow types."""
         schema = self._open(path).schema
         return dict(zip(schema.names, schema.types, strict=True))
 
     def rows(self, path: str) -> int:
-        """Return the number of rows a file says it has."""
         return sum(self._open(path).group_rows)
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
-        """Yield the wanted columns, at most `rows` rows at a time."""
         import pyarrow as pa
 
         try:
@@ -81,10 +78,11 @@ class ArrowReader(Reader):
         types = {}
         for name, kind in chosen.types.items():  # dates are read where their form is known
             types[name] = own.get(name) if kind is None or pa.types.is_timestamp(kind) else kind
-        texts = {}  # where numbers are wanted: each is looked at
+        texts = set()  # where numbers are wanted: each is looked at
         for name, kind in types.items():
             if chosen.lenient and name in own and type_kind(own[name]) == "string" and kind == pa.float64():
-                texts[name], types[name] = kind, pa.string()
+                texts.add(name)
+                types[name] = pa.string()
         total = sum(file.group_rows)
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
@@ -97,10 +95,8 @@ class ArrowReader(Reader):
             try:
                 for batch in file.batches(group, rows, list(types)):
                     index += 1
-                    if batch.schema.types != target.types:
-                        batch = _cast(batch, target)
                     start, done = done, done + batch.num_rows
-                    batch, strays = _convert(batch, texts)
+                    batch, strays = _typed(batch, target, texts)
 
                     def where(row: int, start: int = start) -> str:
                         return f"row {start + row + 1}"
@@ -172,34 +168,30 @@ class FeatherReader(ArrowReader):
         return _File(plain_arrow(file.schema.empty_table()).schema, sizes, batches)
 
 
-def _cast(batch: Any, target: Any) -> Any:
-    """The batch with the types of another schema; integers beyond 2⁵³ may lose digits as floats, nothing else may."""
-    import pyarrow as pa
+def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[str, Any]]:
+    """The batch with the types of a schema, and some texts of it as numbers; and those that are none.
 
-    columns = []
-    for column, wanted in zip(batch.columns, target.types, strict=True):
-        if str(column.type).startswith("dictionary<values=string_view"):  # which arrow cannot cast
-            column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
-        rounds = pa.types.is_integer(column.type) and pa.types.is_floating(wanted)
-        columns.append(column if column.type == wanted else column.cast(wanted, safe=not rounds))
-    return pa.RecordBatch.from_arrays(columns, schema=target)
-
-
-def _convert(batch: Any, texts: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The batch with text turned into numbers, and the texts that are none."""
+    Integers beyond 2⁵³ may lose digits as floats, nothing else may.
+    """
     import pyarrow as pa
 
     from vrspam.data.readers.csv_reader import convert_texts
 
-    strays: dict[str, Any] = {}
-    for name, kind in texts.items():
-        place = batch.schema.get_field_index(name)
-        column = pa.chunked_array([batch.column(place)])
-        numbers, stray = convert_texts(column, kind, ".", lenient=True)
-        if stray.any():
-            strays[name] = Counter(column.take(np.flatnonzero(stray)).to_pylist())
-        batch = batch.set_column(place, name, numbers.combine_chunks())
-    return batch, strays
+    columns, strays = [], {}
+    for column, field in zip(batch.columns, target, strict=True):
+        if column.type != field.type:
+            if str(column.type).startswith("dictionary<values=string_view"):  # which arrow cannot cast
+                column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
+            rounds = pa.types.is_integer(column.type) and pa.types.is_floating(field.type)
+            column = column.cast(field.type, safe=not rounds)
+        if field.name in texts:
+            words = pa.chunked_array([column])
+            numbers, stray = convert_texts(words, pa.float64(), ".", lenient=True)
+            column = numbers.combine_chunks()
+            if stray.any():
+                strays[field.name] = Counter(words.take(np.flatnonzero(stray)).to_pylist())
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=target.names), strays
 
 
 def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
@@ -319,7 +311,6 @@ class FrameReader(ArrowReader):
         self._table = pa.table(columns)
 
     def size(self, path: str) -> int:
-        """Bytes of the columns."""
         return int(self._table.nbytes)
 
     def _read(self, path: str) -> _File:

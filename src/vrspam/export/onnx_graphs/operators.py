@@ -70,11 +70,6 @@ class Graph:
         used = {name for node in self.nodes for name in node.input}
         return [one for one in self.constants if one.name in used]
 
-    def taken_from_outside(self) -> set[str]:
-        """The names of values that nothing in the graph makes."""
-        made = {one.name for one in self.constants} | {node.output[0] for node in self.nodes}
-        return {name for node in self.nodes for name in node.input} - made
-
     def cast(self, value: str, dtype: int) -> str:
         """A value in another type (a number of `TensorProto`)."""
         return self.add("Cast", value, to=dtype)

@@ -125,8 +125,8 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     output = "features"
     features, double = operator.raw_operator, _is_double(operator.inputs)
     numeric = features.numeric_columns
-    graph = operators.Graph([output])
     columns = [one.full_name for one in operator.inputs]
+    graph = operators.Graph([output, *columns])
     if all(numeric):
         taken = graph.cast(_one_matrix(scope, operator, container, double), TensorProto.DOUBLE)
         rows = operators.Rows(graph, taken, {j: j for j in range(len(numeric))}, {}, {})
@@ -145,12 +145,11 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
     blocks = [_block_matrix(rows, block, type(features).__name__) for block in features.blocks()]
     graph.add("Cast", graph.side_by_side(blocks), to=kind, output=output)
-    names = {output: operator.outputs[0].full_name} | {name: name for name in [*columns, *graph.taken_from_outside()]}
-    _copy(graph.nodes, graph.used_constants(), names, scope, container)
+    _copy(graph.nodes, graph.used_constants(), {output: operator.outputs[0].full_name}, scope, container)
 
 
 def _copy(nodes: Any, constants: Any, names: dict[str, str], scope: Any, container: Any) -> None:
-    """Add constants and nodes to the graph of a pipeline; `names` are those that values have there."""
+    """Add constants and nodes to the graph of a pipeline, where some values have other `names`, or get them."""
     for constant in constants:
         names[constant.name] = scope.get_unique_variable_name(f"vrspam_{constant.name}")
         content = list(constant.string_data) if constant.string_data else numpy_helper.to_array(constant).ravel()
@@ -161,7 +160,7 @@ def _copy(nodes: Any, constants: Any, names: dict[str, str], scope: Any, contain
                 names[name] = scope.get_unique_variable_name(f"vrspam_{name}")
         container.add_node(
             node.op_type,
-            [names[name] for name in node.input],
+            [names.get(name, name) for name in node.input],
             [names[name] for name in node.output],
             op_domain=node.domain,
             op_version=_version(node.op_type, node.domain, container),
