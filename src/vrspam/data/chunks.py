@@ -115,7 +115,7 @@ class Chunks:
                 title=source.reader.title,
                 kind="a table" if schema.width is None else "a LIBSVM file",
             )
-        self.source, self.schema = source, schema
+        self.source, self.schema, self.n_features, self.n_bytes = source, schema, schema.n_features, source.n_bytes
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
         self._choose_kept = keep if callable(keep) else None  # asked once
         self.keep: list[str] = [] if callable(keep) else list(keep)
@@ -136,14 +136,6 @@ class Chunks:
     @property
     def feature_names_(self) -> tuple[str, ...]:
         return self.schema.feature_names
-
-    @property
-    def n_features(self) -> int:
-        return self.schema.n_features
-
-    @property
-    def n_bytes(self) -> int:
-        return self.source.n_bytes
 
     @cached_property
     def n_rows(self) -> int | None:

@@ -43,14 +43,6 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _ODD_NUMBER = re.compile(_THOUSANDS.pattern + r"|\d{5}-\d{4}")  # thousands, and ZIP codes, which are names
 
 
-class _Head(NamedTuple):
-    """What the first lines of a file say: how fields are written, the type of each column, where the rows begin."""
-
-    dialect: Dialect
-    types: dict[str, Any]
-    first_line: int
-
-
 @dataclass(eq=False)
 class CSVReader(Reader):
     """CSV text, compressed or not.
@@ -65,13 +57,13 @@ class CSVReader(Reader):
     encoding: str | None = None
     block_bytes: int = 8 << 20
     _encodings: dict[str, str] = field(default_factory=dict)
-    _heads: dict[tuple[str, int, int], _Head] = field(default_factory=dict)
+    _heads: dict[tuple[str, int, int], tuple[Dialect, dict[str, Any], int]] = field(default_factory=dict)
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with the arrow types of its first rows."""
         with open_text(path, self.encoding or self._encodings.get(path)) as file:
             try:
-                return dict(self._read_head(path, file).types)
+                return dict(self._read_head(path, file)[1])
             except DAMAGED as error:
                 raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
 
@@ -82,32 +74,35 @@ class CSVReader(Reader):
         parsers = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
         with open_text(path, self.encoding or self._encodings.get(path)) as file:
             try:
-                head = self._read_head(path, file)
-                chosen = wanted(head.types)
+                dialect, own, first_line = self._read_head(path, file)
+                chosen = wanted(own)
                 types = {name: pa.string() if kind is None else kind for name, kind in chosen.types.items()}
-                missing = [name for name in types if name not in head.types]
+                missing = [name for name in types if name not in own]
                 if missing:
-                    reason = f"there is no column {missing[0]!r}{similar(missing[0], head.types)}"
+                    reason = f"there is no column {missing[0]!r}{similar(missing[0], own)}"
                     problems.refuse(path, reason)
                     return
                 for name, kind in types.items():
-                    if pa.types.is_timestamp(kind) and not pa.types.is_temporal(head.types[name]):
+                    if pa.types.is_timestamp(kind) and not pa.types.is_temporal(own[name]):
                         types[name] = pa.string()  # dates in a form of their own: read where it is known
-                flags = [n for n, t in types.items() if t == pa.float64() and pa.types.is_boolean(head.types[n])]
+                flags = [n for n, t in types.items() if t == pa.float64() and pa.types.is_boolean(own[n])]
                 parsed = types | dict.fromkeys(flags, pa.bool_())  # true and false become numbers afterwards
             except DAMAGED as error:
                 problems.report(path, 1, "after line 1", f"cut off or damaged ({error})", rows=None)
                 return
 
-            parse_each = partial(parse_block, path=path, dialect=head.dialect, types=parsed, lenient=chosen.lenient)
-            texts = text_blocks(file, self.block_bytes, first_line=head.first_line, quoted=True)
+            parse_each = partial(parse_block, path=path, dialect=dialect, types=parsed, lenient=chosen.lenient)
+            texts = text_blocks(file, self.block_bytes, first_line=first_line, quoted=True)
             for block in map_ahead(parse_each, texts, parsers):
                 if block.table is not None:
                     block = replace(block, table=as_batch(block.table.cast(pa.schema(list(types.items())))))
                 yield block
 
-    def _read_head(self, path: str, file: TextFile) -> _Head:
-        """Read the first lines, or skip the line of names where they are known; the rows come next in the stream.
+    def _read_head(self, path: str, file: TextFile) -> tuple[Dialect, dict[str, Any], int]:
+        """How fields are written, the arrow types of the columns in the first rows, and the line where these begin.
+
+        Where this is known the line of names is skipped; the rows come next in the stream in any case. Lines that are
+        wrong are named when they are read.
 
         The encoding is found at the first opening, and said where it is not UTF-8.
         """
@@ -117,9 +112,11 @@ class CSVReader(Reader):
         state = os.stat(path)
         key = (path, state.st_size, state.st_mtime_ns)
         if key in self._heads:
-            for _ in range(self._heads[key].first_line - 1):
+            for _ in range(self._heads[key][2] - 1):
                 file.stream.readline()
             return self._heads[key]
+        import pyarrow as pa
+
         names, delimiter, lines = _read_names(path, file, self.delimiter)
         first = list(islice(text_blocks(file, 1 << 12, quoted=True), 64))  # about 256 KiB of whole lines
         if first and first[0].damage:
@@ -134,27 +131,20 @@ class CSVReader(Reader):
         spaced = bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
         decimal = "." if delimiter == "," else _find_decimal_sign(sample)
         dialect = Dialect(names, delimiter, decimal, spaced)
-        self._heads[key] = head = _Head(dialect, _find_types(path, text, lines + 1, dialect), lines + 1)
-        return head
+        if not text or text.isspace():
+            raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
+        text = without_spaces(text, delimiter) if spaced else text
+        table = parse(replace_other_bytes(text)[0], dialect, {}, lambda row: "skip")
+        if table.num_rows == 0:
+            texts, nothing = dict.fromkeys(names, pa.string()), Block(path, 1, 0, str, 0.0)
+            if broken := _salvage(text, lines + 1, nothing, dialect, texts, lenient=False).broken:
+                raise DataError(f"{path}, {broken[0][1]}: {broken[0][2]}; no row there is right, correct them")
+        types = {name: _prevailing_type(table.column(name), decimal) for name in names}
+        self._heads[key] = dialect, types, lines + 1
+        return self._heads[key]
 
 
-def _find_types(path: str, text: bytes, line: int, dialect: Dialect) -> dict[str, Any]:
-    """The columns with the arrow types of the first rows; lines that are wrong are named when they are read."""
-    import pyarrow as pa
-
-    if not text or text.isspace():
-        raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
-    if dialect.spaced:
-        text = without_spaces(text, dialect.delimiter)
-    table = parse(replace_other_bytes(text)[0], dialect, {}, lambda row: "skip")
-    if table.num_rows == 0:
-        texts, nothing = dict.fromkeys(dialect.names, pa.string()), Block(path, 1, 0, str, 0.0)
-        if broken := _salvage(text, line, nothing, dialect, texts, lenient=False).broken:
-            raise DataError(f"{path}, {broken[0][1]}: {broken[0][2]}; no row there is right, correct them")
-    return {name: _prevailing_type(table.column(name), dialect.decimal) for name in dialect.names}
-
-
-def _prevailing_type(column: Any, decimal: str = ".") -> Any:
+def _prevailing_type(column: Any, decimal: str) -> Any:
     """Return a column's type; text that is numbers, or true and false, but for a few cells counts as such.
 
     So a bad cell among the first rows is named as one, and does not make its column a categorical one.

@@ -109,11 +109,8 @@ def _made_values(scorer: Scorer, n: int, rng: np.random.Generator) -> dict[int, 
     for j, numeric in enumerate(scorer.is_numeric):
         if not numeric:
             continue
-        effect = scorer.effects[j]
-        nodes = [effect.nodes] if isinstance(effect, Curve) else []
-        for part in scorer.parts.together:
-            encoder = part.encoders[j]
-            nodes += [encoder.nodes] if isinstance(encoder, Curves) else []
+        functions = [scorer.effects[j], *(part.encoders[j] for part in scorer.parts.together)]
+        nodes = [one.nodes for one in functions if isinstance(one, Curve | Curves)]
         known = nodes[0] if nodes else np.zeros(1)
         known = np.unique(np.concatenate(nodes)) if len(nodes) > 1 else known
         if known.size > 1:
