@@ -174,7 +174,22 @@ def infer_schema(
             given=Parameter("n_features"),
         )
     if source.reader.sparse:
-        return _sparse_schema(source, target, columns, missing, n_features, labels, problems, progress)
+        if target is not None:
+            words = "the rows of a {format} file carry their labels; leave {target} out"
+            raise DataError(words, format=source.reader.title)
+        if missing == "mean":
+            words = "{given} is not for {format} files, whose absent values are zeros; give a number"
+            raise DataError(words, format=source.reader.title, given=Parameter("missing", "mean"))
+        width, known, first = n_features, None, 0 if source.zero_based else 1
+        if width is None or labels:
+            seen, values = scan_sparse(source, problems, progress)
+            width, known = seen if width is None else width, tuple(sorted(values))
+        chosen = tuple(str(column) for column in columns or ())
+        for name in chosen:
+            if not name.isdigit() or not first <= int(name) < first + width:
+                raise DataError(f"{source.paths[0]} has features {first} to {first + width - 1}, not {name!r}")
+        fill = None if missing == "error" else (float(missing),)
+        return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
     if source.reader.tabular:
         found = source.reader.columns(source.paths[0])
         asked = Asked(categorical=categorical, path=source.paths[0], error=DataError)
@@ -273,41 +288,6 @@ def table_schema(
     if target_type is None:
         raise DataError(f"{path}: the label column {target!r} of type {kind} is neither number nor text")
     return Schema(tuple(numeric), found, target=str(target), target_type=target_type, readings=readings)
-
-
-def _sparse_schema(
-    source: Source,
-    target: str | int | None,
-    columns: Sequence[str | int] | None,
-    missing: str | float,
-    n_features: int | None,
-    labels: bool,
-    problems: Problems,
-    progress: bool,
-) -> Schema:
-    if target is not None:
-        raise DataError(
-            "the rows of a {format} file carry their labels; leave {target} out", format=source.reader.title
-        )
-    if missing == "mean":
-        raise DataError(
-            "{given} is not for {format} files, whose absent values are zeros; give a number",
-            format=source.reader.title,
-            given=Parameter("missing", "mean"),
-        )
-    found: set[Label] | None = None
-    width = n_features
-    if width is None or labels:
-        seen, found = scan_sparse(source, problems, progress)
-        width = seen if width is None else width
-    chosen = tuple(str(column) for column in columns or ())
-    first = 0 if source.zero_based else 1
-    for name in chosen:
-        if not name.isdigit() or not first <= int(name) < first + width:
-            raise DataError(f"{source.paths[0]} has features {first} to {first + width - 1}, not {name!r}")
-    fill = None if missing == "error" else (float(missing),)
-    known = None if found is None else tuple(sorted(found))
-    return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
 
 
 def _scan(

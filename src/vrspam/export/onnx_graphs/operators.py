@@ -116,8 +116,7 @@ class Ensemble(NamedTuple):
 
 def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) -> str:
     """The outputs of all trees, added up: shape (rows, outputs), in float32."""
-    nodes: dict[str, list[np.ndarray]] = {}
-    leaves: dict[str, list[np.ndarray]] = {}
+    written: dict[str, list[np.ndarray]] = {}
     modes: list[str] = []
     first = 0
     for ensemble in ensembles:
@@ -135,7 +134,7 @@ def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) ->
             ("nodes_missing_value_tracks_true", np.hstack([ensemble.absent_left, at_leaf])),
             ("nodes_values_as_tensor", np.hstack([ensemble.thresholds, at_leaf])),
         ):
-            nodes.setdefault(kept, []).append(values[reached])
+            written.setdefault(kept, []).append(values[reached])
         modes += np.where(is_leaf, "LEAF", mode)[reached].tolist()
         some = np.argwhere(reached & is_leaf)
         for kept, values in (
@@ -144,10 +143,10 @@ def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) ->
             ("target_ids", ensemble.targets[some[:, 0]]),
             ("target_weights_as_tensor", ensemble.weights[some[:, 0], ends[some[:, 1]]]),
         ):
-            leaves.setdefault(kept, []).append(values.ravel())
+            written.setdefault(kept, []).append(values.ravel())
         first += trees
     attributes: dict[str, Any] = {}
-    for name, parts in {**nodes, **leaves}.items():
+    for name, parts in written.items():
         whole = np.concatenate(parts)
         if name.endswith("_as_tensor"):
             attributes[name] = numpy_helper.from_array(whole.astype(np.float64))

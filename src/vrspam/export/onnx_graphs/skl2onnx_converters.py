@@ -63,13 +63,14 @@ def register_skl2onnx() -> None:
         update_registered_converter(kind, f"Vrspam{kind.__name__}", _calculate_width, _convert_map, overwrite=True)
 
 
-def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any]:
-    """The types of labels and of numbers that come out."""
+def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any, Any]:
+    """The types of labels, scores and probabilities."""
     from skl2onnx.common import data_types
 
     names: dict[int, str] = {TensorProto.STRING: "String", TensorProto.INT64: "Int64"}
     names |= {TensorProto.DOUBLE: "Double", TensorProto.BOOL: "Boolean"}
-    return getattr(data_types, f"{names[label_type(scorer_of(estimator))]}TensorType"), _number_type(inputs)
+    numbers = _number_type(inputs)
+    return getattr(data_types, f"{names[label_type(scorer_of(estimator))]}TensorType"), numbers, numbers
 
 
 def _number_type(inputs: Any) -> Any:
@@ -87,15 +88,13 @@ def _declare_outputs(scope: Any, estimator: Any, inputs: Any, custom_parsers: An
     """Name the outputs of an estimator, which is the last step."""
     operator = scope.declare_local_operator(f"Vrspam{type(estimator).__name__}", estimator)
     operator.inputs = inputs
-    labels, numbers = _kinds(estimator, inputs)
-    for name, kind in zip(OUTPUTS, (labels, numbers, numbers), strict=True):
+    for name, kind in zip(OUTPUTS, _kinds(estimator, inputs), strict=True):
         operator.outputs.append(scope.declare_local_variable(name, kind()))
     return operator.outputs
 
 
 def _calculate_shapes(operator: Any) -> None:
-    labels, numbers = _kinds(operator.raw_operator, operator.inputs)
-    for output, kind in zip(operator.outputs, (labels, numbers, numbers), strict=True):
+    for output, kind in zip(operator.outputs, _kinds(operator.raw_operator, operator.inputs), strict=True):
         output.type = kind([None])
 
 
