@@ -83,12 +83,11 @@ class Schema(TableSchema):
             return ColumnRequest(features=features, label=label, width=int(self.width or 0))
         import pyarrow as pa
 
-        plain = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
         types: dict[str, Any] = dict.fromkeys(self.inputs(), pa.float64())
         types |= {name: pa.timestamp("us") if kind.words == "dates" else None for name, kind in self.readings.items()}
         types |= dict.fromkeys(self.categorical, pa.string())
         if self.target is not None:
-            types[self.target] = plain[str(self.target_type)]
+            types[self.target] = pa.type_for_alias(str(self.target_type))
         return ColumnRequest(types | {name: None for name in keep if name not in types})
 
     def encode(self, rows: Any, *, sparse: bool = False) -> Any:

@@ -21,7 +21,7 @@ from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.readers.array_readers import LibsvmReader, NpyReader
 from vrspam.data.readers.arrow_reader import ExcelReader, FeatherReader, FrameReader, ParquetReader
-from vrspam.data.readers.base import DAMAGED, Block, Choice, DataError, Problems, Reader, check_encoding, open_text
+from vrspam.data.readers.base import DAMAGED, Block, Choice, DataError, Problems, Reader, open_text
 from vrspam.data.readers.csv_reader import CSVReader
 from vrspam.tables.frames import is_frame
 
@@ -78,8 +78,13 @@ class Source:
             raise DataError("{given} must be at least 1", given=Parameter("chunk_bytes", chunk_bytes))
         if delimiter is not None and len(delimiter.encode()) != 1:
             raise DataError("{given} must be one ASCII character", given=Parameter("delimiter", delimiter))
-        if encoding is not None:
-            check_encoding(encoding)
+        try:
+            "".encode("utf-8" if encoding is None else encoding)
+        except (LookupError, UnicodeError):
+            raise DataError(
+                "{given} is not known; give utf-8, windows-1252, latin-1, utf-16 or another name of Python",
+                given=Parameter("encoding", encoding),
+            ) from None
         given = {"delimiter": delimiter, "encoding": encoding, "zero_based": zero_based or None}
         for name, value in given.items():
             if value is not None and name not in kind.options:

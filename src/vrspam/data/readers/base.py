@@ -307,17 +307,6 @@ def find_encoding(stream: BinaryIO, most: int = 64 << 20) -> str:
     return "latin-1" if foreign & not_in_windows else "windows-1252"
 
 
-def check_encoding(name: str) -> None:
-    """Refuse a name that Python does not know as an encoding of text."""
-    try:
-        "".encode(name)
-    except (LookupError, UnicodeError):
-        raise DataError(
-            "{given} is not known; give utf-8, windows-1252, latin-1, utf-16 or another name of Python",
-            given=Parameter("encoding", name),
-        ) from None
-
-
 class RecodedStream(io.RawIOBase):
     """Text in some encoding as UTF-8, for a buffer that reads it; it can be begun again, no other place be sought."""
 

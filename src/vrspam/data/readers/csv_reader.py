@@ -326,19 +326,11 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
 
 def replace_other_bytes(text: bytes) -> tuple[bytes, list[int]]:
     """The text with a sign for bytes that are not UTF-8, and the lines, from 0, that had such bytes."""
-    try:
-        text.decode("utf-8")
+    cleaned = text.decode("utf-8", "replace").encode("utf-8")
+    if cleaned == text:
         return text, []
-    except UnicodeDecodeError:
-        lines = text.split(b"\n")
-    bad = []
-    for number, content in enumerate(lines):
-        try:
-            content.decode("utf-8")
-        except UnicodeDecodeError:
-            bad.append(number)
-            lines[number] = content.decode("utf-8", "replace").encode("utf-8")
-    return b"\n".join(lines), bad
+    lines = zip(text.split(b"\n"), cleaned.split(b"\n"), strict=True)
+    return cleaned, [number for number, (before, after) in enumerate(lines) if before != after]
 
 
 def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
