@@ -14,6 +14,7 @@ require("river", "river")  # its message says what to install; a failed import b
 import numpy as np
 from river import base
 from river.utils import dataframe
+from scipy.special import expit
 
 from vrspam._utils.array_api import padded
 from vrspam._utils.warnings import NotConverged, warn
@@ -56,7 +57,8 @@ class ExactStream:
     def __init__(self, l2: float | None, l1: float, half_life: float | None, refresh: float, tol: float):
         self.l2, self.l1, self.refresh, self.tol = l2, float(l1), refresh, tol
         self.moments = ClassMoments(classes=[False, True], half_life=half_life)
-        self.waiting: list[tuple[np.ndarray, bool]] = []
+        self.waiting: list[tuple[np.ndarray, np.ndarray]] = []
+        self.n_waiting = 0
         self.new_rows = 0  # since the last solution
         self.solved: Scorer | None = None
         self.gap = float("nan")
@@ -64,19 +66,16 @@ class ExactStream:
     def learn(self, rows: np.ndarray, side: np.ndarray) -> None:
         """Add rows; few at a time wait until there are enough for one product."""
         self.new_rows += side.size
-        if side.size < BUFFERED_ROWS:
-            self.waiting += zip(rows.copy(), side.tolist(), strict=True)
-        else:
-            self._add_waiting()
-            self._add(rows, side)
-        if len(self.waiting) >= BUFFERED_ROWS:
+        self.n_waiting += side.size
+        self.waiting.append((rows, side))
+        if self.n_waiting >= BUFFERED_ROWS:
             self._add_waiting()
 
     def scorer(self) -> Scorer | None:
         """The last solution; a new one, where there are enough new rows."""
         if self.new_rows == 0:
             return self.solved
-        weight = float(self.moments.weights.sum()) + len(self.waiting)
+        weight = float(self.moments.weights.sum()) + self.n_waiting
         if self.solved is None or self.new_rows >= self.refresh * weight:
             self._add_waiting()
             if self.moments.complete:  # a class may have been forgotten: the last solution stays
@@ -87,20 +86,15 @@ class ExactStream:
     def _add_waiting(self) -> None:
         if not self.waiting:
             return
-        rows, side = zip(*self.waiting, strict=True)
-        self.waiting = []
-        block = np.zeros((len(rows), max(row.size for row in rows)))
-        for number, row in enumerate(rows):
-            block[number, : row.size] = row
-        self._add(block, np.array(side))
-
-    def _add(self, rows: np.ndarray, side: np.ndarray) -> None:
-        known = self.moments.n_features
-        if known is not None and rows.shape[1] > known:
-            self.moments.add_features(rows.shape[1] - known)
-        elif known is not None and rows.shape[1] < known:
-            rows = padded(rows, known, (1,))
-        self.moments.add_checked(rows, side)
+        width, known = self.waiting[-1][0].shape[1], self.moments.n_features  # columns never become fewer
+        if known is not None and width > known:
+            self.moments.add_features(width - known)
+        rows, start = np.zeros((self.n_waiting, width)), 0
+        for block, side in self.waiting:
+            rows[start : start + side.size, : block.shape[1]] = block
+            start += side.size
+        self.moments.add_checked(rows, np.concatenate([side for _, side in self.waiting]))
+        self.waiting, self.n_waiting = [], 0
 
     def _solve(self) -> Scorer:
         moments, weights = self.moments, (float(self.moments.weights[0]), float(self.moments.weights[1]))
@@ -336,8 +330,7 @@ class RiverAUC(base.MiniBatchClassifier):
         -------
         data frame of the same library
         """
-        frame = dataframe.into_frame(X)
-        positive = self._probabilities(self._new_rows(frame))
+        frame, positive = self._probabilities_many(X)
         return dataframe.to_native_frame({False: 1.0 - positive, True: positive}, like=frame)
 
     def predict_many(self, X: Any) -> Any:
@@ -351,10 +344,8 @@ class RiverAUC(base.MiniBatchClassifier):
         -------
         series of the same library
         """
-        frame = dataframe.into_frame(X)
-        return dataframe.to_native_series(
-            self._probabilities(self._new_rows(frame)) > 0.5, name=self._y_name, like=frame
-        )
+        frame, positive = self._probabilities_many(X)
+        return dataframe.to_native_series(positive > 0.5, name=self._y_name, like=frame)
 
     def _learn(self, values: np.ndarray, names: Iterable[Any], side: np.ndarray) -> None:
         # New keys get columns in an order that does not depend on that of the keys in a row.
@@ -371,9 +362,12 @@ class RiverAUC(base.MiniBatchClassifier):
         rows[:, [self._columns[name] for name in names]] = values
         return rows
 
-    def _new_rows(self, frame: Any) -> np.ndarray:
+    def _probabilities_many(self, X: Any) -> tuple[Any, np.ndarray]:
+        """A data frame as river takes it, and probabilities of the positive class for its rows."""
+        frame = dataframe.into_frame(X)
         known = [name for name in frame.columns if name in self._columns]
-        return self._placed(_matrix(frame.select(known)) if known else np.zeros((len(frame), 0)), known)
+        values = _matrix(frame.select(known)) if known else np.zeros((len(frame), 0))
+        return frame, self._probabilities(self._placed(values, known))
 
     def _scorer(self) -> Scorer | None:
         return self._stream.scorer() if min(self._counts) > 0 else None
@@ -384,8 +378,7 @@ class RiverAUC(base.MiniBatchClassifier):
         if scorer is None:
             negative, positive = self._counts
             return np.full(rows.shape[0], (positive + 1.0) / (negative + positive + 2.0))
-        with np.errstate(over="ignore"):
-            return 1.0 / (1.0 + np.exp(-scorer.log_odds(rows)))
+        return expit(scorer.log_odds(rows))
 
 
 def _is_positive(label: Any) -> bool:

@@ -10,8 +10,7 @@ from vrspam.data.readers.base import map_ahead, read_ahead
 
 
 def readers():
-    names = ("vrspam reading ahead", "vrspam mapping ahead")
-    return [thread for thread in threading.enumerate() if thread.name.startswith(names)]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("vrspam ahead")]
 
 
 def test_same_items_in_the_same_order_and_not_far_ahead():
@@ -22,7 +21,7 @@ def test_same_items_in_the_same_order_and_not_far_ahead():
             made.append(number)
             yield number
 
-    for number in read_ahead(items(), depth=2):
+    for number in read_ahead(items()):
         time.sleep(0.001)
         assert len(made) <= number + 5
     assert made == list(range(50))

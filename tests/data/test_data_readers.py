@@ -18,7 +18,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from vrspam.data import DataError, Schema, read_chunks
+from vrspam.data import Chunks, DataError, Schema, read_chunks
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra vrspam[data]")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -461,6 +461,18 @@ def test_bad_csv_line(tmp_path, line, reason, packing):
     (note,) = chunks.skipped_
     assert (note.where, note.rows) == ("line 251", 1)
     assert note.reason.startswith(reason)
+
+
+def test_a_block_of_broken_lines_alone_is_left_out(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n3,4\n" + "1,2,3\n" * 40 + "5,6\n")
+    chunks = read_chunks(path, chunk_bytes=20, on_error="skip")
+    with pytest.warns(UserWarning, match="left out 40 broken"):
+        blocks = [X for X, _ in chunks]
+    assert np.concatenate(blocks).tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert min(map(len, blocks)) > 0
+    kept = Chunks(chunks.source, chunks.schema, on_error="keep")
+    assert sum(len(broken) for *_, broken in kept) == kept.n_skipped_ == 40  # each is noted once
 
 
 @pytest.mark.parametrize(("name", "where"), [("t.csv", "line 39"), ("t.parquet", "row 38"), ("t.feather", "row 38")])

@@ -25,7 +25,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_svmlight_file
 
 from vrspam.data import DataError, available, cache_directory, load
 from vrspam.data import registry as named
-from vrspam.data.registry import FileInfo, SetInfo, download, file_registry, registry
+from vrspam.data.registry import FileInfo, SetInfo, file_registry, registry
 
 HERE = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("VRSPAM_DATA") or HERE.parent.parent / "shared" / "data")
@@ -350,12 +350,13 @@ def test_failed_download_keeps_nothing(server, monkeypatch, kind, message):
     assert list(cache_directory().iterdir()) == []
 
 
-def test_no_network(tmp_path):
+def test_no_network(monkeypatch):
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as closed:
         url = f"http://127.0.0.1:{closed.server_address[1]}/toy"
+    use(monkeypatch, toy_file(url=url))
     with pytest.raises(DataError, match="no connection"):
-        download(url, tmp_path / "toy", progress=False)
-    assert not (tmp_path / "toy").exists()
+        load("toy", progress=False)
+    assert list(cache_directory().iterdir()) == []
 
 
 def test_several_at_once_leave_one_whole_file(server, monkeypatch):

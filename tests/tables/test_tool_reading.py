@@ -34,13 +34,13 @@ def table(tmp_path):
 def typings(monkeypatch):
     """The files whose columns were typed, one entry each time."""
     found = []
-    find_types = csv_reader._find_types
+    read_names = csv_reader._read_names
 
     def watched(path, *details):
         found.append(path)
-        return find_types(path, *details)
+        return read_names(path, *details)
 
-    monkeypatch.setattr(csv_reader, "_find_types", watched)
+    monkeypatch.setattr(csv_reader, "_read_names", watched)
     return found
 
 

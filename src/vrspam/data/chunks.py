@@ -115,7 +115,7 @@ class Chunks:
                 title=source.reader.title,
                 kind="a table" if schema.width is None else "a LIBSVM file",
             )
-        self.source, self.schema = source, schema
+        self.source, self.schema, self.n_features, self.n_bytes = source, schema, schema.n_features, source.n_bytes
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
         self._choose_kept = keep if callable(keep) else None  # asked once
         self.keep: list[str] = [] if callable(keep) else list(keep)
@@ -136,14 +136,6 @@ class Chunks:
     @property
     def feature_names_(self) -> tuple[str, ...]:
         return self.schema.feature_names
-
-    @property
-    def n_features(self) -> int:
-        return self.schema.n_features
-
-    @property
-    def n_bytes(self) -> int:
-        return self.source.n_bytes
 
     @cached_property
     def n_rows(self) -> int | None:
@@ -271,14 +263,13 @@ class Chunks:
         table = block.table if block.raw is None else block.raw
         kept = None if table is None else table.select(self.keep)
         good = np.setdiff1d(np.arange(block.rows), list(bad))
-        before = {place: int(np.searchsorted(good, place)) for place in (*bad, *(place for place, _ in block.broken))}
-        found = [(place, 0, BrokenRow(before[place], why, None)) for place, why in block.broken]
+        found = [(place, 0, where, why, None) for place, where, why, _ in block.broken]
         for place, why in bad.items():
-            beside = None if kept is None else kept.slice(place, 1)
-            found.append((place, 1, BrokenRow(before[place], f"{block.where(place)}: {why}", beside)))
-        for _, _, row in found:
-            self._problems.report(block.file, block.index, None, row.reason)
-        rows = [row for _, _, row in sorted(found, key=lambda one: one[:2])]
+            found.append((place, 1, block.where(place), why, None if kept is None else kept.slice(place, 1)))
+            self._problems.report(block.file, block.index, block.where(place), why)
+        rows = []
+        for place, _, where, why, beside in sorted(found, key=lambda one: one[:2]):
+            rows.append(BrokenRow(int(np.searchsorted(good, place)), f"{where}: {why}", beside))
         if encoded is None:
             return None, None, None if kept is None else kept.take(good), rows
         return *encoded, rows

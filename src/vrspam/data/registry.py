@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as package_files
@@ -119,10 +119,14 @@ def load(
     Dataset('digits', n=1797, d=64, positives=174, dense)
     """
     info = set_info(name)
+    parts = [read_file(file, allow_download, progress, timeout) for file in info.files]
     if info.sklearn:
-        parts = [_from_sklearn(info)]
-    else:
-        parts = [read_file(file, allow_download, progress, timeout) for file in info.files]
+        from sklearn import datasets
+
+        table, y = getattr(datasets, info.sklearn)(return_X_y=True)
+        digest = hashlib.sha256(np.ascontiguousarray(table).tobytes() + y.astype(np.int64).tobytes()).hexdigest()
+        own = f"sklearn.datasets.{info.sklearn}"
+        parts = [LoadedFile(own, sp.csr_matrix(table), y, digest, "scikit-learn")]
     labels = np.concatenate([part.labels for part in parts])
     blocks = [sp.csr_matrix((p.X.data, p.X.indices, p.X.indptr), shape=(p.X.shape[0], info.d)) for p in parts]
     X = sp.csr_matrix(sp.vstack(blocks)) if len(blocks) > 1 else blocks[0]
@@ -172,14 +176,6 @@ def available() -> list[dict[str, Any]]:
     return rows
 
 
-def _from_sklearn(info: SetInfo) -> LoadedFile:
-    from sklearn import datasets
-
-    X, labels = getattr(datasets, str(info.sklearn))(return_X_y=True)
-    digest = hashlib.sha256(np.ascontiguousarray(X).tobytes() + labels.astype(np.int64).tobytes()).hexdigest()
-    return LoadedFile(f"sklearn.datasets.{info.sklearn}", sp.csr_matrix(X), labels, digest, "scikit-learn")
-
-
 def _signs(labels: np.ndarray, info: SetInfo, positive: int | Iterable[int] | None) -> np.ndarray:
     found = {int(label): 0 for label in np.unique(labels)}
     if positive is None:
@@ -205,7 +201,7 @@ class FileInfo:
     d: int
     url: str | None = None
     format: str = "libsvm"
-    scaled_from: tuple[str, str] | None = None
+    scaled_from: Sequence[str] = ()
     sha256: str | None = None
     publisher_bytes: bool = False
     labels: Mapping[int, int] | None = None
@@ -243,8 +239,6 @@ def file_registry() -> dict[str, FileInfo]:
     for name, entry in _table()["files"].items():
         if "labels" in entry:
             entry["labels"] = {int(label): count for label, count in entry["labels"].items()}
-        if "scaled_from" in entry:
-            entry["scaled_from"] = tuple(entry["scaled_from"])
         found[name] = FileInfo(name=name, **entry)
     return found
 
@@ -258,15 +252,11 @@ def registry() -> dict[str, SetInfo]:
         if parts:
             entry["n"] = sum(part.n for part in parts)
             entry.setdefault("d", max(part.d for part in parts))
-            entry["positives"] = None
-            counted = [part.labels for part in parts if part.labels is not None]
-            if len(counted) == len(parts):
-                entry["positives"] = sum(
-                    count
-                    for labels in counted
-                    for label, count in labels.items()
-                    if is_positive(label, entry["positive"], labels)
-                )
+            counts = [part.labels or {} for part in parts]
+            chosen = (
+                n for labels in counts for label, n in labels.items() if is_positive(label, entry["positive"], labels)
+            )
+            entry["positives"] = sum(chosen) if all(counts) else None
         found[name] = SetInfo(name=name, files=parts, **entry)
     return found
 
@@ -346,72 +336,40 @@ def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: flo
     """Return the file's rows, checked; fetch it first where this machine does not have it."""
     path = find(info)
     if path is not None:
-        advice = "delete it and load again, or put the right file in its place"
-        return _checked(info, _text(path, info, advice), str(path), advice)
+        return _checked(info, path, str(path), "delete it and load again, or put the right file in its place")[0]
     if info.scaled_from:
         parts = (read_file(file_registry()[file], allow_download, progress, timeout) for file in info.scaled_from)
         return _scaled(info, *parts)
-    where = f"put {info.published_name} into the directory that VRSPAM_DATA names, or into {cache_directory()}"
-    if not allow_download:
-        raise DataError(f"{info.name} is not on this machine and downloads are off; get {info.url} and {where}")
-    return _downloaded(info, where, progress, timeout)
-
-
-def _downloaded(info: FileInfo, where: str, progress: bool, timeout: float) -> LoadedFile:
-    """Fetch, check, and only then put the unpacked text into the cache under its own name."""
     assert info.url is not None
     directory = cache_directory()
+    where = f"put {info.published_name} into the directory that VRSPAM_DATA names, or into {directory}"
+    if not allow_download:
+        raise DataError(f"{info.name} is not on this machine and downloads are off; get {info.url} and {where}")
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory, prefix="part-") as folder:
-        fetched = Path(folder) / info.published_name
-        try:
-            download(info.url, fetched, timeout=timeout, progress=progress)
-        except DataError as error:
-            raise DataError(f"{error}; try again, or get it by another way and {where}") from error
+        fetched, unpacked = Path(folder) / info.published_name, Path(folder) / "text"
+        download(info.url, fetched, where, timeout, progress)
         advice = f"nothing was kept; try again, or get the file by another way and {where}"
-        text = _text(fetched, info, advice, shown=info.url)
-        part = _checked(info, text, info.url, advice)
-        unpacked = Path(folder) / "text"
+        part, text = _checked(info, fetched, info.url, advice)
         unpacked.write_bytes(text)
         os.replace(unpacked, directory / info.name)
     return part
 
 
-def _text(path: Path, info: FileInfo, advice: str, shown: str | None = None) -> bytes:
-    """Return the file as LIBSVM text: unpacked, and converted where the publisher's format is another."""
-    try:
-        with open_text(path) as file:
-            data = file.stream.read()
-    except DAMAGED as error:
-        raise DataError(f"{shown or path} is cut off or damaged ({error}); {advice}") from error
-    if path.name != info.published_name or info.format == "libsvm":
-        return data
-    try:
-        return _converted(data, info.format)
-    except Exception as error:  # what parsers of other formats raise is beyond counting, and quotes any bytes
-        raise DataError(f"{shown or path} is cut off or damaged; {advice}") from error
-
-
-def _converted(data: bytes, format: str) -> bytes:
-    from sklearn.datasets import dump_svmlight_file
-
-    if format == "npz":
-        arrays = np.load(io.BytesIO(data), allow_pickle=False)
-        X, labels = arrays["X"], np.where(arrays["y"] == arrays["y"].max(), 1, -1)
-    else:
-        if not data.strip():
-            raise ValueError("no rows")
-        table = np.loadtxt(io.BytesIO(data), ndmin=2)
-        X, labels = table[:, :-1], table[:, -1].astype(np.int64)
-    text = io.BytesIO()
-    dump_svmlight_file(X, labels, text, zero_based=False)
-    return text.getvalue()
-
-
-def _checked(info: FileInfo, text: bytes, source: str, advice: str) -> LoadedFile:
-    """Parse the text after its hash, or its rows, features and labels, have been found right."""
+def _checked(info: FileInfo, path: Path, source: str, advice: str) -> tuple[LoadedFile, bytes]:
+    """Return a file after its hash, or its rows, features and labels, have been found right; and its LIBSVM text."""
     from sklearn.datasets import load_svmlight_file
 
+    try:
+        with open_text(path) as file:
+            text = file.stream.read()
+    except DAMAGED as error:
+        raise DataError(f"{source} is cut off or damaged ({error}); {advice}") from error
+    if path.name == info.published_name and info.format != "libsvm":
+        try:
+            text = _converted(text, info.format)
+        except Exception as error:  # what parsers of other formats raise is beyond counting, and quotes any bytes
+            raise DataError(f"{source} is cut off or damaged; {advice}") from error
     digest = hashlib.sha256(text).hexdigest()
     if info.publisher_bytes and digest != info.sha256:
         lines = text.count(b"\n")
@@ -431,7 +389,23 @@ def _checked(info: FileInfo, text: bytes, source: str, advice: str) -> LoadedFil
     counts = {int(label): int(count) for label, count in zip(*np.unique(labels, return_counts=True), strict=True)}
     if info.labels is not None and counts != info.labels:
         raise DataError(f"{source} has labels {counts} where {info.name} has {dict(info.labels)}; {advice}")
-    return LoadedFile(info.name, sp.csr_matrix(X), labels, digest, source)
+    return LoadedFile(info.name, sp.csr_matrix(X), labels, digest, source), text
+
+
+def _converted(data: bytes, format: str) -> bytes:
+    from sklearn.datasets import dump_svmlight_file
+
+    if format == "npz":
+        arrays = np.load(io.BytesIO(data), allow_pickle=False)
+        X, labels = arrays["X"], np.where(arrays["y"] == arrays["y"].max(), 1, -1)
+    else:
+        if not data.strip():
+            raise ValueError("no rows")
+        table = np.loadtxt(io.BytesIO(data), ndmin=2)
+        X, labels = table[:, :-1], table[:, -1].astype(np.int64)
+    text = io.BytesIO()
+    dump_svmlight_file(X, labels, text, zero_based=False)
+    return text.getvalue()
 
 
 def _scaled(info: FileInfo, part: LoadedFile, ranges: LoadedFile) -> LoadedFile:
@@ -443,38 +417,34 @@ def _scaled(info: FileInfo, part: LoadedFile, ranges: LoadedFile) -> LoadedFile:
     return LoadedFile(info.name, sp.csr_matrix(X), part.labels, part.sha256, f"{part.source}, scaled")
 
 
-def download(url: str, path: str | os.PathLike[str], *, timeout: float = 30.0, progress: bool = True) -> None:
-    """Write what is at `url` to `path`, whole or not at all; on a failure raise `DataError` with the reason.
+def download(url: str, path: Path, where: str, timeout: float, progress: bool) -> None:
+    """Write what is at `url` to `path`; on a failure raise `DataError` with the reason, and `where` to put the file.
 
     `timeout` is the longest silence, in seconds, that the server is allowed.
     """
+    otherwise = f"try again, or get it by another way and {where}"
     try:
         import requests
+        from urllib3.exceptions import IncompleteRead, ReadTimeoutError
     except ModuleNotFoundError as error:
-        raise DataError(f"{url} could not be downloaded: {how_to_install('requests', 'data')}") from error
+        raise DataError(f"{url} could not be downloaded: {how_to_install('requests', 'data')}; {otherwise}") from error
     headers = {"User-Agent": f"vrspam/{__version__}", "Accept-Encoding": "identity"}
     try:
         with requests.get(url, stream=True, timeout=timeout, headers=headers) as answer, open(path, "wb") as file:
             answer.raise_for_status()
             total, done = int(answer.headers.get("Content-Length", 0)), 0
-            with Progress(f"download {url.rsplit('/', 1)[1]}", total or None, "B", progress) as bar:
+            with Progress(f"download {path.name}", total or None, "B", progress) as bar:
                 for block in answer.iter_content(1 << 16):
                     done += file.write(block)
                     bar.update(min(done, total or done))
     except (requests.RequestException, OSError) as error:
-        Path(path).unlink(missing_ok=True)
-        raise DataError(f"{url} could not be downloaded: {_reason(error, timeout)}") from error
-
-
-def _reason(error: Exception, timeout: float) -> str:
-    import requests
-    from urllib3.exceptions import IncompleteRead, ReadTimeoutError
-
-    if isinstance(error, requests.HTTPError) and error.response is not None:
-        return f"the server answers {error.response.status_code} {error.response.reason}"
-    causes = [error, *error.args, *(part for cause in error.args for part in getattr(cause, "args", ()))]
-    if any(isinstance(cause, (requests.Timeout, ReadTimeoutError, TimeoutError)) for cause in causes):
-        return f"nothing came for {timeout:g} seconds"
-    if any(isinstance(cause, IncompleteRead) for cause in causes):
-        return "the connection closed before the whole file had come"
-    return f"no connection ({' '.join(str(error).split())})"
+        causes = [error, *error.args, *(part for cause in error.args for part in getattr(cause, "args", ()))]
+        if isinstance(error, requests.HTTPError) and error.response is not None:
+            reason = f"the server answers {error.response.status_code} {error.response.reason}"
+        elif any(isinstance(cause, (requests.Timeout, ReadTimeoutError, TimeoutError)) for cause in causes):
+            reason = f"nothing came for {timeout:g} seconds"
+        elif any(isinstance(cause, IncompleteRead) for cause in causes):
+            reason = "the connection closed before the whole file had come"
+        else:
+            reason = f"no connection ({' '.join(str(error).split())})"
+        raise DataError(f"{url} could not be downloaded: {reason}; {otherwise}") from error

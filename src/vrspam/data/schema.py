@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam.data.readers import Source
-from vrspam.data.readers.array_readers import open_npy, with_labels
+from vrspam.data.readers.array_readers import open_npy
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import Block, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
 from vrspam.tables.columns import Asked, NumberColumn
@@ -83,12 +83,11 @@ class Schema(TableSchema):
             return ColumnRequest(features=features, label=label, width=int(self.width or 0))
         import pyarrow as pa
 
-        plain = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
         types: dict[str, Any] = dict.fromkeys(self.inputs(), pa.float64())
         types |= {name: pa.timestamp("us") if kind.words == "dates" else None for name, kind in self.readings.items()}
         types |= dict.fromkeys(self.categorical, pa.string())
         if self.target is not None:
-            types[self.target] = plain[str(self.target_type)]
+            types[self.target] = pa.type_for_alias(str(self.target_type))
         return ColumnRequest(types | {name: None for name in keep if name not in types})
 
     def encode(self, rows: Any, *, sparse: bool = False) -> Any:
@@ -174,7 +173,22 @@ def infer_schema(
             given=Parameter("n_features"),
         )
     if source.reader.sparse:
-        return _sparse_schema(source, target, columns, missing, n_features, labels, problems, progress)
+        if target is not None:
+            words = "the rows of a {format} file carry their labels; leave {target} out"
+            raise DataError(words, format=source.reader.title)
+        if missing == "mean":
+            words = "{given} is not for {format} files, whose absent values are zeros; give a number"
+            raise DataError(words, format=source.reader.title, given=Parameter("missing", "mean"))
+        width, known, first = n_features, None, 0 if source.zero_based else 1
+        if width is None or labels:
+            seen, values = scan_sparse(source, problems, progress)
+            width, known = seen if width is None else width, tuple(sorted(values))
+        chosen = tuple(str(column) for column in columns or ())
+        for name in chosen:
+            if not name.isdigit() or not first <= int(name) < first + width:
+                raise DataError(f"{source.paths[0]} has features {first} to {first + width - 1}, not {name!r}")
+        fill = None if missing == "error" else (float(missing),)
+        return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
     if source.reader.tabular:
         found = source.reader.columns(source.paths[0])
         asked = Asked(categorical=categorical, path=source.paths[0], error=DataError)
@@ -182,7 +196,14 @@ def infer_schema(
         if not schema.columns:
             raise DataError(NO_FEATURE, path=source.paths[0])
     else:
-        schema = _npy_schema(source, target, columns)
+        found, label = source.reader.columns(source.paths[0]), None if target is None else str(target)
+        names = list(found) if columns is None else [str(c) for c in columns]
+        for name in [*names, *([label] if label and label.isdigit() else [])]:
+            if name not in found:
+                raise DataError(f"{source.paths[0]} has columns 0 to {len(found) - 1}, not {name!r}")
+        kind = found["0"] if label is None or label.isdigit() else open_npy(label).dtype
+        target_type = None if label is None else {"b": "bool", "f": "double"}.get(kind.kind, "int64")
+        schema = Schema(tuple(n for n in names if n != label), target=label, target_type=target_type)
     if isinstance(missing, (int, float)):
         schema = replace(schema, fill=(float(missing),) * len(schema.numeric))
     return _scan(source, schema, missing == "mean", labels, max_categories, problems, progress)
@@ -195,11 +216,14 @@ def read_blocks(
     wanted = schema.wanted(source.reader.tabular)
     blocks = source.blocks(wanted, rows, problems, label)
     if source.reader.tabular or schema.target is None or wanted.label is not None:
-        return blocks
-    labels = open_npy(schema.target)
+        yield from blocks
+        return
+    labels, start = open_npy(schema.target), 0
     if labels.shape != (source.n_rows,):
         raise DataError(f"{schema.target} has shape {labels.shape} where {source.n_rows} labels are needed")
-    return with_labels(blocks, labels)
+    for block in blocks:
+        yield replace(block, y=np.array(labels[start : start + block.rows]))
+        start += block.rows
 
 
 def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
@@ -263,53 +287,6 @@ def table_schema(
     if target_type is None:
         raise DataError(f"{path}: the label column {target!r} of type {kind} is neither number nor text")
     return Schema(tuple(numeric), found, target=str(target), target_type=target_type, readings=readings)
-
-
-def _npy_schema(source: Source, target: str | int | None, columns: Sequence[str | int] | None) -> Schema:
-    found = source.reader.columns(source.paths[0])
-    label = None if target is None else str(target)
-    names = list(found) if columns is None else [str(c) for c in columns]
-    for name in [*names, *([label] if label and label.isdigit() else [])]:
-        if name not in found:
-            raise DataError(f"{source.paths[0]} has columns 0 to {len(found) - 1}, not {name!r}")
-    kind = found["0"] if label is None or label.isdigit() else open_npy(label).dtype
-    target_type = None if label is None else {"b": "bool", "f": "double"}.get(kind.kind, "int64")
-    return Schema(tuple(n for n in names if n != label), target=label, target_type=target_type)
-
-
-def _sparse_schema(
-    source: Source,
-    target: str | int | None,
-    columns: Sequence[str | int] | None,
-    missing: str | float,
-    n_features: int | None,
-    labels: bool,
-    problems: Problems,
-    progress: bool,
-) -> Schema:
-    if target is not None:
-        raise DataError(
-            "the rows of a {format} file carry their labels; leave {target} out", format=source.reader.title
-        )
-    if missing == "mean":
-        raise DataError(
-            "{given} is not for {format} files, whose absent values are zeros; give a number",
-            format=source.reader.title,
-            given=Parameter("missing", "mean"),
-        )
-    found: set[Label] | None = None
-    width = n_features
-    if width is None or labels:
-        seen, found = scan_sparse(source, problems, progress)
-        width = seen if width is None else width
-    chosen = tuple(str(column) for column in columns or ())
-    first = 0 if source.zero_based else 1
-    for name in chosen:
-        if not name.isdigit() or not first <= int(name) < first + width:
-            raise DataError(f"{source.paths[0]} has features {first} to {first + width - 1}, not {name!r}")
-    fill = None if missing == "error" else (float(missing),)
-    known = None if found is None else tuple(sorted(found))
-    return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
 
 
 def _scan(

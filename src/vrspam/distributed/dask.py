@@ -84,8 +84,7 @@ class DaskBlocks:
 
 def _rows(collection) -> list:
     """Return the blocks of a collection, from the first rows to the last."""
-    blocks = collection.to_delayed()
-    return list(np.asarray(blocks, dtype=object).ravel())
+    return list(np.asarray(collection.to_delayed(), dtype=object).ravel())
 
 
 def _alongside(part, X, n_blocks: int, name: str) -> list:

@@ -278,8 +278,19 @@ def to_sql(model: Any) -> str:
     comments = [
         f"The score of a row: higher means {scorer.higher}. {_WRITTEN_BY}",
         "NULL is a missing value, and so are NaN, infinity and an empty text. Texts are compared letter by letter.",
-        *_after(scorer),
     ]
+    if not scorer.ranks:
+        positive, calibration = repr(scorer.classes[1]), scorer.calibration
+        if (chosen := scorer.chosen) is not None:
+            comments.append(f"Label: {positive} where the score is at least {chosen.threshold!r} ({chosen.words}).")
+        elif scorer.threshold is not None:
+            comments.append(f"Label: {positive} where the score is above {scorer.threshold!r}.")
+        if isinstance(calibration, Sigmoid):
+            slope, offset = calibration.slope, calibration.offset - calibration.slope * scorer.baseline
+            line = f"{_sql_number(slope)} * score + {_sql_number(offset)}"
+            comments.append(f"Probability of {positive}: 1E0 / (1E0 + EXP(-({line}))).")
+        elif calibration is not None:
+            comments.append("Probabilities (isotonic) are not in this expression; the Python export has them.")
     terms = [_sql_number(scorer.constant)]
     for number, (column, effect) in enumerate(zip(scorer.columns, scorer.effects, strict=True)):
         one = scorer.inputs[column.source]
@@ -352,23 +363,3 @@ def _sql_line(value: float, slope: float, name: str, base: float) -> str:
     """value + slope · (column - base), without values and bases that are 0."""
     line = f"{_sql_number(slope)} * " + (f"({name} - {_sql_number(base)})" if base else name)
     return f"{_sql_number(value)} + {line}" if value else line
-
-
-def _after(scorer: Scorer) -> list[str]:
-    """What follows from the score: the label and the probability."""
-    found: list[str] = []
-    if scorer.ranks:
-        return found
-    positive = repr(scorer.classes[1])
-    if (chosen := scorer.chosen) is not None:
-        found.append(f"Label: {positive} where the score is at least {chosen.threshold!r} ({chosen.words}).")
-    elif scorer.threshold is not None:
-        found.append(f"Label: {positive} where the score is above {scorer.threshold!r}.")
-    calibration = scorer.calibration
-    if isinstance(calibration, Sigmoid):
-        slope, offset = calibration.slope, calibration.offset - calibration.slope * scorer.baseline
-        line = f"{_sql_number(slope)} * score + {_sql_number(offset)}"
-        found.append(f"Probability of {positive}: 1E0 / (1E0 + EXP(-({line}))).")
-    elif calibration is not None:
-        found.append("Probabilities (isotonic) are not in this expression; the Python export has them.")
-    return found

@@ -198,11 +198,10 @@ def texts_of(column: Any) -> Any:
         return column
     if column.dtype != nw.Object:
         return None
-    values = column.to_list()
-    if not any(isinstance(value, str) for value in values):
+    values = list(_values(column))
+    if not any(isinstance(value, str) for value, _ in values):
         return None
-    gone = column.is_null().to_numpy().tolist()
-    texts = [None if absent else str(value) for value, absent in zip(values, gone, strict=True)]
+    texts = [None if gone else str(value) for value, gone in values]
     return nw.new_series(column.name, texts, nw.String, backend=column.implementation)
 
 

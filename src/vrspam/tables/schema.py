@@ -46,8 +46,6 @@ class Comparison:
         for column, texts in (strays or {}).items():
             if unread := {text: n for text, n in texts.items() if text.strip().lower() not in MISSING_WORDS}:
                 self.strays.setdefault(column, Counter()).update(unread)
-        if X is None:
-            return
         columns = frames.columns_of(X)
         given = columns.names if names is None else names
         places = {str(name): index for index, name in enumerate(given)}  # names of a frame need not be text
@@ -248,18 +246,18 @@ class TableSchema:
     def read_frame(self, X: Any) -> Any:
         """The frame that maps take; warn of what training did not have."""
         frame, strays = self.read(X)
-        if said := self.compare(frame, strays).sentences():
+        new = self.compare()
+        new.add(frame, strays)
+        if said := new.sentences():
             warn(UnseenValues(tuple(said)))
         return frame
 
-    def compare(self, rows: Any = None, strays: Strays | None = None) -> Comparison:
-        """Count what rows that were read, and texts that could not be, hold that training did not."""
-        found = Comparison(
+    def compare(self) -> Comparison:
+        """Counts what rows hold that training did not."""
+        return Comparison(
             {name: self.ranges[name] for name in self.numeric if name in self.ranges},
             {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped},
         )
-        found.add(rows, strays)
-        return found
 
     @property
     def unfinished(self) -> list[str]:

@@ -206,7 +206,8 @@ def _write_scores(
             writer = writer or open_writer(sink, batch.schema)
             writer.write_batch(batch)
         if rows == unscored and chunks.skipped_:
-            raise DataError(f"no row of {chunks.source.paths[0]} could be scored: {chunks.skipped_[0].reason}")
+            first = chunks.skipped_[0]
+            raise DataError(f"no row of {first.file} could be scored: {first.where}: {first.reason}")
         if writer is None and not kept:
             own += [] if top is None else [ROW]
             kept = [pa.record_batch({name: pa.array(np.empty(0)) for name in [*_names(chunks.keep, escape), *own]})]

@@ -10,18 +10,18 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.readers.array_readers import LibsvmReader, NpyReader
 from vrspam.data.readers.arrow_reader import ExcelReader, FeatherReader, FrameReader, ParquetReader
-from vrspam.data.readers.base import DAMAGED, Block, Choice, DataError, Problems, Reader, check_encoding, open_text
+from vrspam.data.readers.base import DAMAGED, Block, Choice, DataError, Problems, Reader, open_text
 from vrspam.data.readers.csv_reader import CSVReader
 from vrspam.tables.frames import is_frame
 
@@ -78,8 +78,13 @@ class Source:
             raise DataError("{given} must be at least 1", given=Parameter("chunk_bytes", chunk_bytes))
         if delimiter is not None and len(delimiter.encode()) != 1:
             raise DataError("{given} must be one ASCII character", given=Parameter("delimiter", delimiter))
-        if encoding is not None:
-            check_encoding(encoding)
+        try:
+            "".encode("utf-8" if encoding is None else encoding)
+        except (LookupError, UnicodeError):
+            raise DataError(
+                "{given} is not known; give utf-8, windows-1252, latin-1, utf-16 or another name of Python",
+                given=Parameter("encoding", encoding),
+            ) from None
         given = {"delimiter": delimiter, "encoding": encoding, "zero_based": zero_based or None}
         for name, value in given.items():
             if value is not None and name not in kind.options:
@@ -115,14 +120,16 @@ class Source:
     def blocks(self, wanted: Choice, rows: int, problems: Problems, label: str | None = None) -> Iterator[Block]:
         """Read the files one after the other; with a `label` a progress line says how far the reading is."""
         before = count = 0
-        with Progress(label, self.n_bytes, "rows") if label else nullcontext() as bar:
+        with Progress(label or "", self.n_bytes, "rows", enabled=label is not None) as bar:
             for path in self.paths:
-                size = self.reader.size(path) if bar else 0
+                size = self.reader.size(path)
                 for block in self.reader.blocks(path, wanted, rows, problems):
-                    yield block
+                    for _, where, reason, n_rows in block.broken:
+                        problems.report(path, block.index, where, reason, n_rows)
+                    if block.rows or (block.broken and problems.on_error == "keep"):
+                        yield block
                     count += block.rows
-                    if bar:
-                        bar.update(before + int(size * block.done), count)
+                    bar.update(before + int(size * block.done), count)
                 before += size
 
 
@@ -183,8 +190,13 @@ def guess_format(path: str) -> str:
             start = file.stream.read(1 << 16)
     except DAMAGED as error:
         raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
-    if other := describe_other_format(path, start):
-        raise DataError(other)
+    for title, suffixes, magic, how in OTHERS:
+        if Path(path).suffix.lower() in suffixes or start.startswith(magic):
+            if how.startswith("read_"):
+                name = Path(path).name
+                table = f"pandas.{how}({name!r}){'[0]' if how == 'read_html' else ''}"
+                how = f"write it as Parquet first, with {table}.to_parquet({Path(name).stem + '.parquet'!r})"
+            raise DataError(f"{path} is {title}, which is not read: {how}")
     for name, kind in READERS.items():
         if kind.magic and start.startswith(kind.magic):
             return name
@@ -195,54 +207,28 @@ def guess_format(path: str) -> str:
     return next((name for name, kind in READERS.items() if kind.line and kind.line.match(head)), CSVReader.name)
 
 
-class OtherFormat(NamedTuple):
-    """A format that is not read: its title, how its files end and begin, and what to do, or what of pandas reads it."""
-
-    title: str
-    suffixes: tuple[str, ...]
-    magic: tuple[bytes, ...]
-    how: str
-
-
-OTHERS = (
-    OtherFormat("a Stata file", (".dta",), (b"<stata_dta>",), "read_stata"),
-    OtherFormat("an SPSS file", (".sav", ".zsav", ".por"), (b"$FL2", b"$FL3"), "read_spss"),
-    OtherFormat("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD*******LIBRARY",), "read_sas"),
-    OtherFormat("a JSON file", (".json", ".jsonl", ".ndjson"), (b"{", b"["), "read_json"),
-    OtherFormat("an old Excel workbook", (".xls",), (b"\xd0\xcf\x11\xe0",), "read_excel"),
-    OtherFormat("an OpenDocument table", (".ods",), (), "read_excel"),
-    OtherFormat("an HDF5 file", (".h5", ".hdf5", ".hdf"), (b"\x89HDF\r\n\x1a\n",), "read_hdf"),
-    OtherFormat("a pickle", (".pkl", ".pickle"), (b"\x80\x04", b"\x80\x05"), "read_pickle"),
-    OtherFormat("an ORC file", (".orc",), (b"ORC",), "read_orc"),
-    OtherFormat("an HTML page", (".html", ".htm"), (b"<!DOCTYPE html", b"<!doctype html", b"<html"), "read_html"),
-    OtherFormat(
+# Formats that are not read: what they are, how their files end and begin, and what to do, or what of pandas reads them.
+OTHERS: tuple[tuple[str, tuple[str, ...], tuple[bytes, ...], str], ...] = (
+    ("a Stata file", (".dta",), (b"<stata_dta>",), "read_stata"),
+    ("an SPSS file", (".sav", ".zsav", ".por"), (b"$FL2", b"$FL3"), "read_spss"),
+    ("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD*******LIBRARY",), "read_sas"),
+    ("a JSON file", (".json", ".jsonl", ".ndjson"), (b"{", b"["), "read_json"),
+    ("an old Excel workbook", (".xls",), (b"\xd0\xcf\x11\xe0",), "read_excel"),
+    ("an OpenDocument table", (".ods",), (), "read_excel"),
+    ("an HDF5 file", (".h5", ".hdf5", ".hdf"), (b"\x89HDF\r\n\x1a\n",), "read_hdf"),
+    ("a pickle", (".pkl", ".pickle"), (b"\x80\x04", b"\x80\x05"), "read_pickle"),
+    ("an ORC file", (".orc",), (b"ORC",), "read_orc"),
+    ("an HTML page", (".html", ".htm"), (b"<!DOCTYPE html", b"<!doctype html", b"<html"), "read_html"),
+    (
         "a database file",
         (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb"),
         (b"SQLite format 3\0",),
         "write the table as CSV first (sqlite3 -header -csv FILE 'select * from TABLE' > table.csv)",
     ),
-    OtherFormat("an Access database", (".mdb", ".accdb"), (b"\0\1\0\0Standard",), "export the table as CSV first"),
-    OtherFormat("an R file", (".rds", ".rda", ".rdata"), (), "write the table with R's write.csv first"),
-    OtherFormat("an Avro file", (".avro",), (b"Obj\x01",), "write the table as CSV or Parquet first"),
-    OtherFormat("a zip archive", (".zip",), (), "unpack it first"),
-    OtherFormat("an archive", (".tar", ".tgz", ".7z", ".rar"), (b"7z\xbc\xaf", b"Rar!"), "unpack it first"),
-    OtherFormat("a PDF document", (".pdf",), (b"%PDF",), "get the table as CSV or Excel"),
+    ("an Access database", (".mdb", ".accdb"), (b"\0\1\0\0Standard",), "export the table as CSV first"),
+    ("an R file", (".rds", ".rda", ".rdata"), (), "write the table with R's write.csv first"),
+    ("an Avro file", (".avro",), (b"Obj\x01",), "write the table as CSV or Parquet first"),
+    ("a zip archive", (".zip",), (), "unpack it first"),
+    ("an archive", (".tar", ".tgz", ".7z", ".rar"), (b"7z\xbc\xaf", b"Rar!"), "unpack it first"),
+    ("a PDF document", (".pdf",), (b"%PDF",), "get the table as CSV or Excel"),
 )
-
-
-def describe_other_format(path: str, start: bytes) -> str | None:
-    """What a file is that is not read, and what to do; None for a file that may be text.
-
-    >>> describe_other_format("survey.sav", b"")
-    "survey.sav is an SPSS file, which is not read: write it as Parquet first, with pandas.read_spss('survey.sav')..."
-    """
-    suffix = Path(path).suffix.lower()
-    for found in OTHERS:
-        if suffix in found.suffixes or any(start.startswith(magic) for magic in found.magic):
-            how = found.how
-            if how.startswith("read_"):
-                name = Path(path).name
-                table = f"pandas.{how}({name!r}){'[0]' if how == 'read_html' else ''}"
-                how = f"write it as Parquet first, with {table}.to_parquet({Path(name).stem + '.parquet'!r})"
-            return f"{path} is {found.title}, which is not read: {how}"
-    return None

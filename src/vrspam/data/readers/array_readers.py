@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from vrspam._utils.messages import Message, Parameter
 from vrspam.data.readers.base import (
     Block,
+    Broken,
     Choice,
     DataError,
     Problems,
@@ -37,33 +39,29 @@ class LibsvmReader(Reader):
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
+        from sklearn.datasets import load_svmlight_file
+
         width = wanted({}).width
+        parse = partial(load_svmlight_file, n_features=width, zero_based=self.zero_based)
         for index, line, text, done, _ in self._texts(path, problems):
-            broken: list[tuple[int, str]] = []
+            broken: list[Broken] = []
             try:
-                X, y = _parse(text, width, self.zero_based)
+                X, y = parse(io.BytesIO(text))
             except ValueError as error:
-                text, bad = _blank_bad_lines(text, line, width, self.zero_based)
-                for number, reason, before in bad:
-                    if problems.on_error == "keep":
-                        broken.append((before, f"line {number}: {reason}"))
-                    else:
-                        problems.report(path, index, f"line {number}", reason)
-                if not bad:
+                text, broken = _blank_bad_lines(text, line, width, self.zero_based)
+                if not broken:
                     last = line + count(text, b"\n") - 1
                     problems.report(path, index, f"lines {line} to {last}", str(error), rows=last - line + 1)
                     continue
-                X, y = _parse(text, width, self.zero_based)
+                X, y = parse(io.BytesIO(text))
 
             def where(row: int, text: bytes = text, line: int = line) -> str:
                 used = (i for i, part in enumerate(text.split(b"\n")) if part.partition(b"#")[0].strip())
                 return f"line {line + next(i for k, i in enumerate(used) if k == row)}"
 
-            if X.shape[0] or broken:
-                yield Block(path, index, X.shape[0], where, done, X=X, y=y, broken=tuple(broken))
+            yield Block(path, index, X.shape[0], where, done, X=X, y=y, broken=tuple(broken))
 
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
-        """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
         for block in self._texts(path, problems):
             yield *_scan_block(block.text, self.zero_based), len(block.text), count(block.text, b"\n")
 
@@ -72,7 +70,8 @@ class LibsvmReader(Reader):
         with open_text(path) as file:
             for block in text_blocks(file, self.block_bytes):
                 if block.damage:
-                    problems.report_damage(path, block)
+                    reason = f"cut off or damaged ({block.damage})"
+                    problems.report(path, block.number, f"after line {block.line}", reason, rows=None)
                 else:
                     yield block
 
@@ -103,21 +102,14 @@ def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
     return int(largest.max()) + zero_based, labels
 
 
-def _parse(text: bytes, width: int, zero_based: bool) -> tuple[Any, np.ndarray]:
-    from sklearn.datasets import load_svmlight_file
-
-    return load_svmlight_file(io.BytesIO(text), n_features=width, zero_based=zero_based)
-
-
-def _blank_bad_lines(
-    text: bytes, first_line: int, width: int, zero_based: bool
-) -> tuple[bytes, list[tuple[int, str | Message, int]]]:
-    """The text without its bad lines, and of each of these its number, what is wrong, and how many rows come before."""
-    lines, bad, good = text.split(b"\n"), [], 0
+def _blank_bad_lines(text: bytes, first_line: int, width: int, zero_based: bool) -> tuple[bytes, list[Broken]]:
+    """The text without its bad lines, and these."""
+    lines, good = text.split(b"\n"), 0
+    bad: list[Broken] = []
     for i, line in enumerate(lines):
         content = line.partition(b"#")[0]
         if reason := _why_bad(content, width, zero_based):
-            bad.append((first_line + i, reason, good))
+            bad.append((good, f"line {first_line + i}", reason, 1))
             lines[i] = b""
         elif content.strip():
             good += 1
@@ -132,7 +124,7 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
     try:
         float(cells[0])
     except ValueError:
-        return f"the label {_shown(cells[0])} is not a number"
+        return f"the label {cells[0].decode('utf-8', 'replace')[:40]!r} is not a number"
     last = -1 if zero_based else 0
     for cell in cells[1:]:
         index, _, value = cell.partition(b":")
@@ -141,7 +133,7 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
         try:
             number, _ = int(index), float(value)
         except ValueError:
-            return f"{_shown(cell)} is not an index:value pair"
+            return f"{cell.decode('utf-8', 'replace')[:40]!r} is not an index:value pair"
         if number <= last:
             reason = f"index {number} after {last}: indices must grow along a line"
             if number != 0:
@@ -152,10 +144,6 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
             return f"index {number} where the data have {width} features"
         last = number
     return None
-
-
-def _shown(cell: bytes) -> str:
-    return repr(cell.decode("utf-8", "replace")[:40])
 
 
 class NpyReader(Reader):
@@ -172,7 +160,6 @@ class NpyReader(Reader):
         return {str(number): array.dtype for number in range(array.shape[1])}
 
     def rows(self, path: str) -> int:
-        """Return the number of rows."""
         return len(open_npy(path))
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
@@ -211,11 +198,3 @@ def open_npy(path: str) -> np.ndarray:
         problem = f"holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed"
         raise DataError("{path} {problem}", path=path, problem=problem)
     return array
-
-
-def with_labels(blocks: Iterator[Block], labels: np.ndarray) -> Iterator[Block]:
-    """Give blocks the labels of a separate array, in order."""
-    start = 0
-    for block in blocks:
-        yield replace(block, y=np.array(labels[start : start + block.rows]))
-        start += block.rows

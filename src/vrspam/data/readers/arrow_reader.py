@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,16 +59,13 @@ class ArrowReader(Reader):
         raise NotImplementedError
 
     def columns(self, path: str) -> dict[str, Any]:
-        """Return the columns of a file with their arrow types."""
         schema = self._open(path).schema
         return dict(zip(schema.names, schema.types, strict=True))
 
     def rows(self, path: str) -> int:
-        """Return the number of rows a file says it has."""
         return sum(self._open(path).group_rows)
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
-        """Yield the wanted columns, at most `rows` rows at a time."""
         import pyarrow as pa
 
         try:
@@ -80,10 +78,11 @@ class ArrowReader(Reader):
         types = {}
         for name, kind in chosen.types.items():  # dates are read where their form is known
             types[name] = own.get(name) if kind is None or pa.types.is_timestamp(kind) else kind
-        texts = {}  # where numbers are wanted: each is looked at
+        texts = set()  # where numbers are wanted: each is looked at
         for name, kind in types.items():
             if chosen.lenient and name in own and type_kind(own[name]) == "string" and kind == pa.float64():
-                texts[name], types[name] = kind, pa.string()
+                texts.add(name)
+                types[name] = pa.string()
         total = sum(file.group_rows)
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
@@ -96,10 +95,8 @@ class ArrowReader(Reader):
             try:
                 for batch in file.batches(group, rows, list(types)):
                     index += 1
-                    if batch.schema.types != target.types:
-                        batch = _cast(batch, target)
                     start, done = done, done + batch.num_rows
-                    batch, strays = _convert(batch, texts)
+                    batch, strays = _typed(batch, target, texts)
 
                     def where(row: int, start: int = start) -> str:
                         return f"row {start + row + 1}"
@@ -171,34 +168,30 @@ class FeatherReader(ArrowReader):
         return _File(plain_arrow(file.schema.empty_table()).schema, sizes, batches)
 
 
-def _cast(batch: Any, target: Any) -> Any:
-    """The batch with the types of another schema; integers beyond 2⁵³ may lose digits as floats, nothing else may."""
-    import pyarrow as pa
+def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[str, Any]]:
+    """The batch with the types of a schema, and some texts of it as numbers; and those that are none.
 
-    columns = []
-    for column, wanted in zip(batch.columns, target.types, strict=True):
-        if str(column.type).startswith("dictionary<values=string_view"):  # which arrow cannot cast
-            column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
-        rounds = pa.types.is_integer(column.type) and pa.types.is_floating(wanted)
-        columns.append(column if column.type == wanted else column.cast(wanted, safe=not rounds))
-    return pa.RecordBatch.from_arrays(columns, schema=target)
-
-
-def _convert(batch: Any, texts: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The batch with text turned into numbers, and the texts that are none."""
+    Integers beyond 2⁵³ may lose digits as floats, nothing else may.
+    """
     import pyarrow as pa
 
     from vrspam.data.readers.csv_reader import convert_texts
 
-    strays: dict[str, Any] = {}
-    for name, kind in texts.items():
-        place = batch.schema.get_field_index(name)
-        column = pa.chunked_array([batch.column(place)])
-        numbers, stray = convert_texts(column, kind, ".", lenient=True)
-        if stray.any():
-            strays[name] = Counter(column.take(np.flatnonzero(stray)).to_pylist())
-        batch = batch.set_column(place, name, numbers.combine_chunks())
-    return batch, strays
+    columns, strays = [], {}
+    for column, field in zip(batch.columns, target, strict=True):
+        if column.type != field.type:
+            if str(column.type).startswith("dictionary<values=string_view"):  # which arrow cannot cast
+                column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
+            rounds = pa.types.is_integer(column.type) and pa.types.is_floating(field.type)
+            column = column.cast(field.type, safe=not rounds)
+        if field.name in texts:
+            words = pa.chunked_array([column])
+            numbers, stray = convert_texts(words, pa.float64(), ".", lenient=True)
+            column = numbers.combine_chunks()
+            if stray.any():
+                strays[field.name] = Counter(words.take(np.flatnonzero(stray)).to_pylist())
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=target.names), strays
 
 
 def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
@@ -224,7 +217,8 @@ def _one_line(error: BaseException) -> str:
 # Excel workbooks (.xlsx): the first sheet as a table, by openpyxl.
 
 
-def read_sheet(path: str) -> Any:
+@lru_cache(1)  # a table is looked at more than once
+def read_sheet(path: str, size: int, changed: int) -> Any:
     """The first sheet of a workbook as an arrow table; its first row that is not empty has the names."""
     try:
         import openpyxl
@@ -290,44 +284,37 @@ def _table_file(table: Any) -> _File:
 
 
 class FrameReader(ArrowReader):
-    """A frame in memory: pandas, polars, an arrow table; its columns are read as those of a Parquet file."""
+    """A frame in memory: pandas, polars, an arrow table; its columns are read as those of a Parquet file.
+
+    Categories are text, and so are columns of objects of several types.
+    """
 
     name, title, suffixes = "frame", "frame", ()
     _called, _part = "a table", "table"
 
     def __init__(self, frame: Any) -> None:
-        table = frame_as_table(frame)
-        self._file, self._n_bytes = _table_file(table), table.nbytes
+        import pyarrow as pa
+
+        check_frame(frame)
+        columns = {}
+        for name, column in zip(*columns_of(frame), strict=True):
+            try:
+                values = column.to_arrow()
+                if pa.types.is_dictionary(values.type):
+                    values = values.cast(values.type.value_type).cast(pa.string())
+            except (pa.ArrowException, TypeError, ValueError):  # ArrowNotImplementedError: categories of intervals
+                pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+                values = _as_column([None if gone else value for value, gone in pairs])
+            if str(name) in columns:
+                raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
+            columns[str(name)] = values
+        self._table = pa.table(columns)
 
     def size(self, path: str) -> int:
-        """Bytes of the columns."""
-        return self._n_bytes
+        return int(self._table.nbytes)
 
     def _read(self, path: str) -> _File:
-        return self._file
-
-
-def frame_as_table(frame: Any) -> Any:
-    """A frame as an arrow table; categories are text, and so are columns of objects of several types."""
-    import pyarrow as pa
-
-    check_frame(frame)
-    columns = {}
-    for name, column in zip(*columns_of(frame), strict=True):
-        try:
-            values = column.to_arrow()
-            if pa.types.is_dictionary(values.type):
-                values = values.cast(values.type.value_type).cast(pa.string())
-        except (pa.ArrowException, TypeError, ValueError):  # ArrowNotImplementedError: categories of intervals
-            pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
-            values = _as_column([None if gone else value for value, gone in pairs])
-        if str(name) in columns:
-            raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
-        columns[str(name)] = values
-    return pa.table(columns)
-
-
-_KEPT: dict[tuple[str, int, int], Any] = {}  # the last workbook: a table is looked at more than once
+        return _table_file(self._table)
 
 
 class ExcelReader(ArrowReader):
@@ -338,9 +325,4 @@ class ExcelReader(ArrowReader):
 
     def _read(self, path: str) -> _File:
         state = os.stat(path)
-        key = (path, state.st_size, state.st_mtime_ns)
-        if key not in _KEPT:
-            table = read_sheet(path)
-            _KEPT.clear()
-            _KEPT[key] = table
-        return _table_file(_KEPT[key])
+        return _table_file(read_sheet(path, state.st_size, state.st_mtime_ns))

@@ -14,8 +14,9 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import repeat, takewhile
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -126,10 +127,6 @@ class Problems:
         if len(self.notes) < self._most:
             self.notes.append(Skipped(file, block, where, rows, str(reason)))
 
-    def report_damage(self, file: str, block: TextBlock) -> None:
-        """Stop where a file is cut off or damaged, or take a note."""
-        self.report(file, block.number, f"after line {block.line}", f"cut off or damaged ({block.damage})", rows=None)
-
     def refuse(self, file: str, reason: str | Message, rows: int | None = None) -> None:
         """Stop because a whole file does not fit, or leave it out."""
         if self.on_error == "skip":
@@ -177,6 +174,10 @@ class ColumnRequest(NamedTuple):
 Choice = ColumnRequest | Callable[[Mapping[str, Any]], ColumnRequest]
 
 
+#: What of a block cannot be read: how many of its rows come before, where it is, why, and how many rows, if known.
+Broken = tuple[int, str, str | Message, int | None]
+
+
 @dataclass(frozen=True)
 class Block:
     """Rows of one file: `table` (an arrow record batch) for tables, `X` and `y` for LIBSVM and `.npy`."""
@@ -190,7 +191,7 @@ class Block:
     X: Any = None
     y: Any = None
     strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts of texts that count as missing
-    broken: tuple[tuple[int, str], ...] = ()  # rows that cannot be read: how many of the block come before, and why
+    broken: tuple[Broken, ...] = ()  # `Source.blocks` reports it
     raw: Any = None  # the table before text was read as numbers and dates, where it was
 
     def split(self, rows: int) -> Iterator[Block]:
@@ -210,7 +211,7 @@ class Block:
                 where=where,
                 table=None if self.table is None else self.table.slice(start, stop - start),
                 strays=self.strays if start == 0 else {},
-                broken=tuple((p - start, why) for p, why in self.broken if start <= p < stop + (stop == self.rows)),
+                broken=tuple((b[0] - start, *b[1:]) for b in self.broken if start <= b[0] < stop + (stop == self.rows)),
                 X=None if self.X is None else self.X[start:stop],
                 y=None if self.y is None else self.y[start:stop],
             )
@@ -289,38 +290,21 @@ def find_encoding(stream: BinaryIO, most: int = 64 << 20) -> str:
     even, odd = start[::2].count(0), start[1::2].count(0)
     if max(even, odd) >= max(0.4 * len(start) / 2.0, 1.0):  # every second byte of plain letters in UTF-16 is 0
         return "utf-16-le" if odd > even else "utf-16-be"
-    looked_at = 0
-    while piece:
-        if not piece.isascii():
-            return _of_letters(piece[: piece.rfind(b"\n") + 1] or piece)
-        looked_at += len(piece)
-        if looked_at >= most:
-            break
+    looked_at = len(piece)
+    while piece.isascii():
+        if not piece or looked_at >= most:
+            return "utf-8"
         piece = stream.read(_PIECE)
-    return "utf-8"
-
-
-def _of_letters(piece: bytes) -> str:
-    """UTF-8, unless more bytes contradict it than letters agree with it and they can be letters of Latin-1."""
+        looked_at += len(piece)
+    # UTF-8, unless more bytes contradict it than letters agree with it and they can be letters of Latin-1
+    piece = piece[: piece.rfind(b"\n") + 1] or piece
     text = piece.decode("utf-8", "replace")
     others = len(text) - len(text.encode("ascii", "ignore"))
-    invalid = text.count("\ufffd")
     foreign = {byte for byte in piece if byte >= 0x80}
     seldom, not_in_windows = set(b"\xff\xfe"), set(b"\x81\x8d\x8f\x90\x9d")  # seldom letters: more often no text
-    if 2 * invalid <= others or foreign <= seldom or b"\0" in piece:
+    if 2 * text.count("\ufffd") <= others or foreign <= seldom or b"\0" in piece:
         return "utf-8"
     return "latin-1" if foreign & not_in_windows else "windows-1252"
-
-
-def check_encoding(name: str) -> None:
-    """Refuse a name that Python does not know as an encoding of text."""
-    try:
-        "".encode(name)
-    except (LookupError, UnicodeError):
-        raise DataError(
-            "{given} is not known; give utf-8, windows-1252, latin-1, utf-16 or another name of Python",
-            given=Parameter("encoding", name),
-        ) from None
 
 
 class RecodedStream(io.RawIOBase):
@@ -401,29 +385,27 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> I
         yield TextFile(stream, encoding, raw, max(os.fstat(raw.fileno()).st_size, 1))
 
 
-def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
-    """Yield the same items, and errors, in the same order; a thread makes `depth` of them before they are asked for."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="vrspam reading ahead")
+def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the same items, and errors, in the same order; a thread makes some of them before they are asked for."""
     end: Any = object()
-    made: deque[Future] = deque(pool.submit(next, items, end) for _ in range(depth))
-    try:
-        while (item := made.popleft().result()) is not end:
-            made.append(pool.submit(next, items, end))
-            yield item
-    finally:
-        pool.shutdown(cancel_futures=True)
-        if isinstance(items, Generator):
-            items.close()
+    made = map_ahead(lambda _: next(items, end), repeat(None), 1, waiting=2)
+    with closing(items) if isinstance(items, Generator) else nullcontext(), closing(made):
+        yield from takewhile(lambda item: item is not end, made)
 
 
-def map_ahead(function: Callable[[Item], Made], items: Iterator[Item], threads: int) -> Iterator[Made]:
-    """Yield function(item), or its error, in the order of the items; as many threads compute at the same time."""
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam mapping ahead")
+def map_ahead(
+    function: Callable[[Item], Made], items: Iterator[Item], threads: int, waiting: int = 0
+) -> Generator[Made, None, None]:
+    """Yield function(item), or its error, in the order of the items; as many threads compute at the same time.
+
+    When a result is taken, so many others may be `waiting`, or being computed (as many as threads, at least).
+    """
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam ahead")
     made: deque[Future] = deque()
     try:
         for item in items:
             made.append(pool.submit(function, item))
-            if len(made) > threads:
+            if len(made) > max(threads, waiting):
                 yield made.popleft().result()
         while made:
             yield made.popleft().result()

@@ -9,8 +9,8 @@ import csv
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -43,14 +43,6 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _ODD_NUMBER = re.compile(_THOUSANDS.pattern + r"|\d{5}-\d{4}")  # thousands, and ZIP codes, which are names
 
 
-class _Head(NamedTuple):
-    """What the first lines of a file say: how fields are written, the type of each column, where the rows begin."""
-
-    dialect: Dialect
-    types: dict[str, Any]
-    first_line: int
-
-
 @dataclass(eq=False)
 class CSVReader(Reader):
     """CSV text, compressed or not.
@@ -65,13 +57,13 @@ class CSVReader(Reader):
     encoding: str | None = None
     block_bytes: int = 8 << 20
     _encodings: dict[str, str] = field(default_factory=dict)
-    _heads: dict[tuple[str, int, int], _Head] = field(default_factory=dict)
+    _heads: dict[tuple[str, int, int], tuple[Dialect, dict[str, Any], int]] = field(default_factory=dict)
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with the arrow types of its first rows."""
         with open_text(path, self.encoding or self._encodings.get(path)) as file:
             try:
-                return dict(self._read_head(path, file).types)
+                return dict(self._read_head(path, file)[1])
             except DAMAGED as error:
                 raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
 
@@ -82,43 +74,35 @@ class CSVReader(Reader):
         parsers = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
         with open_text(path, self.encoding or self._encodings.get(path)) as file:
             try:
-                head = self._read_head(path, file)
-                chosen = wanted(head.types)
+                dialect, own, first_line = self._read_head(path, file)
+                chosen = wanted(own)
                 types = {name: pa.string() if kind is None else kind for name, kind in chosen.types.items()}
-                missing = [name for name in types if name not in head.types]
+                missing = [name for name in types if name not in own]
                 if missing:
-                    reason = f"there is no column {missing[0]!r}{similar(missing[0], head.types)}"
+                    reason = f"there is no column {missing[0]!r}{similar(missing[0], own)}"
                     problems.refuse(path, reason)
                     return
                 for name, kind in types.items():
-                    if pa.types.is_timestamp(kind) and not pa.types.is_temporal(head.types[name]):
+                    if pa.types.is_timestamp(kind) and not pa.types.is_temporal(own[name]):
                         types[name] = pa.string()  # dates in a form of their own: read where it is known
-                flags = [n for n, t in types.items() if t == pa.float64() and pa.types.is_boolean(head.types[n])]
+                flags = [n for n, t in types.items() if t == pa.float64() and pa.types.is_boolean(own[n])]
                 parsed = types | dict.fromkeys(flags, pa.bool_())  # true and false become numbers afterwards
             except DAMAGED as error:
                 problems.report(path, 1, "after line 1", f"cut off or damaged ({error})", rows=None)
                 return
 
-            parse_each = partial(parse_block, dialect=head.dialect, types=parsed, lenient=chosen.lenient)
-            texts = text_blocks(file, self.block_bytes, first_line=head.first_line, quoted=True)
-            for found in map_ahead(parse_each, texts, parsers):  # what is wrong is reported in the order of the file
-                text = found.text
-                if text.damage:
-                    problems.report_damage(path, text)
-                for place, reason, n_rows in found.reports:
-                    problems.report(path, text.number, place, reason, rows=n_rows)
-                if found.table is None or (found.table.num_rows == 0 and not found.broken):
-                    continue
+            parse_each = partial(parse_block, path=path, dialect=dialect, types=parsed, lenient=chosen.lenient)
+            texts = text_blocks(file, self.block_bytes, first_line=first_line, quoted=True)
+            for block in map_ahead(parse_each, texts, parsers):
+                if block.table is not None:
+                    block = replace(block, table=as_batch(block.table.cast(pa.schema(list(types.items())))))
+                yield block
 
-                def where(row: int, line_of: Callable[[int], int] = found.line_of) -> str:
-                    return f"line {line_of(row)}"
+    def _read_head(self, path: str, file: TextFile) -> tuple[Dialect, dict[str, Any], int]:
+        """How fields are written, the arrow types of the columns in the first rows, and the line where these begin.
 
-                batch = as_batch(found.table.cast(pa.schema(list(types.items()))))
-                more: Any = {"strays": found.strays, "broken": tuple(found.broken)}
-                yield Block(path, text.number, batch.num_rows, where, text.share, table=batch, **more)
-
-    def _read_head(self, path: str, file: TextFile) -> _Head:
-        """Read the first lines, or skip the line of names where they are known; the rows come next in the stream.
+        Where this is known the line of names is skipped; the rows come next in the stream in any case. Lines that are
+        wrong are named when they are read.
 
         The encoding is found at the first opening, and said where it is not UTF-8.
         """
@@ -128,9 +112,11 @@ class CSVReader(Reader):
         state = os.stat(path)
         key = (path, state.st_size, state.st_mtime_ns)
         if key in self._heads:
-            for _ in range(self._heads[key].first_line - 1):
+            for _ in range(self._heads[key][2] - 1):
                 file.stream.readline()
             return self._heads[key]
+        import pyarrow as pa
+
         names, delimiter, lines = _read_names(path, file, self.delimiter)
         first = list(islice(text_blocks(file, 1 << 12, quoted=True), 64))  # about 256 KiB of whole lines
         if first and first[0].damage:
@@ -145,34 +131,20 @@ class CSVReader(Reader):
         spaced = bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
         decimal = "." if delimiter == "," else _find_decimal_sign(sample)
         dialect = Dialect(names, delimiter, decimal, spaced)
-        self._heads[key] = head = _Head(dialect, _find_types(path, text, lines + 1, dialect), lines + 1)
-        return head
+        if not text or text.isspace():
+            raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
+        text = without_spaces(text, delimiter) if spaced else text
+        table = parse(replace_other_bytes(text)[0], dialect, {}, lambda row: "skip")
+        if table.num_rows == 0:
+            texts, nothing = dict.fromkeys(names, pa.string()), Block(path, 1, 0, str, 0.0)
+            if broken := _salvage(text, lines + 1, nothing, dialect, texts, lenient=False).broken:
+                raise DataError(f"{path}, {broken[0][1]}: {broken[0][2]}; no row there is right, correct them")
+        types = {name: _prevailing_type(table.column(name), decimal) for name in names}
+        self._heads[key] = dialect, types, lines + 1
+        return self._heads[key]
 
 
-def _find_types(path: str, text: bytes, line: int, dialect: Dialect) -> dict[str, Any]:
-    """The columns with the arrow types of the first rows; lines that are wrong are named when they are read."""
-    if not text or text.isspace():
-        raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
-    if dialect.spaced:
-        text = without_spaces(text, dialect.delimiter)
-    wrong: list[tuple[int, str]] = []
-    text, not_text = replace_other_bytes(text)
-
-    def note(row: Any) -> str:
-        if not wrong:
-            place = line_at(lines_of_rows(text, dialect), row.number - 1)
-            wrong.append((line + place, f"{row.actual_columns} fields where the header has {len(dialect.names)}"))
-        return "skip"
-
-    table = parse(text, dialect, {}, note)
-    wrong += [(line + number, _NOT_TEXT) for number in not_text]
-    if table.num_rows == 0 and wrong:
-        number, reason = min(wrong)
-        raise DataError(f"{path}, line {number}: {reason}; no row there is right, correct them")
-    return {name: _prevailing_type(table.column(name), dialect.decimal) for name in dialect.names}
-
-
-def _prevailing_type(column: Any, decimal: str = ".") -> Any:
+def _prevailing_type(column: Any, decimal: str) -> Any:
     """Return a column's type; text that is numbers, or true and false, but for a few cells counts as such.
 
     So a bad cell among the first rows is named as one, and does not make its column a categorical one.
@@ -246,7 +218,6 @@ def _find_decimal_sign(sample: list[list[str]]) -> str:
 
 
 NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
-_NOT_TEXT = "not UTF-8 text (save the file as UTF-8)"
 
 
 class Dialect(NamedTuple):
@@ -258,40 +229,32 @@ class Dialect(NamedTuple):
     spaced: bool = False
 
 
-@dataclass
-class ParsedBlock:
-    """A block of text as a table, None if nothing in it can be read."""
-
-    text: TextBlock
-    table: Any
-    line_of: Callable[[int], int]  # the line of each row of the table
-    strays: dict[str, Counter[str]] = field(default_factory=dict)  # texts among numbers and dates, which are missing
-    broken: list[tuple[int, str]] = field(default_factory=list)  # lines left out: rows of the table before it, and why
-    reports: list[tuple[str, str, int]] = field(default_factory=list)  # the same for `Problems`: where, why, rows
-
-
-def parse_block(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
-    """Parse a block; with `lenient`, cells of the wrong type are missing, not bad."""
+def parse_block(text: TextBlock, path: str, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> Block:
+    """Parse a block into a table; with `lenient`, cells of the wrong type are missing, not bad."""
     import pyarrow as pa
 
-    line, text = block.line, block.text
-
-    def line_of(row: int) -> int:
-        return line + line_at(lines_of_rows(text, dialect), row)
-
+    line, content = text.line, text.text
     if dialect.spaced:
-        text = without_spaces(text, dialect.delimiter)
-    if not text or text.isspace():
-        return ParsedBlock(block, None, line_of)
+        content = without_spaces(content, dialect.delimiter)
+
+    def where(row: int) -> str:
+        return f"line {line + line_at(lines_of_rows(content, dialect), row)}"
+
+    nothing = Block(path, text.number, 0, where, text.share)
+    if text.damage:
+        return replace(nothing, broken=((0, f"after line {line}", f"cut off or damaged ({text.damage})", None),))
+    if not content or content.isspace():
+        return nothing
     try:
-        return ParsedBlock(block, parse(text, dialect, types), line_of)
+        table = parse(content, dialect, types)
+        return replace(nothing, rows=table.num_rows, table=table)
     except pa.ArrowInvalid as error:
         refused = " ".join(str(error).split())
     try:
-        return _salvage(block._replace(text=text), dialect, types, lenient)
+        return _salvage(content, line, nothing, dialect, types, lenient)
     except pa.ArrowInvalid:
-        last = line + count(text, b"\n") - 1
-        return ParsedBlock(block, None, line_of, reports=[(f"lines {line} to {last}", refused, last - line + 1)])
+        last = line + count(content, b"\n") - 1
+        return replace(nothing, broken=((0, f"lines {line} to {last}", refused, last - line + 1),))
 
 
 def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any = None) -> Any:
@@ -316,8 +279,8 @@ def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any 
     )
 
 
-def _salvage(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
-    """Parse a block as text, then convert column by column: each wrong line and cell is found in one pass."""
+def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> Block:
+    """Fill a block by parsing it as text, then column by column: each wrong line and cell is found in one pass."""
     import pyarrow as pa
 
     wrong: dict[int, str] = {}  # among all rows of the block, good or bad
@@ -326,15 +289,14 @@ def _salvage(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenie
         wrong[row.number - 1] = f"{row.actual_columns} fields where the header has {len(dialect.names)}"
         return "skip"
 
-    line = block.line
-    cleaned, not_text = replace_other_bytes(block.text)
+    cleaned, not_text = replace_other_bytes(text)
     table = parse(cleaned, dialect, dict.fromkeys(types, pa.string()), note)
-    where = lines_of_rows(cleaned, dialect)
+    starts = lines_of_rows(cleaned, dialect)
     rows = np.setdiff1d(np.arange(table.num_rows + len(wrong)), list(wrong))  # those of the table
     if not_text:
-        for place, (start, stop) in enumerate(zip(where, [*where[1:], count(cleaned, b"\n") + 1], strict=True)):
+        for place, (start, stop) in enumerate(zip(starts, [*starts[1:], count(cleaned, b"\n") + 1], strict=True)):
             if any(start <= number < stop for number in not_text):
-                wrong[place] = _NOT_TEXT
+                wrong[place] = "not UTF-8 text (save the file as UTF-8)"
     strays: dict[str, Counter[str]] = {}
     words = {"double": "a number", "int64": "a whole number", "bool": "true or false"}
     columns = {}
@@ -349,34 +311,26 @@ def _salvage(block: TextBlock, dialect: Dialect, types: Mapping[str, Any], lenie
             for place, value in zip(rows[stray].tolist(), texts.to_pylist(), strict=True):
                 expected = words.get(str(kind), str(kind))
                 wrong.setdefault(place, f"column {name!r} holds {value!r} where {expected} is expected")
-    table = pa.table(columns)
-    good = np.flatnonzero(~np.isin(rows, list(wrong)))
-    broken, reports, places = [], [], sorted(wrong)
-    for place, before in zip(places, np.searchsorted(rows[good], places).tolist(), strict=True):
-        number = line + line_at(where, place)
-        reports.append((f"line {number}", wrong[place], 1))
-        broken.append((before, f"line {number}: {wrong[place]}"))
-    if good.size < len(rows):
-        table = table.take(good)
-    lines = [line_at(where, place) for place in rows[good].tolist()]
-    return ParsedBlock(block, table, lambda row: line + lines[row], strays, broken, reports)
+    good, places = np.flatnonzero(~np.isin(rows, list(wrong))), sorted(wrong)
+    kept = rows[good]
+
+    def where(place: int) -> str:
+        return f"line {line + line_at(starts, place)}"
+
+    before = np.searchsorted(kept, places).tolist()
+    broken = tuple((n, where(place), wrong[place], 1) for n, place in zip(before, places, strict=True))
+    table = pa.table(columns) if good.size == len(rows) else pa.table(columns).take(good)
+    more: Any = {"strays": strays, "broken": broken, "where": lambda row: where(int(kept[row]))}
+    return replace(block, rows=good.size, table=table, **more)
 
 
 def replace_other_bytes(text: bytes) -> tuple[bytes, list[int]]:
     """The text with a sign for bytes that are not UTF-8, and the lines, from 0, that had such bytes."""
-    try:
-        text.decode("utf-8")
+    cleaned = text.decode("utf-8", "replace").encode("utf-8")
+    if cleaned == text:
         return text, []
-    except UnicodeDecodeError:
-        lines = text.split(b"\n")
-    bad = []
-    for number, content in enumerate(lines):
-        try:
-            content.decode("utf-8")
-        except UnicodeDecodeError:
-            bad.append(number)
-            lines[number] = content.decode("utf-8", "replace").encode("utf-8")
-    return b"\n".join(lines), bad
+    lines = zip(text.split(b"\n"), cleaned.split(b"\n"), strict=True)
+    return cleaned, [number for number, (before, after) in enumerate(lines) if before != after]
 
 
 def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,15 +18,8 @@ from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, score
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
 
-class Precision(NamedTuple):
-    """For each input of numbers, and for each kernel, whether single precision will do."""
-
-    inputs: tuple[bool, ...]
-    kernels: tuple[bool, ...]
-
-
-def try_single(scorer: Scorer) -> Precision:
-    """Find inputs whose rounding to float32, and kernels whose sums in float32, would change scores too much.
+def try_single(scorer: Scorer) -> tuple[list[bool], list[bool]]:
+    """For each input of numbers whether it may be rounded to float32, for each kernel whether its sums may be in it.
 
     Numbers that are large beside their spread (years, account numbers) lose their last digits in float32, and so do
     sums of large coefficients that nearly cancel.
@@ -35,15 +28,19 @@ def try_single(scorer: Scorer) -> Precision:
     input_limit, sum_limit = 4e-6, 2e-6
     n = min(1_000, max(20, 2_000_000 // len(scorer.columns)))  # fewer rows of very wide tables
     values = _made_values(scorer, n, np.random.default_rng(0))
-    kernels = [_KernelAtLandmarks.of(part, n) for part in scorer.kernels]
-    scores = sum((one.scores for one in kernels), np.zeros(n))
+    kernels = [_at_landmarks(part, n) for part in scorer.kernels]
+    scores = sum((of_part for of_part, _, _ in kernels), np.zeros(n))
     for j, effect in enumerate(scorer.effects):
         if isinstance(effect, Curve):
             scores = scores + effect(values[j])
     spread = float(np.std(scores))
-    errors = _rounding_errors(scorer, values, kernels)
-    single = _few_errors(errors, input_limit * spread) & [one.kind == NUMBER for one in scorer.inputs]
-    return Precision(tuple(single.tolist()), tuple(one.rounding <= sum_limit * spread for one in kernels))
+    errors = _rounding_errors(scorer, values, [slopes for _, slopes, _ in kernels])
+    single = np.array([one.kind == NUMBER for one in scorer.inputs])
+    for number in np.argsort(-np.abs(errors).max(axis=1)):  # until they add up to no more than is allowed in any row
+        if np.abs(errors[single].sum(axis=0)).max() <= input_limit * spread:
+            break
+        single[number] = False
+    return single.tolist(), [rounding <= sum_limit * spread for _, _, rounding in kernels]
 
 
 def round_nodes(scorer: Scorer, inputs: Sequence[bool]) -> Scorer:
@@ -69,10 +66,11 @@ def _rounded(numbers: np.ndarray) -> np.ndarray:
         return numbers.astype(np.float32).astype(np.float64)
 
 
-def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: list[_KernelAtLandmarks]) -> np.ndarray:
+def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], slopes: list[np.ndarray]) -> np.ndarray:
     """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows.
 
-    It is infinite where rows of more than a ten-thousandth fall to the other side of a tree's threshold.
+    `slopes` are those of the kernels in their encoded columns. Errors are infinite where rows of more than a
+    ten-thousandth fall to the other side of a tree's threshold.
     """
     rng = np.random.default_rng(1)
     found = np.zeros((len(scorer.inputs), next(iter(values.values())).size if values else 1))
@@ -86,11 +84,11 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
             effect, other = scorer.effects[j], rounded.effects[j]
             if isinstance(effect, Curve) and isinstance(other, Curve):
                 found[column.source] += other(near) - effect(x)
-            for part, whole, one, starts in zip(rounded.kernels, scorer.kernels, kernels, places, strict=True):
+            for part, whole, of_part, starts in zip(rounded.kernels, scorer.kernels, slopes, places, strict=True):
                 encoder, exact = part.encoders[j], whole.encoders[j]
                 if isinstance(encoder, Curves) and isinstance(exact, Curves):
                     moved = Curve.of(encoder, np.ones(1))(near) - Curve.of(exact, np.ones(1))(x)
-                    found[column.source] += one.slopes[:, starts[j]] * moved
+                    found[column.source] += of_part[:, starts[j]] * moved
             for forest in scorer.trees:
                 nodes = getattr(forest.encoders[j], "nodes", np.empty(0))
                 if getattr(forest.encoders[j], "names_as", None) is not None:
@@ -105,28 +103,14 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
     return np.nan_to_num(found, nan=np.inf, posinf=np.inf, neginf=np.inf)
 
 
-def _few_errors(errors: np.ndarray, allowed: float) -> np.ndarray:
-    """Which inputs may be rounded, so that their errors add up to no more than is allowed in any row."""
-    kept = np.ones(len(errors), dtype=bool)
-    order = np.argsort(-np.abs(errors).max(axis=1))
-    for number in order:
-        if np.abs(errors[kept].sum(axis=0)).max() <= allowed:
-            break
-        kept[number] = False
-    return kept
-
-
 def _made_values(scorer: Scorer, n: int, rng: np.random.Generator) -> dict[int, np.ndarray]:
     """Values of each column of numbers as training may have had them: spread evenly over its quantiles."""
     found = {}
     for j, numeric in enumerate(scorer.is_numeric):
         if not numeric:
             continue
-        effect = scorer.effects[j]
-        nodes = [effect.nodes] if isinstance(effect, Curve) else []
-        for part in scorer.parts.together:
-            encoder = part.encoders[j]
-            nodes += [encoder.nodes] if isinstance(encoder, Curves) else []
+        functions = [scorer.effects[j], *(part.encoders[j] for part in scorer.parts.together)]
+        nodes = [one.nodes for one in functions if isinstance(one, Curve | Curves)]
         known = nodes[0] if nodes else np.zeros(1)
         known = np.unique(np.concatenate(nodes)) if len(nodes) > 1 else known
         if known.size > 1:
@@ -157,22 +141,15 @@ def values_between(nodes: np.ndarray, n: int, rng: np.random.Generator) -> np.nd
     return found
 
 
-class _KernelAtLandmarks(NamedTuple):
-    """A kernel on rows that are its landmarks: scores, their slopes in each encoded column, rounding of its sums."""
-
-    scores: np.ndarray
-    slopes: np.ndarray
-    rounding: float
-
-    @classmethod
-    def of(cls, part: KernelPart, n: int) -> _KernelAtLandmarks:
-        u = part.landmarks[np.arange(n) % len(part.landmarks)]
-        left, right = exponents(u, part.landmarks, part.gamma)
-        weights = np.exp(left @ right) * part.coef
-        scores = weights.sum(axis=1)
-        slopes = 2.0 * part.gamma * (weights @ part.landmarks - scores[:, np.newaxis] * u)
-        single = np.exp(left.astype(np.float32) @ right.astype(np.float32)) @ part.coef.astype(np.float32)
-        return cls(scores, slopes, float(np.abs(single - scores).max()))
+def _at_landmarks(part: KernelPart, n: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Scores of a kernel on rows that are its landmarks, their slopes in each encoded column, rounding of its sums."""
+    u = part.landmarks[np.arange(n) % len(part.landmarks)]
+    left, right = exponents(u, part.landmarks, part.gamma)
+    weights = np.exp(left @ right) * part.coef
+    scores = weights.sum(axis=1)
+    slopes = 2.0 * part.gamma * (weights @ part.landmarks - scores[:, np.newaxis] * u)
+    single = np.exp(left.astype(np.float32) @ right.astype(np.float32)) @ part.coef.astype(np.float32)
+    return scores, slopes, float(np.abs(single - scores).max())
 
 
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
@@ -232,17 +209,20 @@ def to_onnx(estimator: Any, *, dtype: str = "float32") -> onnx.ModelProto:
 
 def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.ModelProto:
     """The ONNX model of a scorer; `inputs` says whether all numbers that go in are float32, where that is settled."""
-    single = dtype == "float32"
-    double = Precision((False,) * len(scorer.inputs), (False,) * len(scorer.kernels))
-    precision = try_single(scorer) if single else double
+    single, kernels = [False] * len(scorer.inputs), [False] * len(scorer.kernels)
+    if dtype == "float32":
+        single, kernels = try_single(scorer)
     if scorer.matrix:  # which has one type
-        all_single = all(precision.inputs) if inputs is None else inputs
-        precision = precision._replace(inputs=(all_single,) * len(scorer.inputs))
-    scorer = round_nodes(scorer, precision.inputs)
-    names = _input_names(scorer)
-    graph = operators.Graph([*names, MATRIX, *OUTPUTS])
-    taken, rows = _take_inputs(graph, scorer, names, precision.inputs)
-    score = _score(rows, scorer, precision)
+        single = [all(single) if inputs is None else inputs] * len(scorer.inputs)
+    scorer = round_nodes(scorer, single)
+    graph, taken, rows = _take_inputs(scorer, single)
+    curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Curve)}
+    tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Table)}
+    parts = [*operators.sum_curves(rows, curves), *operators.sum_tables(rows, tables)]
+    for part, in_single in zip(scorer.kernels, kernels, strict=True):
+        parts.append(operators.kernel_score(rows, part, TensorProto.FLOAT if in_single else TensorProto.DOUBLE))
+    parts += [operators.tree_score(rows, forest) for forest in scorer.trees]
+    score = graph.add("Sum", *parts, graph.constant([scorer.constant]))
     graph.add("Cast", score, to=TYPES[dtype], output=SCORE)
     if not scorer.ranks:
         probability = _probability(graph, scorer, score)
@@ -271,32 +251,28 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     return model
 
 
-def _input_names(scorer: Scorer) -> list[str]:
-    """A name for each input: that of its column, unless the graph needs it or cannot have it."""
-    if scorer.matrix:
-        return [MATRIX]
-    taken: set[str] = {*OUTPUTS, ""}
-    names = []
-    for one in scorer.inputs:
-        name = one.name
-        while name in taken:
-            name = f"column {name}"
-        taken.add(name)
-        names.append(name)
-    return names
-
-
 def _take_inputs(
-    graph: operators.Graph, scorer: Scorer, names: list[str], single: Sequence[bool]
-) -> tuple[list[onnx.ValueInfoProto], operators.Rows]:
-    """The inputs of the graph, of which some are in single precision, and the columns that are made of them."""
+    scorer: Scorer, single: Sequence[bool]
+) -> tuple[operators.Graph, list[onnx.ValueInfoProto], operators.Rows]:
+    """A graph, its inputs, of which some are in single precision, and the columns that are made of them.
+
+    An input has the name of its column, unless the graph needs it or cannot have it.
+    """
+    known, names = {*OUTPUTS, ""}, list[str]()
+    for one in () if scorer.matrix else scorer.inputs:
+        name = one.name
+        while name in known:
+            name = f"column {name}"
+        known.add(name)
+        names.append(name)
+    graph = operators.Graph([*names, MATRIX, *OUTPUTS])
     kinds = [TYPES["float32" if one else "float64"] for one in single]
     if scorer.matrix:
         width = len(scorer.inputs)
         note = f"{width} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
         taken = helper.make_tensor_value_info(MATRIX, kinds[0], [_BATCH, width], note)
         places = {j: j for j in range(width)}
-        return [taken], operators.Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
+        return graph, [taken], operators.Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
     found, blocks = [], list[str]()
     places, texts, missing = {}, {}, {}
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
@@ -308,19 +284,18 @@ def _take_inputs(
         else:
             places.update({column: len(blocks) + i for i, column in enumerate(columns)})
             if one.kind == DATE:
-                kind, note = (
-                    TensorProto.INT64,
-                    (
-                        "Dates and times of day, as on the wall clock: microseconds since 1970-01-01 "
-                        f"(numpy.datetime64[us] as int64); {np.iinfo(np.int64).min} (NaT) is a missing value."
-                    ),
+                kind = TensorProto.INT64
+                note = (
+                    "Dates and times of day, as on the wall clock: microseconds since 1970-01-01 "
+                    f"(numpy.datetime64[us] as int64); {np.iinfo(np.int64).min} (NaT) is a missing value."
                 )
                 blocks += operators.date_parts(graph, name, [str(scorer.columns[column].part) for column in columns])
             else:
                 note = " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
                 blocks.append(graph.cast(name, TensorProto.DOUBLE))
         found.append(helper.make_tensor_value_info(name, kind, [_BATCH, 1], note))
-    return found, operators.Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
+    rows = operators.Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
+    return graph, found, rows
 
 
 def _gap_note(scorer: Scorer, number: int) -> str:
@@ -331,17 +306,6 @@ def _gap_note(scorer: Scorer, number: int) -> str:
 
 
 # Outputs.
-
-
-def _score(rows: operators.Rows, scorer: Scorer, precision: Precision) -> str:
-    graph = rows.graph
-    curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Curve)}
-    tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Table)}
-    parts = [*operators.sum_curves(rows, curves), *operators.sum_tables(rows, tables)]
-    for part, single in zip(scorer.kernels, precision.kernels, strict=True):
-        parts.append(operators.kernel_score(rows, part, TensorProto.FLOAT if single else TensorProto.DOUBLE))
-    parts += [operators.tree_score(rows, part) for part in scorer.trees]
-    return graph.add("Sum", *parts, graph.constant([scorer.constant]))
 
 
 def _probability(graph: operators.Graph, scorer: Scorer, score: str) -> str:

@@ -11,7 +11,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, exponents, split_sides
-from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
+from vrspam.tables.texts import MONTH, WEEKDAY, YEAR
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # what onnxruntime has had since 1.12
 ML = "ai.onnx.ml"
@@ -70,11 +70,6 @@ class Graph:
         used = {name for node in self.nodes for name in node.input}
         return [one for one in self.constants if one.name in used]
 
-    def taken_from_outside(self) -> set[str]:
-        """The names of values that nothing in the graph makes."""
-        made = {one.name for one in self.constants} | {node.output[0] for node in self.nodes}
-        return {name for node in self.nodes for name in node.input} - made
-
     def cast(self, value: str, dtype: int) -> str:
         """A value in another type (a number of `TensorProto`)."""
         return self.add("Cast", value, to=dtype)
@@ -121,8 +116,7 @@ class Ensemble(NamedTuple):
 
 def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) -> str:
     """The outputs of all trees, added up: shape (rows, outputs), in float32."""
-    nodes: dict[str, list[np.ndarray]] = {}
-    leaves: dict[str, list[np.ndarray]] = {}
+    written: dict[str, list[np.ndarray]] = {}
     modes: list[str] = []
     first = 0
     for ensemble in ensembles:
@@ -140,7 +134,7 @@ def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) ->
             ("nodes_missing_value_tracks_true", np.hstack([ensemble.absent_left, at_leaf])),
             ("nodes_values_as_tensor", np.hstack([ensemble.thresholds, at_leaf])),
         ):
-            nodes.setdefault(kept, []).append(values[reached])
+            written.setdefault(kept, []).append(values[reached])
         modes += np.where(is_leaf, "LEAF", mode)[reached].tolist()
         some = np.argwhere(reached & is_leaf)
         for kept, values in (
@@ -149,15 +143,15 @@ def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) ->
             ("target_ids", ensemble.targets[some[:, 0]]),
             ("target_weights_as_tensor", ensemble.weights[some[:, 0], ends[some[:, 1]]]),
         ):
-            leaves.setdefault(kept, []).append(values.ravel())
+            written.setdefault(kept, []).append(values.ravel())
         first += trees
     attributes: dict[str, Any] = {}
-    for name, parts in {**nodes, **leaves}.items():
+    for name, parts in written.items():
         whole = np.concatenate(parts)
-        is_tensor = name.endswith("_as_tensor")
-        attributes[name] = (
-            numpy_helper.from_array(whole.astype(np.float64)) if is_tensor else whole.astype(int).tolist()
-        )
+        if name.endswith("_as_tensor"):
+            attributes[name] = numpy_helper.from_array(whole.astype(np.float64))
+        else:
+            attributes[name] = whole.astype(int).tolist()
     return graph.add(
         "TreeEnsembleRegressor",
         X,
@@ -265,17 +259,17 @@ def date_parts(graph: Graph, moments: str, parts: Sequence[str]) -> list[str]:
     of_day = op("Mod", some, day)  # never negative: the division below is exact
     days = op("Div", graph.add("Sub", some, of_day), day)
     found = []
-    hour_length = 3_600_000_000
     for part in parts:
         if part == YEAR:
             share = graph.add("Div", graph.cast(some, TensorProto.DOUBLE), graph.constant([86_400e6 * 365.2425]))
             value = graph.add("Add", graph.constant([1970.0]), share)
         else:
-            counted = {
-                MONTH: lambda: _month(graph, days, op),
-                WEEKDAY: lambda: op("Add", op("Mod", op("Add", days, 3), 7), 1),
-                HOUR: lambda: op("Div", of_day, hour_length),
-            }[part]()
+            if part == MONTH:
+                counted = _month(graph, days, op)
+            elif part == WEEKDAY:
+                counted = op("Add", op("Mod", op("Add", days, 3), 7), 1)
+            else:
+                counted = op("Div", of_day, 3_600_000_000)
             value = graph.cast(counted, TensorProto.DOUBLE)
         found.append(graph.add("Where", gone, graph.constant([np.nan]), value))
     return found
@@ -299,12 +293,9 @@ def _month(graph: Graph, days: str, op: Any) -> str:
 
 def curve_matrix(graph: Graph, X: str, curves: Sequence[Curve]) -> str:
     """Each column of X through its curve, in double."""
-    lines = all(curve.is_line for curve in curves)
-    if lines:
-        base, value, slope = (
-            graph.constant([[float(part(curve)) for curve in curves]])
-            for part in (lambda c: c.nodes[0], lambda c: c.values[0], lambda c: c.left)
-        )
+    if all(curve.is_line for curve in curves):
+        lines = np.array([[curve.nodes[0], curve.values[0], curve.left] for curve in curves], np.float64)
+        base, value, slope = (graph.constant(part[np.newaxis]) for part in lines.T)
     else:
         segments = [curve.segments for curve in curves]
         starts = np.cumsum([0, *(part[0].size for part in segments[:-1])])
@@ -353,20 +344,20 @@ def kernel_score(rows: Rows, part: KernelPart, dtype: int) -> str:
     graph = rows.graph
     single = dtype == TensorProto.FLOAT
     coef = graph.constant(part.coef[:, np.newaxis], np.float32 if single else np.float64)
-    found = graph.add("MatMul", kernel_matrix(rows, part.encoders, part.landmarks, part.gamma, dtype), coef)
+    found = graph.add("MatMul", kernel_matrix(rows, part, dtype), coef)
     found = graph.add("Squeeze", found, graph.constant([1], np.int64))
     return graph.cast(found, TensorProto.DOUBLE) if single else found
 
 
-def kernel_matrix(rows: Rows, encoders: Sequence[Encoder], landmarks: np.ndarray, gamma: float, dtype: int) -> str:
-    """exp(-gamma ‖u - z‖²) for the rows, as `encoders` encode them, and all landmarks z."""
+def kernel_matrix(rows: Rows, part: KernelPart, dtype: int) -> str:
+    """exp(-gamma ‖u - z‖²) for the encoded rows and all landmarks z."""
     graph = rows.graph
     blocks: list[str] = []
     order: list[int] = []  # of the encoded columns in `blocks`
     start = 0
     ranks: list[tuple[int, int, Curve]] = []  # column, place of its rank, curve
     gaps: list[tuple[int, int]] = []
-    for column, encoder in enumerate(encoders):
+    for column, encoder in enumerate(part.encoders):
         if isinstance(encoder, Curves):
             ranks.append((column, start, Curve.of(encoder, np.ones(1))))
             if encoder.missing:
@@ -389,12 +380,10 @@ def kernel_matrix(rows: Rows, encoders: Sequence[Encoder], landmarks: np.ndarray
     squares = graph.add("ReduceSum", graph.add("Mul", u, u), graph.constant([1], np.int64), keepdims=1)
     ones = graph.add("Add", graph.add("Mul", squares, graph.constant([0.0])), graph.constant([1.0]))
     left = graph.add("Concat", u, squares, ones, axis=1)
-    right = exponents(landmarks[:0], landmarks[:, order], gamma)[1]
-    single = dtype == TensorProto.FLOAT
-    kind = np.float32 if single else np.float64
-    return graph.add(
-        "Exp", graph.add("MatMul", graph.cast(left, dtype) if single else left, graph.constant(right, kind))
-    )
+    right = exponents(part.landmarks[:0], part.landmarks[:, order], part.gamma)[1]
+    if dtype == TensorProto.FLOAT:
+        left, right = graph.cast(left, dtype), right.astype(np.float32)
+    return graph.add("Exp", graph.add("MatMul", left, graph.constant(right)))
 
 
 def one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
@@ -405,9 +394,13 @@ def one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
 
 def tree_score(rows: Rows, part: TreePart) -> str:
     """What the leaves of trees add to the score."""
-    graph = rows.graph
-    n_trees, n_leaves = part.sums.shape
-    groups = _category_groups(part)
+    graph, (n_trees, n_leaves) = rows.graph, part.sums.shape
+    groups: dict[int, np.ndarray] = {}  # of each column of categories the ways to split it: (ways, codes)
+    for column, encoder in enumerate(part.encoders):
+        here = part.trees["columns"] == column
+        if isinstance(encoder, Indicators) and here.any():
+            sides = split_sides(part.trees["multipliers"][here], part.trees["thresholds"][here], encoder.width)
+            groups[column] = np.unique(sides, axis=0)  # True to the right
     most_groups = 4  # ways to split categories, for each tree, up to which each has a column of its own
     if sum(len(sides) for sides in groups.values()) > most_groups * n_trees:
         leaves = _leaves_by_level(rows, part)
@@ -440,16 +433,6 @@ def exact_summands(values: np.ndarray) -> np.ndarray:
         parts.append(np.round(left / unit) * unit)
         left = left - parts[-1]
     return np.stack(parts, axis=-1)
-
-
-def _category_groups(part: TreePart) -> dict[int, np.ndarray]:
-    """For each column of categories the different ways in which nodes split it: (ways, codes), True to the right."""
-    found = {}
-    for column, encoder in enumerate(part.encoders):
-        if isinstance(encoder, Indicators):
-            here = part.trees["columns"] == column
-            found[column] = split_sides(part.trees["multipliers"][here], part.trees["thresholds"][here], encoder.width)
-    return {column: np.unique(sides, axis=0) for column, sides in found.items() if len(sides)}
 
 
 def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -> tuple[str, Ensemble]:

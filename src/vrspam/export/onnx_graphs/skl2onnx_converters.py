@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +14,9 @@ from vrspam._utils.messages import require
 from vrspam.export.onnx_graphs import operators
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
 from vrspam.features import MAPS
-from vrspam.features.encoders import Curves, Encoder
+from vrspam.features.encoders import Curves
 from vrspam.features.parts import Block, ColumnBlock, Curve, KernelPart
-from vrspam.model.scorer import NUMBER, NotExportable, Scorer, scorer_of
+from vrspam.model.scorer import NUMBER, NotExportable, scorer_of
 
 ESTIMATORS = (
     "AUCClassifier",
@@ -64,14 +63,14 @@ def register_skl2onnx() -> None:
         update_registered_converter(kind, f"Vrspam{kind.__name__}", _calculate_width, _convert_map, overwrite=True)
 
 
-def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any]:
-    """The types of labels and of numbers that come out."""
+def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any, Any]:
+    """The types of labels, scores and probabilities."""
     from skl2onnx.common import data_types
 
     names: dict[int, str] = {TensorProto.STRING: "String", TensorProto.INT64: "Int64"}
     names |= {TensorProto.DOUBLE: "Double", TensorProto.BOOL: "Boolean"}
-    of_labels = getattr(data_types, f"{names[label_type(scorer_of(estimator))]}TensorType")
-    return of_labels, _number_type(inputs)
+    numbers = _number_type(inputs)
+    return getattr(data_types, f"{names[label_type(scorer_of(estimator))]}TensorType"), numbers, numbers
 
 
 def _number_type(inputs: Any) -> Any:
@@ -89,15 +88,13 @@ def _declare_outputs(scope: Any, estimator: Any, inputs: Any, custom_parsers: An
     """Name the outputs of an estimator, which is the last step."""
     operator = scope.declare_local_operator(f"Vrspam{type(estimator).__name__}", estimator)
     operator.inputs = inputs
-    labels, numbers = _kinds(estimator, inputs)
-    for name, kind in zip(OUTPUTS, (labels, numbers, numbers), strict=True):
+    for name, kind in zip(OUTPUTS, _kinds(estimator, inputs), strict=True):
         operator.outputs.append(scope.declare_local_variable(name, kind()))
     return operator.outputs
 
 
 def _calculate_shapes(operator: Any) -> None:
-    labels, numbers = _kinds(operator.raw_operator, operator.inputs)
-    for output, kind in zip(operator.outputs, (labels, numbers, numbers), strict=True):
+    for output, kind in zip(operator.outputs, _kinds(operator.raw_operator, operator.inputs), strict=True):
         output.type = kind([None])
 
 
@@ -109,7 +106,14 @@ def _calculate_width(operator: Any) -> None:
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Copy the graph of an estimator into that of the pipeline, with names of its own."""
     double = _is_double(operator.inputs)
-    graph = graph_of(_of_a_matrix(operator.raw_operator), "float64" if double else "float32", inputs=not double).graph
+    scorer = scorer_of(operator.raw_operator)
+    others = [one.name for one in scorer.inputs if one.kind != NUMBER]
+    if others:
+        raise NotExportable(
+            f"Column {others[0]!r} holds text or dates, and skl2onnx hands an estimator one matrix of numbers: use "
+            "vrspam.export.to_onnx for the estimator alone, or encode the column in a step before it."
+        )
+    graph = graph_of(replace(scorer, matrix=True), "float64" if double else "float32", inputs=not double).graph
     names = dict(zip(OUTPUTS, [output.full_name for output in operator.outputs], strict=True))
     names[MATRIX] = _one_matrix(scope, operator, container, double)
     _copy(graph.node, graph.initializer, names, scope, container)
@@ -120,8 +124,8 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     output = "features"
     features, double = operator.raw_operator, _is_double(operator.inputs)
     numeric = features.numeric_columns
-    graph = operators.Graph([output])
     columns = [one.full_name for one in operator.inputs]
+    graph = operators.Graph([output, *columns])
     if all(numeric):
         taken = graph.cast(_one_matrix(scope, operator, container, double), TensorProto.DOUBLE)
         rows = operators.Rows(graph, taken, {j: j for j in range(len(numeric))}, {}, {})
@@ -140,12 +144,11 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
     blocks = [_block_matrix(rows, block, type(features).__name__) for block in features.blocks()]
     graph.add("Cast", graph.side_by_side(blocks), to=kind, output=output)
-    names = {output: operator.outputs[0].full_name} | {name: name for name in [*columns, *graph.taken_from_outside()]}
-    _copy(graph.nodes, graph.used_constants(), names, scope, container)
+    _copy(graph.nodes, graph.used_constants(), {output: operator.outputs[0].full_name}, scope, container)
 
 
 def _copy(nodes: Any, constants: Any, names: dict[str, str], scope: Any, container: Any) -> None:
-    """Add constants and nodes to the graph of a pipeline; `names` are those that values have there."""
+    """Add constants and nodes to the graph of a pipeline, where some values have other `names`, or get them."""
     for constant in constants:
         names[constant.name] = scope.get_unique_variable_name(f"vrspam_{constant.name}")
         content = list(constant.string_data) if constant.string_data else numpy_helper.to_array(constant).ravel()
@@ -156,25 +159,13 @@ def _copy(nodes: Any, constants: Any, names: dict[str, str], scope: Any, contain
                 names[name] = scope.get_unique_variable_name(f"vrspam_{name}")
         container.add_node(
             node.op_type,
-            [names[name] for name in node.input],
+            [names.get(name, name) for name in node.input],
             [names[name] for name in node.output],
             op_domain=node.domain,
             op_version=_version(node.op_type, node.domain, container),
             name=scope.get_unique_operator_name(node.op_type),
             **{one.name: helper.get_attribute_value(one) for one in node.attribute},
         )
-
-
-def _of_a_matrix(estimator: Any) -> Scorer:
-    """The scorer of an estimator whose columns are those of one matrix of numbers."""
-    scorer = scorer_of(estimator)
-    others = [one.name for one in scorer.inputs if one.kind != NUMBER]
-    if others:
-        raise NotExportable(
-            f"Column {others[0]!r} holds text or dates, and skl2onnx hands an estimator one matrix of numbers: use "
-            "vrspam.export.to_onnx for the estimator alone, or encode the column in a step before it."
-        )
-    return replace(scorer, matrix=True)
 
 
 def _one_matrix(scope: Any, operator: Any, container: Any, double: bool) -> str:
@@ -199,30 +190,23 @@ def _version(op: str, domain: str, container: Any) -> int:
 
 
 def _block_matrix(rows: operators.Rows, block: Block, name: str) -> str:
-    graph = rows.graph
-    if isinstance(block, ColumnBlock):
-        found = _encoded(rows, block.encoders)
-        return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
-    if isinstance(block, KernelPart):
-        kernel = operators.kernel_matrix(rows, block.encoders, block.landmarks, block.gamma, TensorProto.DOUBLE)
-        return graph.add("MatMul", kernel, graph.constant(block.coef))
-    raise NotExportable(
-        f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
-        "features='trees', and vrspam.export.to_onnx."
-    )
-
-
-def _encoded(rows: operators.Rows, encoders: Sequence[Encoder]) -> str:
-    """The features of each column, side by side."""
+    """The features of a block: those of a kernel, or of each column, side by side."""
     graph, blocks = rows.graph, []
-    numeric = {j: one for j, one in enumerate(encoders) if isinstance(one, Curves)}
+    if isinstance(block, KernelPart):
+        kernel = operators.kernel_matrix(rows, block, TensorProto.DOUBLE)
+        return graph.add("MatMul", kernel, graph.constant(block.coef))
+    if not isinstance(block, ColumnBlock):
+        raise NotExportable(
+            f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
+            "features='trees', and vrspam.export.to_onnx."
+        )
+    numeric = {j: one for j, one in enumerate(block.encoders) if isinstance(one, Curves)}
     X, places = "", ""
     if numeric:
         X = rows.numbers(list(numeric))
-        places = operators.find_places(
-            graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=False
-        )
-    for column, encoder in enumerate(encoders):
+        nodes = [one.nodes for one in numeric.values()]
+        places = operators.find_places(graph, X, nodes, [0] * len(numeric), below=False)
+    for column, encoder in enumerate(block.encoders):
         if not isinstance(encoder, Curves):
             blocks.append(operators.one_hot(rows, column, encoder))
             continue
@@ -237,4 +221,5 @@ def _encoded(rows: operators.Rows, encoders: Sequence[Encoder]) -> str:
         blocks.append(graph.add("Where", absent, graph.constant([0.0]), height))
         if encoder.missing:
             blocks.append(graph.cast(absent, TensorProto.DOUBLE))
-    return graph.side_by_side(blocks)
+    found = graph.side_by_side(blocks)
+    return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
