@@ -431,12 +431,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
             selected = choose_point(folds, search, few or isinstance(folds, DeviceFolds), progress)
-        shapes = self._read(selected, folds, search.seed, None, {})
-        if self._limits is not None and isinstance(shapes, Shapes):
-            signs = directions_of(self, names_of(self), d)
-            if signs is not None:
-                shapes = shapes.told(signs.tolist(), [()] * d, X, folds.positive, folds.rows.weights)
-        self._store_search(selected, shapes, like=X, _table_schema=None)
+        self._store_search(selected, self._read(selected, folds, search.seed, None, {}), like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
@@ -595,18 +590,18 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         """Read the fitted score column by column, or say why that is not possible; columns as they are can wait."""
         fit, (X, _, weights) = selected.fit, folds.rows
         names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
-        w = fit.solution.w
+        w, share, left_out = fit.solution.w, 1.0 / folds.n_folds, []
         coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
-        if isinstance(folds, DeviceFolds):
-            return read_later(coefs, fit.moments, 1.0 / folds.n_folds, X, folds.positive, weights, names, seed)
-        left_out = []
-        for split in folds.splits:
-            left_out.append(np.ones(X.shape[0], dtype=bool))
-            left_out[-1][split.train] = False
-        weights = None if weights is None else array_api.on_host(weights)
-        if fit.features is None:
+        if isinstance(folds, FoldedRows):
+            for split in folds.splits:
+                left_out.append(np.ones(X.shape[0], dtype=bool))
+                left_out[-1][split.train] = False
+            weights = None if weights is None else array_api.on_host(weights)
             share = float(np.mean([left.mean() for left in left_out]))
-            return read_later(coefs, fit.moments, share, X, folds.positive, weights, names, seed)
+        if fit.features is None:
+            signs = None if self._limits is None else directions_of(self, names_of(self), w.size)
+            signs = np.zeros(w.size) if signs is None else signs
+            return read_later(coefs, fit.moments, share, X, folds.positive, weights, names, seed, signs.tolist())
         return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(

@@ -223,4 +223,5 @@ class ExplainedScores(BaseEstimator):
                 scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]
-        return inspection.parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)
+        coef, centred = array_api.on_host(self.coef_)[0], row[0] - self._centre
+        return {name: float(coef[where] @ centred[where]) for name, where in groups.items()}

@@ -173,13 +173,6 @@ def importances(groups: Mapping[str, Places], coef: np.ndarray, moments: ClassMo
     return spread
 
 
-def parts_of_score(
-    groups: Mapping[str, Places], row: np.ndarray, coef: np.ndarray, centre: np.ndarray
-) -> dict[str, float]:
-    """What each group of features adds to the score w·(φ - centre) of one row; the parts add up to the score."""
-    return {name: float(coef[where] @ (row[where] - centre[where])) for name, where in groups.items()}
-
-
 # All curves of a score, and how model files hold them.
 
 _LISTS = ("contribution", "low", "high")
@@ -332,24 +325,21 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
 
 
 def _pair(plain: Mapping[str, Any]) -> PairEffect:
-    first, second = map(_axis, plain["columns"])
+    axes = []
+    for axis in plain["columns"]:
+        (name,), labels, edges = _texts([axis["name"]]), _texts(axis["labels"]), axis["edges"]
+        if edges is not None:
+            edges, of_numbers = np.array(edges, dtype=np.float64), len(labels) - (labels[-1:] == ("missing",))
+            if edges.shape != (of_numbers + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
+                raise ValueError("the bins of a pair do not fit")
+        axes.append(Axis(name, labels, edges))
+    first, second = axes
     values, share = np.array(plain["values"], dtype=np.float64), float(plain["share"])  # None is NaN
     if values.shape != (len(first.labels), len(second.labels)) or np.isinf(values).any():
         raise ValueError("the heat map of a pair does not fit its bins")
     if not 0.0 <= share <= 1.0:
         raise ValueError("the share of a pair is not between 0 and 1")
     return PairEffect((first, second), share, values)
-
-
-def _axis(plain: Mapping[str, Any]) -> Axis:
-    (name,), labels = _texts([plain["name"]]), _texts(plain["labels"])
-    if plain["edges"] is None:
-        return Axis(name, labels, None)
-    edges = np.array(plain["edges"], dtype=np.float64)
-    of_numbers = len(labels) - (labels[-1:] == ("missing",))
-    if edges.shape != (of_numbers + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
-        raise ValueError("the bins of a pair do not fit")
-    return Axis(name, labels, edges)
 
 
 def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
