@@ -36,27 +36,21 @@ class Grid(NamedTuple):
             first += parts[-1].shape[0]
         return cls(np.concatenate(parts), np.concatenate(order), tuple(part.shape[0] for part in parts))
 
-    def blend(self, auc: np.ndarray, spread: np.ndarray) -> np.ndarray:
-        """Weights of the points, (points, draws), that a blend gives them for AUCs of shape (points, folds, draws)."""
-        stops = np.cumsum(self.sizes)
-        chosen = []
-        for start, stop in zip(stops - self.sizes, stops, strict=True):
-            order = self.order[start:stop]
-            mean = auc.mean(axis=1)[order]
-            chosen.append(order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)])
-        points, draws = np.stack(chosen), np.arange(auc.shape[2])
-        of_candidates = np.moveaxis(auc[points, :, draws], -1, 1)
-        found = np.zeros((auc.shape[0], draws.size))
-        found[points, draws] = blend_weights(of_candidates) / spread[points]
-        return found
-
     def take(self, rule: SelectionRule, spread: np.ndarray, auc: np.ndarray) -> np.ndarray:
         """Weights of the points, (points, draws): of a blend, or of the point that `select` and `compare` take.
 
         AUCs are of shape (points, folds, draws); `spread` is that of the scores at each point.
         """
         if rule == "blend":
-            return self.blend(auc, spread)
+            stops, chosen = np.cumsum(self.sizes), []
+            for start, stop in zip(stops - self.sizes, stops, strict=True):
+                order = self.order[start:stop]
+                mean = auc.mean(axis=1)[order]
+                chosen.append(order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)])
+            points, draws = np.stack(chosen), np.arange(auc.shape[2])
+            found = np.zeros((auc.shape[0], draws.size))
+            found[points, draws] = blend_weights(np.moveaxis(auc[points, :, draws], -1, 1)) / spread[points]
+            return found
         mean = auc.mean(axis=1)[self.order]
         slack = np.full(mean.shape[1], TIE)
         if rule == "one-standard-error":
