@@ -323,7 +323,26 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if array_api.device_namespace(X) is not None:
             if table:
                 raise ValueError(MAPS_ON_HOST)
-            return self._validate_on_device(X, y, sample_weight, reset)
+            if self._loss.needs_rows:
+                raise WordedError(
+                    "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the "
+                    "data lies.",
+                    loss=Parameter("loss", self._loss.name),
+                    squared=Parameter("loss", "squared"),
+                )
+            if not self._works_on_devices:
+                raise ValueError(
+                    f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
+                    "works where the data lies."
+                )
+            rows = Rows(*array_api.checked_rows(X, y, sample_weight))
+            if rows.X.shape[0] == 0:
+                raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
+            classes = array_api.labels_of(rows.y)
+            if classes.dtype.kind not in "biu":  # whole numbers are labels
+                check_classification_targets(classes)
+            validate_data(self, rows.X, reset=reset, skip_check_array=True)
+            return rows
         kind = getattr(getattr(y, "dtype", None), "kind", "O")
         if y is not None and kind not in "biufSU":  # scikit-learn checks these
             labels = np.asarray(y, dtype=object).ravel().tolist()
@@ -347,28 +366,6 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = validation.check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
-
-    def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
-        if self._loss.needs_rows:
-            raise WordedError(
-                "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the data "
-                "lies.",
-                loss=Parameter("loss", self._loss.name),
-                squared=Parameter("loss", "squared"),
-            )
-        if not self._works_on_devices:
-            raise ValueError(
-                f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
-                "works where the data lies."
-            )
-        rows = Rows(*array_api.checked_rows(X, y, sample_weight))
-        if rows.X.shape[0] == 0:
-            raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
-        labels = array_api.labels_of(rows.y)
-        if labels.dtype.kind not in "biu":  # whole numbers are labels
-            check_classification_targets(labels)
-        validate_data(self, rows.X, reset=reset, skip_check_array=True)
-        return rows
 
     def _labels(self, rows: Rows, several: bool = False) -> np.ndarray:
         """The labels of a training set that have rows with weight, sorted: two, or more where `several` are allowed."""

@@ -271,6 +271,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     _works_on_devices = True
     _reads_columns = True  # whether text in a frame is read as numbers and dates
+    _trees_in_auto = True  # whether "auto" has trees that learn from labels
     _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
     _orders: Mapping[str, Sequence[str]] = {}  # the categories of some columns in their order, beside ordered types
     _out_of_fold_there: HeldOut
@@ -436,13 +437,11 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
 
-    def _maps(self) -> dict[str, Any]:
-        """The feature maps that are compared, by name."""
-        return named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-
     def _fit_maps(self, folds: FoldedRows) -> Self:
         """`fit` with feature maps."""
-        maps = self._maps()
+        maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
+        if self.features == "auto" and not self._trees_in_auto:
+            maps = {name: features for name, features in maps.items() if not features.supervised}
         rows, search, reading, shared = folds.rows, self._search(maps, folds.pairs), None, SharedColumns()
         if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
             if self._reads_columns:

@@ -163,12 +163,9 @@ class StreamClassifierBase(AUCClassifierBase):
         side = np.searchsorted(labels, rows.y).astype(np.int64)
         fixed_l2 = None if isinstance(self.l2, str) else float(self.l2)
         self._advance(stream.method, online.kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
-        if stream.method.counts.min() > 0:
-            self._store_stream(stream, rows)
-        return self
-
-    def _store_stream(self, stream: Stream, rows: Rows) -> None:
         method = stream.method
+        if method.counts.min() == 0:
+            return self
         l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
         with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
@@ -176,7 +173,7 @@ class StreamClassifierBase(AUCClassifierBase):
         if lost or not np.isfinite(w).all():
             raise online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, p))
         solution = Solution(w, *self._certificate(method, l2), n_iter=1, converged=True)
-        self._store(solution, stream.labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
+        return self._store(solution, labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
 
 
 @share_estimator_texts

@@ -86,9 +86,14 @@ class Candidate:
         return self.scores.coefs[:, self.choice.index[0], int(self.scores.grid["l1"].argmin())]
 
     @property
+    def measured(self) -> tuple[float, float]:
+        """The score at the point, and its standard error."""
+        return float(self.choice.mean[self.choice.index]), float(self.choice.standard_error[self.choice.index])
+
+    @property
     def described(self) -> str:
         """Name and score in a line."""
-        mean, error = self.choice.mean[self.choice.index], self.choice.standard_error[self.choice.index]
+        mean, error = self.measured
         return f"{self.name}: {self.scores.scoring.name} {mean:.4f} ± {error:.4f} on {self.n_rows:,} rows"
 
 
@@ -129,12 +134,10 @@ class Comparison:
         found |= {name: (candidate, 0.0) for name, candidate in self.others.items()}
         rows = []
         for candidate, weight in [found[name] for name in self.order or found if name in found]:
-            point = candidate.choice
-            score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
-            auc = float(candidate.scores.auc[point.index].mean())
+            point, auc = candidate.choice, float(candidate.scores.auc[candidate.choice.index].mean())
             gap = float("nan") if candidate.fit is None else float(candidate.fit.solution.gap)
             sizes, taken = (candidate.n_features, *point.values.values()), (weight > 0.0, weight, gap, candidate.n_rows)
-            rows.append((candidate.name, *sizes, auc, score, error, *taken))
+            rows.append((candidate.name, *sizes, auc, *candidate.measured, *taken))
         names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error"]
         names += ["chosen", "weight", "gap", "rows"]
         table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
@@ -293,14 +296,17 @@ def choose_map(
         warn(warning)
     evaluator = MapsInMemory(folds, replace(search, sample=sample))
     found = compare(finalists, evaluator, search.rule, watch)
-    if (missed := _left_too_early(found.candidates, others)) is not None:
+    lead, error = max(one.measured for one in found.candidates)
+    (mean, own), missed = max(((one.measured, one.name) for one in others.values()), default=((0.0, 0.0), ""))
+    # Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few: one of the
+    # others may have been clearly better on its part than the finalists are on all rows.
+    if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))):
         others = {name: candidate for name, candidate in others.items() if name != missed}
         finalists = {name: features for name, features in maps.items() if name in finalists or name == missed}
         learn_maps([maps[missed]], folds.rows, search.n_jobs, shared)
         found = compare(finalists, evaluator, search.rule, watch)
-    for said in {
-        one.column: one for own in finalists.values() for one in getattr(own, "numbers_as_names_", ())
-    }.values():
+    named = [one for features in finalists.values() for one in getattr(features, "numbers_as_names_", ())]
+    for said in {one.column: one for one in named}.values():
         warn(said)
     return _selected(replace(found, order=tuple(maps), others=others), folds, search, sample)
 
@@ -554,21 +560,6 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `compare` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
-
-
-def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candidate]) -> str | None:
-    """The best of the others, if on the part it was clearly better than the finalists are on all rows.
-
-    Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few.
-    """
-
-    def measured(candidate: Candidate) -> tuple[float, float, str]:
-        point = candidate.choice
-        return float(point.mean[point.index]), float(point.standard_error[point.index]), candidate.name
-
-    lead, error, _ = max(map(measured, candidates))
-    mean, own, name = max(map(measured, others.values()), default=(0.0, 0.0, ""))
-    return name if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))) else None
 
 
 def _one_of_each_kind(maps: dict[str, Any]) -> dict[str, Any]:
