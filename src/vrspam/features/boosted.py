@@ -22,7 +22,7 @@ from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_weights
 from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features.base import FeatureMap, share_map_texts
-from vrspam.features.encoders import N_NODES, Curves, Distribution, Indicators, encoder_from_dict
+from vrspam.features.encoders import N_NODES, Curves, Indicators, encoder_from_dict
 from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of, trees_from_dict
 from vrspam.metrics import roc_auc_columns
 from vrspam.tables import frames
@@ -64,9 +64,6 @@ class LabelledTrees(FeatureMap):
         Rows that are left `out` tell when there are enough.
         """
         raise NotImplementedError
-
-    def _curves(self, seen: Distribution, missing: bool) -> Curves:
-        return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
 
     @property
     def numbers_as_names_(self) -> list[NumbersAreNames]:

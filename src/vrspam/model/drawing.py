@@ -195,7 +195,7 @@ def column_ticks(name: str, grid: np.ndarray, scale: Scale) -> Ticks:
     """Ticks along the curve of a column: dates as dates, whole numbers at whole numbers, powers on logarithmic axes."""
     part = date_part(name, grid)
     if scale.kind != "linear":
-        return _apart(_log_ticks(scale) if scale.kind == "log" else _symlog_ticks(scale), scale)
+        return _power_ticks(scale)
     if part == "year":
         return _date_ticks(scale)
     if part is not None:
@@ -257,31 +257,22 @@ def _every(places: np.ndarray, labels: list[str], scale: Scale) -> Ticks:
     return Ticks(places[::step], labels[::step])
 
 
-def _log_ticks(scale: Scale) -> np.ndarray:
-    """Powers of ten, and within few of them also 2 and 5 times those; the first come first in line for a label."""
-    low, high = scale.low, scale.high
-    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
-    decades = np.log10(high / low)
-    factors = [1.0] if decades > 3.0 else [1.0, 3.0] if decades > 1.5 else [1.0, 2.0, 5.0, 3.0, 7.0, 1.5, 4.0]
-    if decades > 6.0:  # every second, third, ... of them, so that the steps are even
-        powers = powers[:: ceil(decades / 6.0)]
-    ticks = np.concatenate([factor * powers for factor in factors])
-    return ticks[(ticks >= low) & (ticks <= high)]
-
-
-def _symlog_ticks(scale: Scale) -> np.ndarray:
-    """Round numbers in the linear middle, those near 0 first, then powers of ten outside of it, the largest first."""
+def _power_ticks(scale: Scale) -> Ticks:
+    """Ticks of a logarithmic axis, in line for a label: one whose label would touch another's is left out."""
     low, high, middle = scale.low, scale.high, scale.middle
-    within = np.array(round_numbers(max(low, -middle), min(high, middle), 4))
-    powers = 10.0 ** np.arange(np.floor(np.log10(middle)) + 1.0, np.log10(max(abs(low), abs(high))) + 1e-9)[::-1]
-    order = np.concatenate(
-        [within[np.argsort(np.abs(within), kind="stable")], np.column_stack([powers, -powers]).ravel()]
-    )
-    return order[(order >= low) & (order <= high)]
-
-
-def _apart(wanted: np.ndarray, scale: Scale) -> Ticks:
-    """These values, the first ones first; one whose label would touch another is left out."""
+    if scale.kind == "log":  # powers of ten, and within few of them also 2 and 5 times those
+        powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
+        decades = np.log10(high / low)
+        factors = [1.0] if decades > 3.0 else [1.0, 3.0] if decades > 1.5 else [1.0, 2.0, 5.0, 3.0, 7.0, 1.5, 4.0]
+        if decades > 6.0:  # every second, third, ... of them, so that the steps are even
+            powers = powers[:: ceil(decades / 6.0)]
+        wanted = np.concatenate([factor * powers for factor in factors])
+    else:  # round numbers in the linear middle, those near 0 first, then powers of ten outside of it, the largest first
+        within = np.array(round_numbers(max(low, -middle), min(high, middle), 4))
+        within = within[np.argsort(np.abs(within), kind="stable")]
+        powers = 10.0 ** np.arange(np.floor(np.log10(middle)) + 1.0, np.log10(max(abs(low), abs(high))) + 1e-9)[::-1]
+        wanted = np.concatenate([within, np.column_stack([powers, -powers]).ravel()])
+    wanted = wanted[(wanted >= low) & (wanted <= high)]
     sizes = np.abs(wanted[wanted != 0.0])
     far = sizes.size > 0 and not (sizes.min() >= 1e-3 and sizes.max() < 1e5)
     text: Callable[[float], str] = (lambda value: power_text(value, 1)) if far else rounded
@@ -302,7 +293,13 @@ def bin_ticks(axis: Axis) -> Ticks:
         return Ticks(np.arange(len(labels)) + 0.5, labels)
     if np.ptp(edges) > 0.0 and any(" to " in label for label in labels):
         chosen = np.unique(np.linspace(0, edges.size - 1, min(edges.size, MOST_TICKS)).round().astype(int))
-        places, texts = chosen.astype(float).tolist(), _limits(axis.name, edges[chosen])
+        places, limits = chosen.astype(float).tolist(), edges[chosen]
+        if date_part(axis.name, limits) == "year":
+            texts = value_labels(axis.name, limits)
+        else:  # with the digits that their range makes sense of, and all different
+            digits = 2 - int(np.floor(np.log10(np.ptp(limits))))
+            texts = [power_text(round(limit, digits)) for limit in limits]
+            texts = texts if len(set(texts)) == np.unique(limits).size else number_labels(limits, 3)
         if len(labels) == edges.size:
             places.append(len(labels) - 0.5)
             texts.append("missing")
@@ -316,15 +313,6 @@ def bin_ticks(axis: Axis) -> Ticks:
     except ValueError:  # a bin, not a value
         pass
     return Ticks(np.arange(0, len(labels), step) + 0.5, labels[::step])
-
-
-def _limits(name: str, edges: np.ndarray) -> list[str]:
-    """Limits of bins: dates as dates, numbers with the digits that their range makes sense of, and all different."""
-    if date_part(name, edges) == "year":
-        return value_labels(name, edges)
-    digits = 2 - int(np.floor(np.log10(np.ptp(edges))))
-    labels = [power_text(round(edge, digits)) for edge in edges]
-    return labels if len(set(labels)) == np.unique(edges).size else number_labels(edges, 3)
 
 
 # ---- scores
