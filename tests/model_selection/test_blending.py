@@ -222,7 +222,7 @@ def test_the_corrected_auc_of_a_blend_starts_from_the_blend():
     chosen = correct(rows, same, grid, "best", 0)
     assert blended.auc == pytest.approx(grid.auc[0].mean(), abs=1e-12)
     assert (blended.low, blended.high) == pytest.approx((chosen.low, chosen.high), abs=1e-12)
-    assert correct(rows, same, grid, "blend", 0, blend_auc=0.9).auc == pytest.approx(0.9, abs=1e-12)
+    assert correct(rows, same, grid, "blend", 0, before=0.9).auc == pytest.approx(0.9, abs=1e-12)
 
 
 def test_blends_of_noise_are_corrected():

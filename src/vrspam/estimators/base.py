@@ -22,7 +22,7 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, lin
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
-from vrspam.model.scorer import Scorer, scorer_of_estimator
+from vrspam.model.scorer import scorer_of_estimator
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.moments.class_moments import spread
@@ -287,8 +287,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     l2: float | str
     _loss = SQUARED
 
-    def _validate_params(self) -> None:
-        check_parameters(self)
+    _validate_params = check_parameters
 
     @property
     def _limits(self) -> Callable[[int], Any] | None:
@@ -444,7 +443,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = array_api.beside(self.coef_, like), array_api.beside(self.intercept_, like)
         self.classes_, self.l2_ = classes, l2
         self.objective_, self.gap_, self.n_iter_ = solution.value, solution.gap, solution.n_iter
-        for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_", "pairs_"):
+        read = ("_reading", "_read_later", "_out_of_fold_there")
+        for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_", "pairs_", *read):
             self.__dict__.pop(name, None)
         if solution.stationarity is not None:
             self.stationarity_ = solution.stationarity
@@ -470,9 +470,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = names
         return self
 
-    def as_scorer(self) -> Scorer:
-        """What is exported, and sent to clusters, of the fitted estimator."""
-        return scorer_of_estimator(self)
+    as_scorer = scorer_of_estimator
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.
@@ -551,9 +549,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if strata is not None:
             weighing = getattr(self, "strata_weight", "pairs")
             more = {"strata": strata, "sample_weight": sample_weight, "strata_weight": weighing}
-            return metrics.concordance_index(
-                array_api.on_host(y) == self.classes_[1], array_api.on_host(scores), **more
-            )
+            positive, scores = array_api.on_host(y) == self.classes_[1], array_api.on_host(scores)
+            return metrics.concordance_index(positive, scores, **more)
         if hasattr(self, "pairs_"):
             warn(ScoredAcrossStrata())
         if on_device:

@@ -356,9 +356,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _validate_params(self) -> None:
         parameters.check_parameters(self)
-        PenaltyFamily(self.penalty, self.gamma).check(
-            np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
-        )
+        l1s = np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
+        PenaltyFamily(self.penalty, self.gamma).check(l1s)
 
     @property
     def _loss(self) -> LossChoice:  # type: ignore[override]
@@ -620,8 +619,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if "held_out_" not in more:
             more["out_of_fold_" if isinstance(held_out.scores, np.ndarray) else "_out_of_fold_there"] = held_out
         more["_read_later" if callable(reading) else "_reading"] = reading
-        for name in ("_reading", "_read_later", "_out_of_fold_there"):
-            self.__dict__.pop(name, None)
         self._store(
             solution,
             moments.classes,

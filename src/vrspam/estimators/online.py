@@ -498,5 +498,4 @@ class OPAUCClassifier(StreamClassifierBase):
             return float("nan"), float("nan")
         objective = method.objective(l2)
         value, grad = objective.value_and_grad(method.w)
-        gap = objective.certificate(method.w, grad)[0]
-        return value, gap
+        return value, objective.certificate(method.w, grad)[0]

@@ -82,8 +82,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         super().__init_subclass__(**more)
         cls.kind = vars(cls).get("kind", cls.__name__.removesuffix("Features").lower())
 
-    def _validate_params(self) -> None:
-        check_parameters(self)
+    _validate_params = check_parameters
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -178,11 +177,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 trees.append(replace(block, coef=block.coef @ own))
             else:
                 own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
-                new: Any = (
-                    parts.Curve.of(encoder, own)
-                    if isinstance(encoder, encoders.Curves)
-                    else parts.Table.of(encoder, own)
-                )
+                kind: Any = parts.Curve if isinstance(encoder, encoders.Curves) else parts.Table
+                new = kind.of(encoder, own)
                 effects[j] = new if effects[j] is None else effects[j] + new
         return parts.Parts(tuple(effects), tuple(kernels), tuple(parts.joined(trees)))
 
@@ -209,9 +205,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         alone, together = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1))
         found = self.parts(coef)
         for block, j, where in self._places():
-            (alone[:, j] if isinstance(block, parts.ColumnBlock) else together[:, 0])[:] += (
-                means[:, where] @ coef[where]
-            )
+            column = alone[:, j] if isinstance(block, parts.ColumnBlock) else together[:, 0]
+            column += means[:, where] @ coef[where]
         return np.hstack([alone] * found.has_effects + [together] * (not found.keeps_columns_apart))
 
     @property

@@ -200,14 +200,9 @@ class LabelledTrees(FeatureMap):
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         groves = []
         for grove in self.groves_:
-            orders = {
-                str(j): list(one.categories) for j, one in enumerate(grove.encoders) if isinstance(one, Indicators)
-            }
-            named = {
-                str(j): one.to_dict()
-                for j, one in enumerate(grove.encoders)
-                if isinstance(one, Curves) and one.names_as is not None
-            }
+            places = [(str(j), one) for j, one in enumerate(grove.encoders)]
+            orders = {j: list(one.categories) for j, one in places if isinstance(one, Indicators)}
+            named = {j: one.to_dict() for j, one in places if isinstance(one, Curves) and one.names_as is not None}
             groves.append({"orders": orders, "named": named, "trees": dict(grove.trees), "coef": grove.coef})
         return {**super().to_dict(), "groves": groves}
 

@@ -61,7 +61,7 @@ class StackedFeatures(FeatureMap):
         self.maps = maps
 
     @classmethod
-    def of_fitted(cls, maps: Sequence[FeatureMap]) -> StackedFeatures:
+    def of_fitted(cls, maps: Sequence[FeatureMap]) -> Self:
         """Fitted maps of the same columns, side by side; one that is stacked itself stands there with its parts."""
         maps = [one for part in maps for one in part.members]
         new = cls([clone(part) for part in maps])
@@ -156,6 +156,4 @@ class StackedFeatures(FeatureMap):
             raise ValueError("a stacked map holds no map")
         if len({(part.n_features_in_, tuple(getattr(part, "feature_names_in_", ()))) for part in maps}) > 1:
             raise ValueError("the maps of a stacked map take different columns")
-        new = cls.of_fitted(maps)
-        assert isinstance(new, cls)
-        return new
+        return cls.of_fitted(maps)

@@ -64,9 +64,8 @@ class Scale(NamedTuple):
     def words(self) -> str:
         """What there is to say about it, "" for a linear one."""
         if self.kind == "symlog":
-            return (
-                f"log scale beyond {'±' if self.low < -self.middle else ''}{rounded(float(format(self.middle, '.2g')))}"
-            )
+            middle = rounded(float(format(self.middle, ".2g")))
+            return f"log scale beyond {'±' if self.low < -self.middle else ''}{middle}"
         return "log scale" if self.kind == "log" else ""
 
 

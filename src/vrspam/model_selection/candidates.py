@@ -180,20 +180,8 @@ class Comparison:
             *mixed,
         )
 
-    def corrected(
-        self,
-        sample: Sample,
-        rule: SelectionRule,
-        seed: int,
-        held_out: HeldOut,
-        stable: float = 0.0,
-        nested: Nested | None = None,
-        clusters: Clusters | None = None,
-    ) -> CorrectedAUC:
-        """The AUC of what was chosen, whose scores are `held_out`, corrected for the choice (`correct`).
-
-        The last two parameters are those of rows in groups.
-        """
+    def corrected(self, sample: Sample, search: GridSearch, held_out: HeldOut, **more: Any) -> CorrectedAUC:
+        """The AUC of what was chosen, whose scores are `held_out`, corrected for the choice; more as in `correct`."""
         found = [candidate.scores for candidate in self.candidates]
         kept = np.concatenate([scores.kept for scores in found if scores.kept is not None], axis=1)
         other = None
@@ -203,8 +191,7 @@ class Comparison:
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        blend_auc = None
-        if rule == "blend":  # also where one candidate has all the weight: the sample alone scores mixtures
+        if search.rule == "blend":  # also where one candidate has all the weight: the sample alone scores mixtures
             aucs = []
             for number in np.unique(held_out.fold):
                 rows = held_out.fold == number
@@ -213,9 +200,9 @@ class Comparison:
                 places = None if sample.pairs is None else places[rows]
                 scores = held_out.scores[rows, np.newaxis]
                 aucs.append(measure_columns(sample.pairs, places, positive, scores, weights)[0] if both else 0.5)
-            blend_auc = float(np.mean(aucs))
+            more["before"] = float(np.mean(aucs))
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
-        return correct(sample, kept, grid, rule, seed, other, blend_auc, stable, nested=nested, clusters=clusters)
+        return correct(sample, kept, grid, search.rule, search.seed, other, **more)
 
 
 class Selected(NamedTuple):
@@ -268,7 +255,7 @@ def choose_point_of_blocks(source: sources.FoldSource, search: GridSearch, corre
     stable = stable_share_of_moments(source.total, sample, fit.models.coefs)
     if (dense := columns.densest) is not None:
         stable = min(stable, stable_share_of_moments(source.total, sample, dense))
-    return Selected(found, fit, held_out, found.corrected(sample, search.rule, search.seed, held_out, stable))
+    return Selected(found, fit, held_out, found.corrected(sample, search, held_out, stable=stable))
 
 
 def choose_map(
@@ -343,7 +330,7 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
         placed = placements(held_out.positive, held_out.scores[np.newaxis], held_out.weights)[0]
         clusters = Clusters.of(held_out.positive, placed, held_out.weights, numbers[held_out.places])
         nested = nested_scores(found, unmapped, search) if clusters.n_groups < MANY_GROUPS else None
-    corrected = found.corrected(sample, search.rule, search.seed, held_out, stable, nested, clusters)
+    corrected = found.corrected(sample, search, held_out, stable=stable, nested=nested, clusters=clusters)
     return Selected(found, fit, held_out, corrected)
 
 
@@ -411,11 +398,8 @@ class MapsInMemory(NamedTuple):
             rows, solver, total = source.rows, source.solver, candidate.scores.total
         if self.search.loss.needs_rows:
             rows = rows._replace(X=hold_features(rows.X))
-        fit = (
-            self.search.on(candidate.features)
-            .solver(candidate.choice)
-            .from_rows(rows, self.folds.classes, solver, total)
-        )
+        exact = self.search.on(candidate.features).solver(candidate.choice)
+        fit = exact.from_rows(rows, self.folds.classes, solver, total)
         moments = fit.moments  # computed to the end, so that the rows are not needed any more
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam.metrics import CorrectedAUC, roc_auc_columns
 from vrspam.metrics.correction import Sample, Taken, corrected_choice, one_point
-from vrspam.metrics.intervals import Clusters
 from vrspam.model_selection.pairs import of_pairs
 from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
 
@@ -67,17 +66,14 @@ def correct(
     selection: SelectionRule,
     seed: int,
     other: OtherMeasure | None = None,
-    blend_auc: float | None = None,
-    stable: float = 0.0,
     nested: Nested | None = None,
-    clusters: Clusters | None = None,
+    **more: Any,
 ) -> CorrectedAUC:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
-    `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC;
-    `blend_auc` is the mean AUC of the blend on all held-out rows, where the sample is only some of them. `stable` and
-    `clusters` are as in `corrected_choice`; where the groups are few, the optimism is that of a choice made anew
-    without each fold (`nested`).
+    `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC; where
+    the groups are few, the optimism is that of a choice made anew without each fold (`nested`). `before`, `stable` and
+    `clusters` are as in `corrected_choice`.
     """
     sample.of_pairs = None if sample.pairs is None else of_pairs
     take = partial(grid.take, selection, sample.spreads(scores))
@@ -89,10 +85,8 @@ def correct(
         other=None if other is None else partial(other.drawn, sample, scores),
         seed=seed,
         mixed=selection == "blend",
-        before=blend_auc,
         optimism_by=None if nested is None else partial(nested.optimism, sample, scores, take),
-        stable=stable,
-        clusters=clusters,
+        **more,
     )
 
 

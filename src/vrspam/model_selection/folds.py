@@ -277,10 +277,9 @@ class FoldedRows(NamedTuple):
         That needs three folds at least, each trained on all rows that it does not hold out, and each row held out once.
         """
         parts, n = [split.validation for split in self.splits], self.rows.X.shape[0]
-        whole = sum(map(len, parts)) == n and all(
-            split.train.size + split.validation.size == n for split in self.splits
-        )
-        if len(parts) < 3 or not whole or np.unique(np.concatenate(parts)).size < n:
+        whole = all(split.train.size + split.validation.size == n for split in self.splits)
+        held_out = np.concatenate(parts)
+        if len(parts) < 3 or not whole or held_out.size != n or np.unique(held_out).size < n:
             return None
         pairs = list(combinations(range(len(parts)), 2))
         splits = []

@@ -62,9 +62,8 @@ def cross_validate_labelled(
     w = np.full(len(sets), factor / len(sets))
     if not even:
         w[:-1], w[-1] = 0.0, factor
-    handed_out = ExactFit(
-        replace(fit.solution, w=w), ClassMoments.side_by_side([fit.moments] * len(sets)), fit.l2, fit.solver
-    )
+    moments = ClassMoments.side_by_side([fit.moments] * len(sets))
+    handed_out = fit._replace(solution=replace(fit.solution, w=w), moments=moments)
     return scores, factor * rows.X[:, 0], by_all, handed_out
 
 
