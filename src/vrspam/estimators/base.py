@@ -87,6 +87,10 @@ class RowBlocks:
                         f"{type(self._validator).__name__}.fit takes them with all rows in memory."
                     )
                 self.strata = None if len(chunk) < 4 else np.asarray(chunk[3])
+                if self.strata is not None and self.strata.shape != np.shape(chunk[1])[:1]:
+                    raise ValueError(
+                        f"Block {number}: strata has shape {self.strata.shape}; it needs one entry for each row."
+                    )
                 new = self.n_features is None
                 rows = validated_rows(self._validator, number, *chunk[:3], reset=new, said=self._said)
                 if rows is not None:
@@ -100,14 +104,14 @@ class RowBlocks:
     def moments(self, most_once: int) -> ClassMoments:
         """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, or if it is the only pass."""
         moments: ClassMoments | None = None
-        strata: WholeStrata | None = None
+        inside, held = PairsOfStrata(None, frozenset(), 0, 0), None
+        same = getattr(self._validator, "strata_weight", "pairs") == "strata"
         for number, rows in enumerate(self):
-            if self.strata is not None or strata is not None:
-                same = getattr(self._validator, "strata_weight", "pairs") == "strata"
-                strata = WholeStrata(same) if strata is None and number == 0 else strata
-                if strata is None or self.strata is None:
-                    raise ValueError(f"Block {number}: give either all blocks their strata, or none.")
-                strata.add(rows, self.strata, number)
+            if number > 0 and (held is None) != (self.strata is None):
+                raise ValueError(f"Block {number}: give either all blocks their strata, or none.")
+            if self.strata is not None:
+                done, held = whole_strata(held, rows, self.strata)
+                inside = inside.with_block(number, *done, same)
                 continue
             if moments is None:
                 d = rows.X.shape[1]
@@ -118,47 +122,28 @@ class RowBlocks:
                     )
                 moments = ClassMoments(d, scatter=self.one_shot or d <= MOMENTS_MAX_FEATURES_DENSE)
             add_block(moments, rows, number)
-        moments = moments if strata is None else strata.total()
+        if held is not None:
+            return inside.with_block(number, *held, same).checked()
         assert moments is not None
         return moments
 
 
-class WholeStrata:
-    """Sums over the pairs inside strata of rows that come in blocks, the rows of each stratum one after the other."""
-
-    def __init__(self, same: bool):
-        self.same, self._sum = same, PairsOfStrata(None, frozenset(), 0, 0)
-        self._open: tuple[Rows, np.ndarray] | None = None  # the rows of the last stratum, which may go on
-
-    def add(self, rows: Rows, strata: np.ndarray, number: int, last: bool = False) -> None:
-        """Add a block; the rows of its last stratum wait for the next."""
-        if self._open is not None:
-            (X, y, weights), names = self._open
-            both = (X, rows.X)
-            joined = sparse.vstack(both, format="csr") if sparse.issparse(rows.X) else np.concatenate(both)
-            ones = None if weights is None or rows.weights is None else np.concatenate([weights, rows.weights])
-            rows, strata = Rows(joined, np.concatenate([y, rows.y]), ones), np.concatenate([names, strata])
-        if strata.shape != (rows.X.shape[0],):
-            raise ValueError(f"Block {number}: strata has shape {strata.shape}; it needs one entry for each row.")
-        waits = np.zeros(strata.size, dtype=bool) if last else strata == strata[-1]
-        held, done = (
-            (Rows(rows.X[some], rows.y[some], None if rows.weights is None else rows.weights[some]), strata[some])
-            for some in (waits, ~waits)
-        )
-        self._open = None if last else held
-        if done[1].size:
-            try:
-                self._sum += PairsOfStrata.of(*done, self.same)
-            except ValueError as error:
-                raise error_in_block(number, error) from error
-
-    def total(self) -> ClassMoments:
-        """The sums over all strata."""
-        if self._open is not None:
-            rows, names = self._open
-            self._open = None
-            self.add(rows, names, 0, last=True)
-        return self._sum.checked()
+def whole_strata(
+    held: tuple[Rows, np.ndarray] | None, rows: Rows, strata: np.ndarray
+) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:
+    """The rows of strata that have ended, `held` ones and new ones, and those of the last stratum, which may go on."""
+    if held is not None:
+        (X, y, weights), names = held
+        both = (X, rows.X)
+        joined = sparse.vstack(both, format="csr") if sparse.issparse(rows.X) else np.concatenate(both)
+        ones = None if weights is None or rows.weights is None else np.concatenate([weights, rows.weights])
+        rows, strata = Rows(joined, np.concatenate([y, rows.y]), ones), np.concatenate([names, strata])
+    ended = strata != strata[-1]
+    done, last = (
+        (Rows(rows.X[some], rows.y[some], None if rows.weights is None else rows.weights[some]), strata[some])
+        for some in (ended, ~ended)
+    )
+    return done, last
 
 
 class PairsOfStrata(NamedTuple):
@@ -179,6 +164,13 @@ class PairsOfStrata(NamedTuple):
         moments = PairMoments.of_pairs(pairs, rows.X, rows.weights, classes=labels)
         lost = int(np.isin(numbers, without).sum())
         return cls(moments, frozenset(np.asarray(strata).tolist()), without.size, lost)
+
+    def with_block(self, number: int, rows: Rows, strata: np.ndarray, same: bool) -> PairsOfStrata:
+        """The sum with a block of whole strata; an error names the block."""
+        try:
+            return self + self.of(rows, strata, same) if strata.size else self
+        except ValueError as error:
+            raise error_in_block(number, error) from error
 
     def __add__(self, other: PairsOfStrata) -> PairsOfStrata:  # type: ignore[override]
         """The sum; an error if a stratum is in both."""

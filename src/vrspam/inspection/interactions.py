@@ -307,7 +307,7 @@ def shuffle_effects(
     rng, n_rows = np.random.default_rng(seed), rows.weights.size
     each = min(n_rows, max(16, min(10_000, 4 * n_rows) // d))  # about 10,000 rows are scored
     chosen = rng.choice(n_rows, each, p=rows.weights)
-    before = score(frames.rows_of(X, chosen)).astype(np.float64, copy=False)
+    before = score(frames.rows_of(X, chosen)).astype(np.float64, copy=False).ravel()
     other = rng.permutation(chosen)
     effects = np.empty(d)
     at_once = max(1, frames.BLOCK_ENTRIES // (each * d))

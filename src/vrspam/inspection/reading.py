@@ -7,6 +7,7 @@ interactions are the rest, in which no function of one column is left.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -208,13 +209,11 @@ def _read_projection(
     slices, covariance = projection.slices, projection.covariance
     shapes = _compare(shapes, basis.encoders_, slices, found[:, 0], covariance, rows.effective, rows, scores[:, 0])
     additive = projection.design @ found[:, 1:]
-    one = features.parts(coefs[:, :1]) if isinstance(features, FeatureMap) else None
-
-    def score(X: Any) -> np.ndarray:
-        return MappedArray(X, features) @ coefs[:, 0] if one is None else one.scores(X, single=True)[:, 0]
-
     total, folds = float(rows.weights @ scores[:, 0] ** 2), (additive, scores[:, 1:] - additive, unseen)
-    return _with_interactions(score, rows, shapes, total, rest, folds, seed)
+    known = (rows, shapes, total, rest, folds, seed)
+    if not isinstance(features, FeatureMap):
+        return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], *known)
+    return _with_interactions(partial(features.parts(coefs[:, 0]).scores, single=True), *known)
 
 
 def _with_interactions(
