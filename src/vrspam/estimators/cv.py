@@ -605,10 +605,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     def _store_search(
         self, selected: Selected, reading: Shapes | str | Callable[[], Shapes], like: Any = None, **more: Any
     ) -> Self:
-        """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
+        """Store what cross-validation found and the fit on all rows; warn of zeros, and of a grid that ends early."""
         found, fit, held_out, corrected = selected
-        scores, point = found.chosen.scores, found.chosen.choice
-        solution, moments = fit.solution, fit.moments
+        scores, point, moments = found.chosen.scores, found.chosen.choice, fit.moments
         calibration = None
         if self.calibration is not None:  # of scores of rows by models that had not seen them
             calibration = calibrate(held_out.scores, held_out.positive, self.calibration, held_out.weights)
@@ -619,27 +618,12 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if "held_out_" not in more:
             more["out_of_fold_" if isinstance(held_out.scores, np.ndarray) else "_out_of_fold_there"] = held_out
         more["_read_later" if callable(reading) else "_reading"] = reading
-        self._store(
-            solution,
-            moments.classes,
-            moments.means,
-            fit.l2,
-            like=like,
-            l1_=point.values["l1"],
-            best_score_=float(point.mean[point.index]),
-            l2s_=scores.grid["l2"],
-            l1s_=scores.grid["l1"],
-            auc_path_=scores.auc,
-            score_path_=scores.score,
-            measure_=scores.scoring.name,
-            gap_path_=scores.gaps,
-            converged_path_=scores.converged,
-            features_=fit.features,
-            selection_=found.table(),
-            solver_=fit.solver,
-            _centre=moments.means.mean(axis=0),
-            **more,
-        )
+        more |= {"l1_": point.values["l1"], "best_score_": float(point.mean[point.index]), "solver_": fit.solver}
+        more |= {"l2s_": scores.grid["l2"], "l1s_": scores.grid["l1"], "measure_": scores.scoring.name}
+        more |= {"auc_path_": scores.auc, "score_path_": scores.score, "gap_path_": scores.gaps}
+        more |= {"converged_path_": scores.converged, "features_": fit.features, "selection_": found.table()}
+        more["_centre"] = moments.means.mean(axis=0)
+        self._store(fit.solution, moments.classes, moments.means, fit.l2, like=like, **more)
         if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
             self._kept_parts = self.coef_, fit.features.parts(self.coef_[0])
         half = None if calibration is None else calibration.half
@@ -650,25 +634,21 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             rules = self.threshold if isinstance(self.threshold, dict) else {"threshold": self.threshold}
             ((rule, asked),), rows = rules.items(), held_out.on_host()
             weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
-            scores = rows.scores + self.baseline_
-            self.threshold_ = promises.choose_threshold(rows.positive, scores, rule, float(asked), weights)
-        self._warn_of_choice(selected)
-        return self
-
-    def _warn_of_choice(self, selected: Selected) -> None:
-        """Warn of a max_fpr without use, of zeros, of the ends of the grid, and of points that did not converge."""
+            of_rows = rows.scores + self.baseline_
+            self.threshold_ = promises.choose_threshold(rows.positive, of_rows, rule, float(asked), weights)
         by_part = self.scoring in ("auto", "partial_roc_auc")
         if self.max_fpr is not None and not by_part and self._loss.max_fpr is None:
             warn(
                 f"max_fpr={self.max_fpr:g} has no effect, because scoring chooses by {self.measure_}: leave max_fpr "
                 "out, or choose by the partial AUC (scoring='auto')."
             )
-        if selected.fit.solution.w.any():
-            for edge in selected.comparison.chosen.choice.edges:
+        if fit.solution.w.any():
+            for edge in point.edges:
                 warn(edge)
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
         own = not isinstance(self.l2s, str) or self.l1s_.any()
-        if self.features_ is None and own:  # of a map, or of the default grid, only the chosen point must converge
-            warn_if_not_converged(self.converged_path_, PenaltyFamily(self.penalty, self.gamma))
+        if fit.features is None and own:  # of a map, or of the default grid, only the chosen point must converge
+            warn_if_not_converged(scores.converged, PenaltyFamily(self.penalty, self.gamma))
+        return self

@@ -37,7 +37,6 @@ class StreamClassifierBase(AUCClassifierBase):
         "random_state": ["random_state"],
     }
     _stream: Stream
-    _sparsify = False  # whether `fit` must restore exact zeros
 
     @abstractmethod
     def _new_method(self, n_features: int) -> Any:
@@ -101,7 +100,7 @@ class StreamClassifierBase(AUCClassifierBase):
             side.size,
             rng,
             diverged=error,
-            sparsify=self._sparsify,
+            sparsify=bool(getattr(self, "average", False) and self.l1 > 0),  # an average has no exact zeros
         )
         with np.errstate(over="ignore", invalid="ignore"):  # a divergence is an error below
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
@@ -290,10 +289,6 @@ class SPAMClassifier(StreamClassifierBase):
     def _check_parameters(self, method: online.SPAM) -> None:
         if self.schedule == "theory" and self.l2 == 0:
             raise ValueError('schedule="theory" divides by l2: give l2 > 0, or use schedule="sqrt".')
-
-    @property
-    def _sparsify(self) -> bool:  # type: ignore[override]
-        return bool(self.average and self.l1 > 0)
 
     def _advance(self, method: online.SPAM, X, order, side, l2, learn) -> None:
         method.set_average(self.average)

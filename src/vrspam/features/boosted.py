@@ -288,12 +288,11 @@ def numbers_as_names(
     target: np.ndarray,
     weights: np.ndarray,
     parts: np.ndarray,
-    least: float = 0.04,
 ) -> tuple[np.ndarray, np.ndarray, int] | None:
     """Codes of numbers that are names, of rows, and of the mean share: they grow with the shares of positive rows.
 
     The code of a row comes from rows of other `parts`. None where numbers are no names: where shares of equal numbers
-    do not rank the rows better than shares of near numbers (`bins`), by `least` of AUC and by five standard errors.
+    do not rank the rows better than shares of near numbers (`bins`), by 0.04 of AUC and by five standard errors.
     """
     known = places >= 0
     share, others, mean = category_shares(places, target, weights, values.size, parts)
@@ -301,7 +300,7 @@ def numbers_as_names(
     positive = target[known] > mean
     sizes = np.maximum([positive.sum(), (~positive).sum()], 1)
     aucs = roc_auc_columns(positive, np.stack([others, near], axis=1)[known], weights[known])
-    if not aucs[0] - aucs[1] > max(least, 5.0 * float(np.sqrt((1.0 / sizes).sum() / 12.0))):
+    if not aucs[0] - aucs[1] > max(0.04, 5.0 * float(np.sqrt((1.0 / sizes).sum() / 12.0))):
         return None
     edges = np.unique(np.quantile(others[known], np.linspace(0.0, 1.0, N_NODES)[1:-1], method="inverted_cdf"))
     codes = [np.searchsorted(edges, one) for one in (share, others, mean)]

@@ -346,14 +346,10 @@ def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
     """The curves of a fitted `AUCClassifierCV`, whose columns get these names; None where it has no curves."""
     if not hasattr(fitted, "shape_functions_"):
         return None
-    found = fitted.shape_functions_
-    names = dict(zip(found, columns, strict=True))
-    shapes, pairs = [], []
-    for name, shape in found.items():
-        shapes.append(shape._replace(name=names[name], together=tuple(names[other] for other in shape.together)))
-    for pair in fitted.pair_effects_:
+    found, shapes, pairs = fitted._reading, [], []
+    names = dict(zip((shape.name for shape in found.columns), columns, strict=True))
+    for shape in found.columns:
+        shapes.append(shape._replace(name=names[shape.name], together=tuple(names[other] for other in shape.together)))
+    for pair in found.pairs:
         pairs.append(pair._replace(columns=tuple(axis._replace(name=names[axis.name]) for axis in pair.columns)))
-    spread = list(fitted.importances_.values())  # of the columns, then of the interactions
-    if len(spread) == len(shapes):
-        return Shapes(tuple(shapes))
-    return Shapes(tuple(shapes), spread[-1], fitted.interactions_share_, tuple(pairs))
+    return replace(found, columns=tuple(shapes), pairs=tuple(pairs), effects=None)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -335,13 +336,21 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
 
 
 def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> Nested | None:
-    """Solve all candidates again without each two folds; None where these folds do not allow it."""
-    if (without := folds.without_two()) is None:
-        return None
-    pairs, paired = without
-    fold = np.empty(folds.rows.X.shape[0], dtype=np.intp)
+    """Solve all candidates again without each two folds; None where these folds do not allow it.
+
+    That needs three folds at least, each trained on all rows that it does not hold out, and each row held out once.
+    """
+    n, fold = folds.rows.X.shape[0], np.full(folds.rows.X.shape[0], -1)
     for number, split in enumerate(folds.splits):
         fold[split.validation] = number
+    whole = sum(split.validation.size for split in folds.splits) == n and fold.min() >= 0
+    if len(folds.splits) < 3 or not whole or any(sum(map(len, split)) != n for split in folds.splits):
+        return None
+    pairs = list(combinations(range(len(folds.splits)), 2))
+    splits = [Split(np.flatnonzero(~held), np.flatnonzero(held)) for held in (np.isin(fold, pair) for pair in pairs)]
+    if any(np.unique(folds.positive[split.train]).size < 2 for split in splits):
+        return None
+    paired = folds._replace(splits=splits)
     sample = paired.sample(sum(candidate.choice.mean.size for candidate in found.candidates), search.seed)
     kept, intercepts = [], []
     for candidate in found.candidates:
