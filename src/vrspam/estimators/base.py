@@ -34,24 +34,14 @@ from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
 
 
-def validated_rows(
-    estimator: AUCClassifierBase,
-    number: int,
-    X,
-    y,
-    weights=None,
-    *,
-    reset: bool = True,
-    said: set | None = None,
-    table: bool = False,
-) -> Rows | None:
+def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, **options: Any) -> Rows | None:
     """One block, validated as the estimator does; None if it has no rows with weight. An error names the block."""
     if y is None:
         raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
     if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(array_api.on_host(weights))):
         return None  # rows of weight zero count for nothing
     try:
-        return estimator._validate_rows(X, y, weights, reset=reset, said=said, table=table)
+        return estimator._validate_rows(X, y, weights, **options)
     except ValueError as error:
         raise error_in_block(number, error) from error
 

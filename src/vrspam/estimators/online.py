@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -94,29 +95,17 @@ class StreamClassifierBase(AUCClassifierBase):
         def error() -> ValueError:
             return online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, moments.p))
 
-        epochs = online.ShuffledEpochs(
-            method,
-            lambda order: self._advance(method, X, order, side, l2, False),
-            side.size,
-            rng,
-            diverged=error,
-            sparsify=bool(getattr(self, "average", False) and self.l1 > 0),  # an average has no exact zeros
-        )
+        visit = partial(self._advance, method, X, side=side, l2=l2, learn=False)
+        sparsify = bool(getattr(self, "average", False) and self.l1 > 0)  # an average has no exact zeros
+        epochs = online.ShuffledEpochs(method, visit, side.size, rng, diverged=error, sparsify=sparsify)
         with np.errstate(over="ignore", invalid="ignore"):  # a divergence is an error below
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
         if not solution.value <= 10.0 * objective.scale:
             raise error()
         solution = measured_on_centred_rows(objective, solution, rows, moments, tol=self.tol or 0.0)
-        return self._store(
-            solution,
-            moments.classes,
-            moments.means,
-            l2,
-            warn_if_not_converged=self.tol is not None,
-            n_steps_=method.n_steps,
-            _stream=Stream(method, classes),
-            **self._extras(method),
-        )
+        more = {"n_steps_": method.n_steps, "_stream": Stream(method, classes), **self._extras(method)}
+        told = self.tol is not None
+        return self._store(solution, moments.classes, moments.means, l2, warn_if_not_converged=told, **more)
 
     @checks_parameters(skip_nested=True)
     def partial_fit(self, X, y, classes=None) -> Self:

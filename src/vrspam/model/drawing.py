@@ -83,31 +83,21 @@ class ColumnPlan(NamedTuple):
 
 def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     """What to draw of a column, where pictures reach from ends[0] to ends[1]."""
-    asked = [f"{'rises' if shape.direction > 0 else 'falls'} by request"] if shape.direction else []
-    if is_curve(shape):
-        return _plan_curve(shape, ends, asked)
-    chosen, remarks = np.arange(shape.grid.size), asked
-    if not shape.numeric:
-        chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
-        # an ordered category that was told a direction in its own order, others by what they add
-        chosen = np.sort(chosen) if shape.direction else chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
-        if chosen.size < shape.grid.size:
-            remarks.append(f"{chosen.size} of {shape.grid.size:,} categories: the largest effects")
-    labels = value_labels(shape.name, shape.grid) if shape.numeric else [str(shape.grid[i]) for i in chosen]
-    part = date_part(shape.name, shape.grid) if shape.numeric else None
-    ticks, scale = Ticks(np.arange(float(chosen.size)), labels), Scale(0.0, max(chosen.size - 1.0, 1.0))
-    return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks), part)
-
-
-def is_curve(shape: Shape) -> bool:
-    """Whether a column is drawn as a curve, not as points."""
-    return shape.numeric and shape.grid.size > 8
-
-
-def _plan_curve(shape: Shape, ends: tuple[float, float], remarks: list[str]) -> ColumnPlan:
-    far_off = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
-    grid, part = shape.grid, date_part(shape.name, shape.grid)
+    remarks = [f"{'rises' if shape.direction > 0 else 'falls'} by request"] if shape.direction else []
+    grid, part = shape.grid, date_part(shape.name, shape.grid) if shape.numeric else None
     chosen = np.arange(grid.size)
+    if not is_curve(shape):
+        if not shape.numeric:
+            chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
+            # an ordered category that was told a direction in its own order, others by what they add
+            falling = np.argsort(-shape.contribution[chosen], kind="stable")
+            chosen = np.sort(chosen) if shape.direction else chosen[falling]
+            if chosen.size < grid.size:
+                remarks.append(f"{chosen.size} of {grid.size:,} categories: the largest effects")
+        labels = value_labels(shape.name, grid) if shape.numeric else [str(grid[i]) for i in chosen]
+        ticks, scale = Ticks(np.arange(float(chosen.size)), labels), Scale(0.0, max(chosen.size - 1.0, 1.0))
+        return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks), part)
+    far_off = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
     if grid.size > MANY_VALUES:
         steps, inner = np.diff(grid), grid[-2] - grid[1]
         far = int(steps[0] > far_off * inner), int(steps[-1] > far_off * inner)
@@ -126,6 +116,11 @@ def _plan_curve(shape: Shape, ends: tuple[float, float], remarks: list[str]) -> 
     if np.ptp(steps) <= 1e-9 * steps.max():  # evenly spaced points belong to a straight line: they are no rows
         rug = rug[:0]
     return ColumnPlan(True, chosen, scale, column_ticks(shape.name, grid, scale), rug, tuple(remarks), part)
+
+
+def is_curve(shape: Shape) -> bool:
+    """Whether a column is drawn as a curve, not as points."""
+    return shape.numeric and shape.grid.size > 8
 
 
 def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
