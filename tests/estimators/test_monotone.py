@@ -100,6 +100,13 @@ def test_curves_are_marked_and_go_their_way(model):
     assert "rises by request" in drawn.remarks
 
 
+def test_straight_lines_of_columns_as_they_are_are_marked_too():
+    X, y = credit()
+    numbers = X[["income", "age"]].fillna(0.0)
+    shapes = AUCClassifierCV([1.0], monotonic_cst={"income": -1}).fit(numbers, y).shape_functions_
+    assert {name: shape.direction for name, shape in shapes.items()} == {"income": -1, "age": 0}
+
+
 def test_a_curve_that_was_told_is_as_large_as_it_is_drawn():
     """Where other columns bend the projection of a score the curve is moved, and its size with it."""
     rng = np.random.default_rng(0)

@@ -23,12 +23,12 @@ from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.inspection import read_score, reading
 from vrspam.inspection.interactions import (
-    FoldScores,
-    balanced_weights,
+    Cells,
     bin_categories,
     bin_numbers,
     draw_rows,
     mean_at_numbers,
+    support,
 )
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
@@ -163,9 +163,10 @@ def test_bands_are_those_of_projections_without_the_rows_of_each_fold():
 
     X, positive = gaussians(2000, 0.4)
     found = reading_of(score, X, positive)
-    basis = AdditiveFeatures(max_features=int(1 / (balanced_weights(positive, None) ** 2).sum()) // ROWS_PER_FUNCTION)
+    rows = draw_rows(X, positive, None, 0)
+    basis = AdditiveFeatures(max_features=int(rows.effective) // ROWS_PER_FUNCTION)
     basis.encoders_ = [with_line(encoder) for encoder in basis.fit(X).encoders_]
-    F, v, each = basis.transform(X), balanced_weights(positive, None), []
+    F, v, each = basis.transform(X), rows.weights, []
     for fold in range(FOLDS):
         inside = np.arange(2000) % FOLDS != fold
         root = np.sqrt(v[inside])[:, np.newaxis]
@@ -462,9 +463,9 @@ def test_means_near_a_value():
     assert np.isnan(mean_at_numbers(np.full(3, np.nan), np.ones(3), np.ones(3), at)[0]).all()
 
 
-def test_balanced_weights():
-    weights = balanced_weights(np.array([True, False, False]), np.array([5.0, 1.0, 3.0]))
-    assert weights.tolist() == [0.5, 0.125, 0.375]
+def test_both_classes_weigh_the_same():
+    rows = draw_rows(np.zeros((3, 1)), np.array([True, False, False]), np.array([5.0, 1.0, 3.0]), 0)
+    assert rows.weights.tolist() == [0.5, 0.125, 0.375]
 
 
 def test_columns_are_selected_by_their_importances():
@@ -567,7 +568,8 @@ def support_of(interaction, seed, odds):
     unseen = np.arange(600)[:, np.newaxis] % FOLDS == np.arange(FOLDS)
     rest = np.repeat(interaction(*X.T)[:, np.newaxis], FOLDS, axis=1)
     additive = np.repeat(X.sum(axis=1, keepdims=True), FOLDS, axis=1)
-    return FoldScores(additive, rest, unseen).support(bin_numbers(X[:, 0], 4), bin_numbers(X[:, 1], 4), rows)
+    cells = Cells(bin_numbers(X[:, 0], 4), bin_numbers(X[:, 1], 4), rows.weights)
+    return support(cells, rows, additive, rest, unseen)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, 2.5])

@@ -204,7 +204,7 @@ def test_the_blend_is_made_again_in_each_draw():
     auc = drawn_auc(rows, grid.auc, moves, weights)
     for k, part in enumerate(rows.parts):
         np.testing.assert_allclose(auc[:, k], grid.auc[:, [k]] + moves[:, part] @ (weights[part] - 1.0), rtol=1e-14)
-    found = grid.blend(auc, spread)
+    found = grid.take("blend", spread, auc)
     for draw in range(7):
         best = [3 * c + int(auc[3 * c : 3 * c + 3, :, draw].mean(axis=1).argmax()) for c in range(2)]
         weights = blend_weights(auc[best, :, draw])
@@ -222,7 +222,7 @@ def test_the_corrected_auc_of_a_blend_starts_from_the_blend():
     chosen = correct(rows, same, grid, "best", 0)
     assert blended.auc == pytest.approx(grid.auc[0].mean(), abs=1e-12)
     assert (blended.low, blended.high) == pytest.approx((chosen.low, chosen.high), abs=1e-12)
-    assert correct(rows, same, grid, "blend", 0, blend_auc=0.9).auc == pytest.approx(0.9, abs=1e-12)
+    assert correct(rows, same, grid, "blend", 0, before=0.9).auc == pytest.approx(0.9, abs=1e-12)
 
 
 def test_blends_of_noise_are_corrected():
@@ -233,7 +233,7 @@ def test_blends_of_noise_are_corrected():
         scores = rng.standard_normal(scores.shape)
         grid = grid_of(rows, scores)
         auc = grid.auc
-        (weights,) = grid.blend(auc[:, :, np.newaxis], rows.spreads(scores)).T
+        (weights,) = grid.take("blend", rows.spreads(scores), auc[:, :, np.newaxis]).T
         before = mixture_auc(rows, scores, weights[np.newaxis])[0].mean()
         differences.append((before - 0.5, correct(rows, scores, grid, "blend", 0).auc - 0.5))
     before, after = np.mean(differences, axis=0)

@@ -56,9 +56,9 @@ def listen(monkeypatch):
     """A list to which each fit adds its choice, and the rows whose scores it kept."""
     seen, plain = [], Comparison.corrected
 
-    def corrected_too(found, rows, *rest):
+    def corrected_too(found, rows, *rest, **more):
         seen.append((found, rows))
-        return plain(found, rows, *rest)
+        return plain(found, rows, *rest, **more)
 
     monkeypatch.setattr(Comparison, "corrected", corrected_too)
     return seen

@@ -22,7 +22,7 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, lin
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
-from vrspam.model.scorer import Scorer, scorer_of_estimator
+from vrspam.model.scorer import scorer_of_estimator
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.moments.class_moments import spread
@@ -34,24 +34,14 @@ from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
 
 
-def validated_rows(
-    estimator: AUCClassifierBase,
-    number: int,
-    X,
-    y,
-    weights=None,
-    *,
-    reset: bool = True,
-    said: set | None = None,
-    table: bool = False,
-) -> Rows | None:
+def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, **options: Any) -> Rows | None:
     """One block, validated as the estimator does; None if it has no rows with weight. An error names the block."""
     if y is None:
         raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
     if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(array_api.on_host(weights))):
         return None  # rows of weight zero count for nothing
     try:
-        return estimator._validate_rows(X, y, weights, reset=reset, said=said, table=table)
+        return estimator._validate_rows(X, y, weights, **options)
     except ValueError as error:
         raise error_in_block(number, error) from error
 
@@ -87,6 +77,10 @@ class RowBlocks:
                         f"{type(self._validator).__name__}.fit takes them with all rows in memory."
                     )
                 self.strata = None if len(chunk) < 4 else np.asarray(chunk[3])
+                if self.strata is not None and self.strata.shape != np.shape(chunk[1])[:1]:
+                    raise ValueError(
+                        f"Block {number}: strata has shape {self.strata.shape}; it needs one entry for each row."
+                    )
                 new = self.n_features is None
                 rows = validated_rows(self._validator, number, *chunk[:3], reset=new, said=self._said)
                 if rows is not None:
@@ -100,14 +94,14 @@ class RowBlocks:
     def moments(self, most_once: int) -> ClassMoments:
         """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, or if it is the only pass."""
         moments: ClassMoments | None = None
-        strata: WholeStrata | None = None
+        inside, held = PairsOfStrata(None, frozenset(), 0, 0), None
+        same = getattr(self._validator, "strata_weight", "pairs") == "strata"
         for number, rows in enumerate(self):
-            if self.strata is not None or strata is not None:
-                same = getattr(self._validator, "strata_weight", "pairs") == "strata"
-                strata = WholeStrata(same) if strata is None and number == 0 else strata
-                if strata is None or self.strata is None:
-                    raise ValueError(f"Block {number}: give either all blocks their strata, or none.")
-                strata.add(rows, self.strata, number)
+            if number > 0 and (held is None) != (self.strata is None):
+                raise ValueError(f"Block {number}: give either all blocks their strata, or none.")
+            if self.strata is not None:
+                done, held = whole_strata(held, rows, self.strata)
+                inside = inside.with_block(number, *done, same)
                 continue
             if moments is None:
                 d = rows.X.shape[1]
@@ -118,47 +112,28 @@ class RowBlocks:
                     )
                 moments = ClassMoments(d, scatter=self.one_shot or d <= MOMENTS_MAX_FEATURES_DENSE)
             add_block(moments, rows, number)
-        moments = moments if strata is None else strata.total()
+        if held is not None:
+            return inside.with_block(number, *held, same).checked()
         assert moments is not None
         return moments
 
 
-class WholeStrata:
-    """Sums over the pairs inside strata of rows that come in blocks, the rows of each stratum one after the other."""
-
-    def __init__(self, same: bool):
-        self.same, self._sum = same, PairsOfStrata(None, frozenset(), 0, 0)
-        self._open: tuple[Rows, np.ndarray] | None = None  # the rows of the last stratum, which may go on
-
-    def add(self, rows: Rows, strata: np.ndarray, number: int, last: bool = False) -> None:
-        """Add a block; the rows of its last stratum wait for the next."""
-        if self._open is not None:
-            (X, y, weights), names = self._open
-            both = (X, rows.X)
-            joined = sparse.vstack(both, format="csr") if sparse.issparse(rows.X) else np.concatenate(both)
-            ones = None if weights is None or rows.weights is None else np.concatenate([weights, rows.weights])
-            rows, strata = Rows(joined, np.concatenate([y, rows.y]), ones), np.concatenate([names, strata])
-        if strata.shape != (rows.X.shape[0],):
-            raise ValueError(f"Block {number}: strata has shape {strata.shape}; it needs one entry for each row.")
-        waits = np.zeros(strata.size, dtype=bool) if last else strata == strata[-1]
-        held, done = (
-            (Rows(rows.X[some], rows.y[some], None if rows.weights is None else rows.weights[some]), strata[some])
-            for some in (waits, ~waits)
-        )
-        self._open = None if last else held
-        if done[1].size:
-            try:
-                self._sum += PairsOfStrata.of(*done, self.same)
-            except ValueError as error:
-                raise error_in_block(number, error) from error
-
-    def total(self) -> ClassMoments:
-        """The sums over all strata."""
-        if self._open is not None:
-            rows, names = self._open
-            self._open = None
-            self.add(rows, names, 0, last=True)
-        return self._sum.checked()
+def whole_strata(
+    held: tuple[Rows, np.ndarray] | None, rows: Rows, strata: np.ndarray
+) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:
+    """The rows of strata that have ended, `held` ones and new ones, and those of the last stratum, which may go on."""
+    if held is not None:
+        (X, y, weights), names = held
+        both = (X, rows.X)
+        joined = sparse.vstack(both, format="csr") if sparse.issparse(rows.X) else np.concatenate(both)
+        ones = None if weights is None or rows.weights is None else np.concatenate([weights, rows.weights])
+        rows, strata = Rows(joined, np.concatenate([y, rows.y]), ones), np.concatenate([names, strata])
+    ended = strata != strata[-1]
+    done, last = (
+        (Rows(rows.X[some], rows.y[some], None if rows.weights is None else rows.weights[some]), strata[some])
+        for some in (ended, ~ended)
+    )
+    return done, last
 
 
 class PairsOfStrata(NamedTuple):
@@ -179,6 +154,13 @@ class PairsOfStrata(NamedTuple):
         moments = PairMoments.of_pairs(pairs, rows.X, rows.weights, classes=labels)
         lost = int(np.isin(numbers, without).sum())
         return cls(moments, frozenset(np.asarray(strata).tolist()), without.size, lost)
+
+    def with_block(self, number: int, rows: Rows, strata: np.ndarray, same: bool) -> PairsOfStrata:
+        """The sum with a block of whole strata; an error names the block."""
+        try:
+            return self + self.of(rows, strata, same) if strata.size else self
+        except ValueError as error:
+            raise error_in_block(number, error) from error
 
     def __add__(self, other: PairsOfStrata) -> PairsOfStrata:  # type: ignore[override]
         """The sum; an error if a stratum is in both."""
@@ -287,8 +269,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     l2: float | str
     _loss = SQUARED
 
-    def _validate_params(self) -> None:
-        check_parameters(self)
+    _validate_params = check_parameters
 
     @property
     def _limits(self) -> Callable[[int], Any] | None:
@@ -323,7 +304,26 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if array_api.device_namespace(X) is not None:
             if table:
                 raise ValueError(MAPS_ON_HOST)
-            return self._validate_on_device(X, y, sample_weight, reset)
+            if self._loss.needs_rows:
+                raise WordedError(
+                    "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the "
+                    "data lies.",
+                    loss=Parameter("loss", self._loss.name),
+                    squared=Parameter("loss", "squared"),
+                )
+            if not self._works_on_devices:
+                raise ValueError(
+                    f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
+                    "works where the data lies."
+                )
+            rows = Rows(*array_api.checked_rows(X, y, sample_weight))
+            if rows.X.shape[0] == 0:
+                raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
+            classes = array_api.labels_of(rows.y)
+            if classes.dtype.kind not in "biu":  # whole numbers are labels
+                check_classification_targets(classes)
+            validate_data(self, rows.X, reset=reset, skip_check_array=True)
+            return rows
         kind = getattr(getattr(y, "dtype", None), "kind", "O")
         if y is not None and kind not in "biufSU":  # scikit-learn checks these
             labels = np.asarray(y, dtype=object).ravel().tolist()
@@ -347,28 +347,6 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = validation.check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
-
-    def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
-        if self._loss.needs_rows:
-            raise WordedError(
-                "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the data "
-                "lies.",
-                loss=Parameter("loss", self._loss.name),
-                squared=Parameter("loss", "squared"),
-            )
-        if not self._works_on_devices:
-            raise ValueError(
-                f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
-                "works where the data lies."
-            )
-        rows = Rows(*array_api.checked_rows(X, y, sample_weight))
-        if rows.X.shape[0] == 0:
-            raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
-        labels = array_api.labels_of(rows.y)
-        if labels.dtype.kind not in "biu":  # whole numbers are labels
-            check_classification_targets(labels)
-        validate_data(self, rows.X, reset=reset, skip_check_array=True)
-        return rows
 
     def _labels(self, rows: Rows, several: bool = False) -> np.ndarray:
         """The labels of a training set that have rows with weight, sorted: two, or more where `several` are allowed."""
@@ -447,7 +425,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = array_api.beside(self.coef_, like), array_api.beside(self.intercept_, like)
         self.classes_, self.l2_ = classes, l2
         self.objective_, self.gap_, self.n_iter_ = solution.value, solution.gap, solution.n_iter
-        for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_", "pairs_"):
+        read = ("_reading", "_read_later", "_out_of_fold_there")
+        for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_", "pairs_", *read):
             self.__dict__.pop(name, None)
         if solution.stationarity is not None:
             self.stationarity_ = solution.stationarity
@@ -473,9 +452,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = names
         return self
 
-    def as_scorer(self) -> Scorer:
-        """What is exported, and sent to clusters, of the fitted estimator."""
-        return scorer_of_estimator(self)
+    as_scorer = scorer_of_estimator
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.
@@ -554,9 +531,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if strata is not None:
             weighing = getattr(self, "strata_weight", "pairs")
             more = {"strata": strata, "sample_weight": sample_weight, "strata_weight": weighing}
-            return metrics.concordance_index(
-                array_api.on_host(y) == self.classes_[1], array_api.on_host(scores), **more
-            )
+            positive, scores = array_api.on_host(y) == self.classes_[1], array_api.on_host(scores)
+            return metrics.concordance_index(positive, scores, **more)
         if hasattr(self, "pairs_"):
             warn(ScoredAcrossStrata())
         if on_device:

@@ -257,7 +257,7 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
     0.7
     """
 
-    _works_on_devices = False
+    _works_on_devices = _trees_in_auto = False
     scoring, calibration, threshold = "auto", None, None
     __init__ = constructor_without(AUCClassifierCV, "max_fpr", "scoring", "calibration", "threshold")
 
@@ -281,10 +281,3 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
         rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight, table=not plain)
         self._fit_folded(rows, np.array([False, True]), loss, groups, plain)
         return self._as_ranker(rows, loss)
-
-    def _maps(self) -> dict[str, Any]:
-        """The maps that are compared: "auto" goes without trees that learn from the target."""
-        maps = super()._maps()
-        if self.features != "auto":
-            return maps
-        return {name: features for name, features in maps.items() if not getattr(features, "supervised", False)}

@@ -272,6 +272,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     _works_on_devices = True
     _reads_columns = True  # whether text in a frame is read as numbers and dates
+    _trees_in_auto = True  # whether "auto" has trees that learn from labels
     _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
     _orders: Mapping[str, Sequence[str]] = {}  # the categories of some columns in their order, beside ordered types
     _out_of_fold_there: HeldOut
@@ -356,9 +357,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _validate_params(self) -> None:
         parameters.check_parameters(self)
-        PenaltyFamily(self.penalty, self.gamma).check(
-            np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
-        )
+        l1s = np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
+        PenaltyFamily(self.penalty, self.gamma).check(l1s)
 
     @property
     def _loss(self) -> LossChoice:  # type: ignore[override]
@@ -432,23 +432,16 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
             selected = choose_point(folds, search, few or isinstance(folds, DeviceFolds), progress)
-        shapes = self._read(selected, folds, search.seed, None, {})
-        if self._limits is not None and isinstance(shapes, Shapes):
-            signs = directions_of(self, names_of(self), d)
-            if signs is not None:
-                shapes = shapes.told(signs.tolist(), [()] * d, X, folds.positive, folds.rows.weights)
-        self._store_search(selected, shapes, like=X, _table_schema=None)
+        self._store_search(selected, self._read(selected, folds, search.seed, None, {}), like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
 
-    def _maps(self) -> dict[str, Any]:
-        """The feature maps that are compared, by name."""
-        return named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-
     def _fit_maps(self, folds: FoldedRows) -> Self:
         """`fit` with feature maps."""
-        maps = self._maps()
+        maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
+        if self.features == "auto" and not self._trees_in_auto:
+            maps = {name: features for name, features in maps.items() if not features.supervised}
         rows, search, reading, shared = folds.rows, self._search(maps, folds.pairs), None, SharedColumns()
         if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
             if self._reads_columns:
@@ -596,27 +589,26 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         """Read the fitted score column by column, or say why that is not possible; columns as they are can wait."""
         fit, (X, _, weights) = selected.fit, folds.rows
         names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
-        w = fit.solution.w
+        w, share, left_out = fit.solution.w, 1.0 / folds.n_folds, []
         coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
-        if isinstance(folds, DeviceFolds):
-            return read_later(coefs, fit.moments, 1.0 / folds.n_folds, X, folds.positive, weights, names, seed)
-        left_out = []
-        for split in folds.splits:
-            left_out.append(np.ones(X.shape[0], dtype=bool))
-            left_out[-1][split.train] = False
-        weights = None if weights is None else array_api.on_host(weights)
-        if fit.features is None:
+        if isinstance(folds, FoldedRows):
+            for split in folds.splits:
+                left_out.append(np.ones(X.shape[0], dtype=bool))
+                left_out[-1][split.train] = False
+            weights = None if weights is None else array_api.on_host(weights)
             share = float(np.mean([left.mean() for left in left_out]))
-            return read_later(coefs, fit.moments, share, X, folds.positive, weights, names, seed)
+        if fit.features is None:
+            signs = None if self._limits is None else directions_of(self, names_of(self), w.size)
+            signs = np.zeros(w.size) if signs is None else signs
+            return read_later(coefs, fit.moments, share, X, folds.positive, weights, names, seed, signs.tolist())
         return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
         self, selected: Selected, reading: Shapes | str | Callable[[], Shapes], like: Any = None, **more: Any
     ) -> Self:
-        """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
+        """Store what cross-validation found and the fit on all rows; warn of zeros, and of a grid that ends early."""
         found, fit, held_out, corrected = selected
-        scores, point = found.chosen.scores, found.chosen.choice
-        solution, moments = fit.solution, fit.moments
+        scores, point, moments = found.chosen.scores, found.chosen.choice, fit.moments
         calibration = None
         if self.calibration is not None:  # of scores of rows by models that had not seen them
             calibration = calibrate(held_out.scores, held_out.positive, self.calibration, held_out.weights)
@@ -627,29 +619,12 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if "held_out_" not in more:
             more["out_of_fold_" if isinstance(held_out.scores, np.ndarray) else "_out_of_fold_there"] = held_out
         more["_read_later" if callable(reading) else "_reading"] = reading
-        for name in ("_reading", "_read_later", "_out_of_fold_there"):
-            self.__dict__.pop(name, None)
-        self._store(
-            solution,
-            moments.classes,
-            moments.means,
-            fit.l2,
-            like=like,
-            l1_=point.values["l1"],
-            best_score_=float(point.mean[point.index]),
-            l2s_=scores.grid["l2"],
-            l1s_=scores.grid["l1"],
-            auc_path_=scores.auc,
-            score_path_=scores.score,
-            measure_=scores.scoring.name,
-            gap_path_=scores.gaps,
-            converged_path_=scores.converged,
-            features_=fit.features,
-            selection_=found.table(),
-            solver_=fit.solver,
-            _centre=moments.means.mean(axis=0),
-            **more,
-        )
+        more |= {"l1_": point.values["l1"], "best_score_": float(point.mean[point.index]), "solver_": fit.solver}
+        more |= {"l2s_": scores.grid["l2"], "l1s_": scores.grid["l1"], "measure_": scores.scoring.name}
+        more |= {"auc_path_": scores.auc, "score_path_": scores.score, "gap_path_": scores.gaps}
+        more |= {"converged_path_": scores.converged, "features_": fit.features, "selection_": found.table()}
+        more["_centre"] = moments.means.mean(axis=0)
+        self._store(fit.solution, moments.classes, moments.means, fit.l2, like=like, **more)
         if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
             self._kept_parts = self.coef_, fit.features.parts(self.coef_[0])
         half = None if calibration is None else calibration.half
@@ -660,25 +635,21 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             rules = self.threshold if isinstance(self.threshold, dict) else {"threshold": self.threshold}
             ((rule, asked),), rows = rules.items(), held_out.on_host()
             weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
-            scores = rows.scores + self.baseline_
-            self.threshold_ = promises.choose_threshold(rows.positive, scores, rule, float(asked), weights)
-        self._warn_of_choice(selected)
-        return self
-
-    def _warn_of_choice(self, selected: Selected) -> None:
-        """Warn of a max_fpr without use, of zeros, of the ends of the grid, and of points that did not converge."""
+            of_rows = rows.scores + self.baseline_
+            self.threshold_ = promises.choose_threshold(rows.positive, of_rows, rule, float(asked), weights)
         by_part = self.scoring in ("auto", "partial_roc_auc")
         if self.max_fpr is not None and not by_part and self._loss.max_fpr is None:
             warn(
                 f"max_fpr={self.max_fpr:g} has no effect, because scoring chooses by {self.measure_}: leave max_fpr "
                 "out, or choose by the partial AUC (scoring='auto')."
             )
-        if selected.fit.solution.w.any():
-            for edge in selected.comparison.chosen.choice.edges:
+        if fit.solution.w.any():
+            for edge in point.edges:
                 warn(edge)
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
         own = not isinstance(self.l2s, str) or self.l1s_.any()
-        if self.features_ is None and own:  # of a map, or of the default grid, only the chosen point must converge
-            warn_if_not_converged(self.converged_path_, PenaltyFamily(self.penalty, self.gamma))
+        if fit.features is None and own:  # of a map, or of the default grid, only the chosen point must converge
+            warn_if_not_converged(scores.converged, PenaltyFamily(self.penalty, self.gamma))
+        return self

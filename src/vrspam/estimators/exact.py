@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -20,7 +19,7 @@ from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
 from vrspam.moments import ClassMoments, PairMoments, one_vs_rest_moments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
-from vrspam.solvers import ExactFit, SolverName, choose_solver
+from vrspam.solvers import ExactFit, choose_solver
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import COARSE_FROM, ExactSolver
 from vrspam.solvers.limits import LIMITS
@@ -449,16 +448,27 @@ class OneVsRestAUC(AUCClassifierBase):
         """
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows, several=True)
-        solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
+        (X, y, weights), (n, d) = rows, rows.X.shape
+        solver, codes = choose_solver(n, d, sparse.issparse(X)), np.searchsorted(classes, y)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, PenaltyFamily(limits=self._limits))
+        of_all: Any = [None] * classes.size
+        if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
+            kept = {"scatter": solver == "moments", "precise": d < COARSE_FROM}
+            with blas_threads_for(d):
+                of_all = one_vs_rest_moments(X, codes, weights, classes.size, **kept)
         fits: list[Solution] = []
         l2s, intercepts, coarse = [], [], 0
-        for fit in self._fits(rows, classes, solver):
-            if not fits and not sparse.issparse(rows.X):
+        for k, moments in enumerate(of_all):
+            if classes.size == 2 and k == 0:
+                continue
+            fit = exact.from_rows(Rows(X, codes == k, weights), np.array([False, True]), solver, moments)
+            if not fits and not sparse.issparse(X):
                 warn_of_raw_columns(self, fit.moments, fit.l2)
-            fits.append(fit.solution)  # the d×d matrices of a class are not kept
+            fits.append(fit.solution)
             l2s.append(fit.l2)
             intercepts.append(-float(fit.solution.w @ fit.moments.means.sum(axis=0)) / 2.0)
             coarse += not fit.solution.converged and fit.moments.rounding > 0.0  # from products in float32
+            del fit, moments  # the d×d matrices of two classes are never held together
         coefs = np.stack([solution.w for solution in fits])
         if not np.isfinite(coefs).all():
             raise ValueError(
@@ -476,23 +486,6 @@ class OneVsRestAUC(AUCClassifierBase):
             hint += f" (so for {len(missed)} of {len(fits)} classes)"
             warn(NotConverged(type(self).__name__, worst.n_iter, worst.gap, hint))
         return self
-
-    def _fits(self, rows: Rows, classes: np.ndarray, solver: SolverName) -> Iterator[ExactFit]:
-        """One fit after the other, so that the matrices of two classes are never held together."""
-        X, y, weights = rows
-        d = X.shape[1]
-        codes = np.searchsorted(classes, y)
-        family = PenaltyFamily(limits=self._limits)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family)
-        of_all: Iterator = iter([None] * classes.size)
-        if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
-            with blas_threads_for(d):
-                of_all = one_vs_rest_moments(
-                    X, codes, weights, classes.size, scatter=solver == "moments", precise=d < COARSE_FROM
-                )
-        for k, moments in enumerate(of_all):
-            if classes.size > 2 or k == 1:
-                yield exact.from_rows(Rows(X, codes == k, weights), np.array([False, True]), solver, moments)
 
     def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """Mean over the classes of the area under the ROC curve against all others.

@@ -178,7 +178,26 @@ class ExplainedScores(BaseEstimator):
             means. The part "interactions" is what no sum of curves can say, unless the score is such a sum. Without
             curves the parts are features. With calibration the part "baseline" is `baseline_`.
         """
-        parts = self._explain_centred(x)
+        groups, coef = self._groups(), array_api.on_host(self.coef_)[0]
+        x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
+        x = self._row_of(x) if isinstance(x, Mapping) else x
+        if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
+            named = getattr(self, "_table_schema", None) is not None and hasattr(self, "feature_names_in_")
+            x = self._row_of(x.to_dict()) if named else x.to_frame().T
+        X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
+        if X.shape[0] != 1:
+            raise ValueError(f"explain_one takes one row, got {X.shape[0]}: call it for each row.")
+        apart = self.features_ is None or getattr(self.features_, "keeps_columns_apart", False)
+        if self.features_ is None:
+            row: Any = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        else:
+            row = self._mapped(X)
+        if not apart and isinstance(self._reading, inspection.Shapes):
+            scores = row @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
+            parts = {name: float(part[0]) for name, part in self._reading.parts(row.X, scores).items()}
+        else:
+            centred = (row.toarray() if sparse.issparse(row) else row[:1])[0] - self._centre
+            parts = {name: float(coef[where] @ centred[where]) for name, where in groups.items()}
         if self.baseline_ != 0.0:
             parts[inspection.distinct([*parts, "baseline"])[-1]] = self.baseline_
         return parts
@@ -201,26 +220,3 @@ class ExplainedScores(BaseEstimator):
             with suppress(ImportError):
                 return nw.from_dict(row, backend=backend).to_native()
         raise ImportError("explain_one makes a frame of a dict: install pandas, polars or pyarrow.")
-
-    def _explain_centred(self, x) -> dict[str, float]:
-        """The parts of the score of one row, 0 being half-way between the class means."""
-        groups = self._groups()
-        x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
-        x = self._row_of(x) if isinstance(x, Mapping) else x
-        if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
-            named = getattr(self, "_table_schema", None) is not None and hasattr(self, "feature_names_in_")
-            x = self._row_of(x.to_dict()) if named else x.to_frame().T
-        X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
-        if X.shape[0] != 1:
-            raise ValueError(f"explain_one takes one row, got {X.shape[0]}: call it for each row.")
-        if self.features_ is None:
-            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-            row = X.toarray() if sparse.issparse(X) else X
-        else:
-            mapped = self._mapped(X)
-            apart = getattr(self.features_, "keeps_columns_apart", False)
-            if not apart and isinstance(self._reading, inspection.Shapes):
-                scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
-                return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
-            row = mapped[:1]
-        return inspection.parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -37,7 +38,6 @@ class StreamClassifierBase(AUCClassifierBase):
         "random_state": ["random_state"],
     }
     _stream: Stream
-    _sparsify = False  # whether `fit` must restore exact zeros
 
     @abstractmethod
     def _new_method(self, n_features: int) -> Any:
@@ -95,29 +95,17 @@ class StreamClassifierBase(AUCClassifierBase):
         def error() -> ValueError:
             return online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, moments.p))
 
-        epochs = online.ShuffledEpochs(
-            method,
-            lambda order: self._advance(method, X, order, side, l2, False),
-            side.size,
-            rng,
-            diverged=error,
-            sparsify=self._sparsify,
-        )
+        visit = partial(self._advance, method, X, side=side, l2=l2, learn=False)
+        sparsify = bool(getattr(self, "average", False) and self.l1 > 0)  # an average has no exact zeros
+        epochs = online.ShuffledEpochs(method, visit, side.size, rng, diverged=error, sparsify=sparsify)
         with np.errstate(over="ignore", invalid="ignore"):  # a divergence is an error below
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
         if not solution.value <= 10.0 * objective.scale:
             raise error()
         solution = measured_on_centred_rows(objective, solution, rows, moments, tol=self.tol or 0.0)
-        return self._store(
-            solution,
-            moments.classes,
-            moments.means,
-            l2,
-            warn_if_not_converged=self.tol is not None,
-            n_steps_=method.n_steps,
-            _stream=Stream(method, classes),
-            **self._extras(method),
-        )
+        more = {"n_steps_": method.n_steps, "_stream": Stream(method, classes), **self._extras(method)}
+        told = self.tol is not None
+        return self._store(solution, moments.classes, moments.means, l2, warn_if_not_converged=told, **more)
 
     @checks_parameters(skip_nested=True)
     def partial_fit(self, X, y, classes=None) -> Self:
@@ -163,12 +151,9 @@ class StreamClassifierBase(AUCClassifierBase):
         side = np.searchsorted(labels, rows.y).astype(np.int64)
         fixed_l2 = None if isinstance(self.l2, str) else float(self.l2)
         self._advance(stream.method, online.kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
-        if stream.method.counts.min() > 0:
-            self._store_stream(stream, rows)
-        return self
-
-    def _store_stream(self, stream: Stream, rows: Rows) -> None:
         method = stream.method
+        if method.counts.min() == 0:
+            return self
         l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
         with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
@@ -176,7 +161,7 @@ class StreamClassifierBase(AUCClassifierBase):
         if lost or not np.isfinite(w).all():
             raise online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, p))
         solution = Solution(w, *self._certificate(method, l2), n_iter=1, converged=True)
-        self._store(solution, stream.labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
+        return self._store(solution, labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
 
 
 @share_estimator_texts
@@ -293,10 +278,6 @@ class SPAMClassifier(StreamClassifierBase):
     def _check_parameters(self, method: online.SPAM) -> None:
         if self.schedule == "theory" and self.l2 == 0:
             raise ValueError('schedule="theory" divides by l2: give l2 > 0, or use schedule="sqrt".')
-
-    @property
-    def _sparsify(self) -> bool:  # type: ignore[override]
-        return bool(self.average and self.l1 > 0)
 
     def _advance(self, method: online.SPAM, X, order, side, l2, learn) -> None:
         method.set_average(self.average)
@@ -501,5 +482,4 @@ class OPAUCClassifier(StreamClassifierBase):
             return float("nan"), float("nan")
         objective = method.objective(l2)
         value, grad = objective.value_and_grad(method.w)
-        gap = objective.certificate(method.w, grad)[0]
-        return value, gap
+        return value, objective.certificate(method.w, grad)[0]

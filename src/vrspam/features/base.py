@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from numbers import Integral
@@ -83,8 +82,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         super().__init_subclass__(**more)
         cls.kind = vars(cls).get("kind", cls.__name__.removesuffix("Features").lower())
 
-    def _validate_params(self) -> None:
-        check_parameters(self)
+    _validate_params = check_parameters
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -94,8 +92,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return tags
 
     def _curves(self, seen: encoders.Distribution, missing: bool) -> encoders.Curves:
-        """Return the functions of a numeric column with this distribution."""
-        raise NotImplementedError
+        """Return the functions of a numeric column with this distribution: none, only the values where trees split."""
+        return encoders.Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)
 
     def _rising(self, seen: encoders.Distribution, missing: bool) -> encoders.Curves:
         """Return the functions of a numeric column that must rise or fall."""
@@ -162,16 +160,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Return a map, not fitted, that holds no row of the training table."""
         return self
 
-    def _limited(self) -> Self:
-        """The fitted map with straight lines that end far outside the range of training, where curves are constant."""
-        if not any(isinstance(one, encoders.Curves) and one.extend for one in self.encoders_):
-            return self
-        found = copy(self)
-        found.encoders_ = [
-            replace(one, limited=True) if isinstance(one, encoders.Curves) else one for one in self.encoders_
-        ]
-        return found
-
     @property
     def members(self) -> Sequence[FeatureMap]:
         """The fitted maps that it is made of: itself, or those of a stack."""
@@ -189,22 +177,22 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 trees.append(replace(block, coef=block.coef @ own))
             else:
                 own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
-                new: Any = (
-                    parts.Curve.of(encoder, own)
-                    if isinstance(encoder, encoders.Curves)
-                    else parts.Table.of(encoder, own)
-                )
+                kind: Any = parts.Curve if isinstance(encoder, encoders.Curves) else parts.Table
+                new = kind.of(encoder, own)
                 effects[j] = new if effects[j] is None else effects[j] + new
         return parts.Parts(tuple(effects), tuple(kernels), tuple(parts.joined(trees)))
 
     @property
     def keeps_columns_apart(self) -> bool:
         """Whether each feature is a function of one column, and the maps of a stack tell the same values apart."""
-        maps = self.members
-        apart = all(isinstance(block, parts.ColumnBlock) for block in self.blocks())
-        return apart and (
-            len(maps) == 1 or all(map(encoders.are_alike, zip(*(part.encoders_ for part in maps), strict=True)))
-        )
+        if not all(isinstance(block, parts.ColumnBlock) for block in self.blocks()):
+            return False
+        for first, *others in zip(*(part.encoders_ for part in self.members), strict=True):
+            for one in others:
+                alike = type(one) is type(first) and one.missing == first.missing
+                if not alike or getattr(one, "codes", None) != getattr(first, "codes", None):
+                    return False
+        return True
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
         """Where the features of each column are (empty if none are alone), and where those of several columns are."""
@@ -217,9 +205,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         alone, together = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1))
         found = self.parts(coef)
         for block, j, where in self._places():
-            (alone[:, j] if isinstance(block, parts.ColumnBlock) else together[:, 0])[:] += (
-                means[:, where] @ coef[where]
-            )
+            column = alone[:, j] if isinstance(block, parts.ColumnBlock) else together[:, 0]
+            column += means[:, where] @ coef[where]
         return np.hstack([alone] * found.has_effects + [together] * (not found.keeps_columns_apart))
 
     @property
@@ -288,10 +275,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         settings = (self.max_categories, None if some is None else some.tobytes(), signs.tobytes())
         shared = {} if shared is None else shared
         if settings not in shared:
-            columns, found = (
-                sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X),
-                list[encoders.ColumnSummary](),
-            )
+            columns: Any = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
+            found: list[encoders.ColumnSummary] = []
             for j, numeric in enumerate(frames.numeric_flags(X)):
                 if numeric:
                     found.append(encoders.see_numbers(columns, j, weights, some))
@@ -299,9 +284,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                     levels = frames.levels(columns, j) if signs[j] else ()
                     if signs[j] and not levels:
                         words = "{cst} is given for {column!r}, whose categories have no order: give it an ordered "
-                        words += (
-                            "ordered type, as pandas.Categorical(values, categories, ordered=True), or leave it out."
-                        )
+                        words += "type, as pandas.Categorical(values, categories, ordered=True), or leave it out."
                         name = frames.named_column(columns, j)[0]
                         raise WordedError(words, cst=Parameter("monotonic_cst"), column=name)
                     found.append(encoders.see_categories(columns, j, weights, self.max_categories, levels))
@@ -444,14 +427,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         if frames.is_frame(X):
             return parts.read_columns(self.members[0].encoders_, frames.rows_of(X, slice(0, 1)))[1]
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-
-    def _coded_slices(self) -> list[slice]:
-        """Features that are the indicators of a column of many categories; none of a stack, whose maps are apart."""
-        found = []
-        for block, j, where in self._places() if len(self.members) == 1 else ():
-            categories = isinstance(block, parts.ColumnBlock) and isinstance(block.encoders[j], encoders.Indicators)
-            found += [where] if categories and where.stop - where.start >= MANY_CATEGORIES else []
-        return found
 
     def _coded_rows(self, X) -> CodedRows:
         """The features of checked rows; indicators of many categories, rounded to their type, are not written out."""

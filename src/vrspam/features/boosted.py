@@ -22,7 +22,7 @@ from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_weights
 from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features.base import FeatureMap, share_map_texts
-from vrspam.features.encoders import N_NODES, Curves, Distribution, Indicators, encoder_from_dict
+from vrspam.features.encoders import N_NODES, Curves, Indicators, encoder_from_dict
 from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of, trees_from_dict
 from vrspam.metrics import roc_auc_columns
 from vrspam.tables import frames
@@ -64,9 +64,6 @@ class LabelledTrees(FeatureMap):
         Rows that are left `out` tell when there are enough.
         """
         raise NotImplementedError
-
-    def _curves(self, seen: Distribution, missing: bool) -> Curves:
-        return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
 
     @property
     def numbers_as_names_(self) -> list[NumbersAreNames]:
@@ -203,14 +200,9 @@ class LabelledTrees(FeatureMap):
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         groves = []
         for grove in self.groves_:
-            orders = {
-                str(j): list(one.categories) for j, one in enumerate(grove.encoders) if isinstance(one, Indicators)
-            }
-            named = {
-                str(j): one.to_dict()
-                for j, one in enumerate(grove.encoders)
-                if isinstance(one, Curves) and one.names_as is not None
-            }
+            places = [(str(j), one) for j, one in enumerate(grove.encoders)]
+            orders = {j: list(one.categories) for j, one in places if isinstance(one, Indicators)}
+            named = {j: one.to_dict() for j, one in places if isinstance(one, Curves) and one.names_as is not None}
             groves.append({"orders": orders, "named": named, "trees": dict(grove.trees), "coef": grove.coef})
         return {**super().to_dict(), "groves": groves}
 
@@ -296,12 +288,11 @@ def numbers_as_names(
     target: np.ndarray,
     weights: np.ndarray,
     parts: np.ndarray,
-    least: float = 0.04,
 ) -> tuple[np.ndarray, np.ndarray, int] | None:
     """Codes of numbers that are names, of rows, and of the mean share: they grow with the shares of positive rows.
 
     The code of a row comes from rows of other `parts`. None where numbers are no names: where shares of equal numbers
-    do not rank the rows better than shares of near numbers (`bins`), by `least` of AUC and by five standard errors.
+    do not rank the rows better than shares of near numbers (`bins`), by 0.04 of AUC and by five standard errors.
     """
     known = places >= 0
     share, others, mean = category_shares(places, target, weights, values.size, parts)
@@ -309,7 +300,7 @@ def numbers_as_names(
     positive = target[known] > mean
     sizes = np.maximum([positive.sum(), (~positive).sum()], 1)
     aucs = roc_auc_columns(positive, np.stack([others, near], axis=1)[known], weights[known])
-    if not aucs[0] - aucs[1] > max(least, 5.0 * float(np.sqrt((1.0 / sizes).sum() / 12.0))):
+    if not aucs[0] - aucs[1] > max(0.04, 5.0 * float(np.sqrt((1.0 / sizes).sum() / 12.0))):
         return None
     edges = np.unique(np.quantile(others[known], np.linspace(0.0, 1.0, N_NODES)[1:-1], method="inverted_cdf"))
     codes = [np.searchsorted(edges, one) for one in (share, others, mean)]

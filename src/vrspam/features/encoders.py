@@ -253,16 +253,6 @@ def same_encoders(one: Sequence[Encoder], other: Sequence[Encoder]) -> bool:
     return True
 
 
-def are_alike(members: Sequence[Encoder]) -> bool:
-    """Whether encoders of one column, of several maps, tell the same values apart and can be shown as one function."""
-    first = members[0]
-    if any(member.missing != first.missing for member in members):
-        return False
-    if isinstance(first, Curves):
-        return all(isinstance(member, Curves) for member in members)
-    return all(isinstance(member, Indicators) and member.codes == first.codes for member in members)
-
-
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
     """Return the encoder that `to_dict` wrote, or say what is wrong with it."""
     for name in ("missing", "extend", "limited"):

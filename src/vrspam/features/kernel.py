@@ -269,9 +269,9 @@ class KernelFeatures(LandmarkFeatures):
     def blocks(self) -> list[parts.Block]:
         """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
         own: list[parts.Block] = [parts.KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)]
-        return (
-            own if self.additive_ is None else [parts.ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
-        )
+        if self.additive_ is None:
+            return own
+        return [parts.ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
 
     def is_finer(self, other: FeatureMap) -> bool:
         """Whether the maps differ in their bandwidths alone, and this one has the smaller one."""

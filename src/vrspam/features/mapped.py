@@ -14,9 +14,11 @@ from sklearn.base import clone
 
 from vrspam._utils.messages import Parameter, WordedError, usual_spelling
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
-from vrspam.features.base import FeatureMap
+from vrspam.features.base import MANY_CATEGORIES, FeatureMap
 from vrspam.features.boosted import BoostedFeatures, ForestFeatures
+from vrspam.features.encoders import Indicators
 from vrspam.features.kernel import KernelFeatures
+from vrspam.features.parts import ColumnBlock
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
 from vrspam.moments import CodedRows, LastProduct
@@ -87,8 +89,12 @@ class MappedArray:
                 most=MAX_FEATURES,
                 linear=Parameter("features", "linear"),
             )
-
-        self.exclusive = features._coded_slices() if isinstance(features, FeatureMap) else []
+        # features that are the indicators of a column of many categories; none of a stack, whose maps are apart
+        self.exclusive: list[slice] = []
+        if isinstance(features, FeatureMap) and len(features.members) == 1:
+            for block, j, where in features._places():
+                if isinstance(block, ColumnBlock) and isinstance(block.encoders[j], Indicators):
+                    self.exclusive += [where] if where.stop - where.start >= MANY_CATEGORIES else []
         # as moments take rows, where the indicators of many categories need not be written out
         self.coded_rows = self._coded_rows if self.exclusive else None
         self.written_width = self.shape[1] - sum(where.stop - where.start for where in self.exclusive)

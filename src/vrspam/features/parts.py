@@ -355,9 +355,8 @@ class TreePart(Stored):
         """Thresholds and masks of all nodes, and depths, of trees whose columns have few categories."""
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
         columns, thresholds, multipliers, absent_left = self.trees.values()
-        if (
-            widths[columns[multipliers != 0]].max(initial=0) > 62
-        ):  # sides would not fit into 64 bits beside absent values
+        most = widths[columns[multipliers != 0]].max(initial=0)
+        if most > 62:  # sides would not fit into 64 bits beside absent values
             return None
         return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
 

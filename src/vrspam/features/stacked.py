@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.parameters import Instance
 from vrspam.features.base import FeatureMap, Places, share_map_texts
-from vrspam.features.encoders import SharedColumns
+from vrspam.features.encoders import Curves, SharedColumns
 from vrspam.features.parts import Block
 
 
@@ -59,7 +61,7 @@ class StackedFeatures(FeatureMap):
         self.maps = maps
 
     @classmethod
-    def of_fitted(cls, maps: Sequence[FeatureMap]) -> StackedFeatures:
+    def of_fitted(cls, maps: Sequence[FeatureMap]) -> Self:
         """Fitted maps of the same columns, side by side; one that is stacked itself stands there with its parts."""
         maps = [one for part in maps for one in part.members]
         new = cls([clone(part) for part in maps])
@@ -67,7 +69,14 @@ class StackedFeatures(FeatureMap):
         return new
 
     def _take(self, maps: Sequence[FeatureMap]) -> None:
-        self.maps_ = [part._limited() for part in maps]
+        self.maps_ = []
+        for part in maps:  # straight lines end far outside the range of training, where curves are constant
+            if any(isinstance(one, Curves) and one.extend for one in part.encoders_):
+                part = copy(part)
+                part.encoders_ = [
+                    replace(one, limited=True) if isinstance(one, Curves) else one for one in part.encoders_
+                ]
+            self.maps_.append(part)
         self.encoders_ = [encoder for part in self.maps_ for encoder in part.encoders_]
         self.n_features_in_ = maps[0].n_features_in_
         if hasattr(maps[0], "feature_names_in_"):
@@ -147,6 +156,4 @@ class StackedFeatures(FeatureMap):
             raise ValueError("a stacked map holds no map")
         if len({(part.n_features_in_, tuple(getattr(part, "feature_names_in_", ()))) for part in maps}) > 1:
             raise ValueError("the maps of a stacked map take different columns")
-        new = cls.of_fitted(maps)
-        assert isinstance(new, cls)
-        return new
+        return cls.of_fitted(maps)

@@ -10,7 +10,7 @@ from vrspam._utils.array_api import kernels
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features import parts
 from vrspam.features.base import FeatureMap, share_map_texts
-from vrspam.features.encoders import Curves, Distribution, SeenColumns
+from vrspam.features.encoders import Curves, SeenColumns
 from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 from vrspam.tables import frames
 
@@ -109,9 +109,6 @@ class TreeFeatures(LandmarkFeatures):
         self.max_categories = max_categories
         self.max_rows = max_rows
         self.random_state = random_state
-
-    def _curves(self, seen: Distribution, missing: bool) -> Curves:
-        return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
 
     def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         super()._learn(X, seen, rng, weights)

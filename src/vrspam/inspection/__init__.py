@@ -12,7 +12,6 @@ from vrspam.inspection.shapes import (
     column_groups,
     distinct,
     importances,
-    parts_of_score,
     shapes_of,
 )
 

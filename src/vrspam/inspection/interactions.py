@@ -23,13 +23,6 @@ class ReadRows(NamedTuple):
     effective: float  # the number of rows of equal weight in which a mean is as exact as in these
 
 
-def balanced_weights(positive: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Weights of rows such that each class weighs ½."""
-    given = np.ones(positive.size) if weights is None else weights
-    totals = np.array([given[~positive].sum(), given[positive].sum()])
-    return given / (2.0 * totals[positive.astype(int)])
-
-
 def draw_rows(
     X: Any, positive: np.ndarray, weights: np.ndarray | None, seed: int | None, most: int = MOST_ROWS
 ) -> ReadRows:
@@ -55,8 +48,8 @@ def draw_rows(
         some = X if index.size == positive.size else frames.rows_of(X, index)
     places = index if there is None else array_api.beside(index, positive)
     chosen = array_api.on_host(xp.take(positive, places))
-    mass = None if weights is None else array_api.on_host(xp.take(weights, places))
-    balanced = balanced_weights(chosen, mass)
+    mass = np.ones(chosen.size) if weights is None else array_api.on_host(xp.take(weights, places))
+    balanced = mass / (2.0 * np.where(chosen, mass[chosen].sum(), mass[~chosen].sum()))
     return ReadRows(some, chosen, balanced, index, 1.0 / float(balanced @ balanced))
 
 
@@ -208,7 +201,7 @@ class PairEffect(NamedTuple):
         return self.columns[0].name, self.columns[1].name
 
 
-class _Cells:
+class Cells:
     """The cells of two columns: their weights, and the means of something in them."""
 
     def __init__(self, a: ColumnBins, b: ColumnBins, weights: np.ndarray):
@@ -248,8 +241,8 @@ class _Cells:
 
 def strongest_pairs(
     columns: Sequence[ColumnBins], rest: np.ndarray, weights: np.ndarray
-) -> list[tuple[int, int, float]]:
-    """Pairs of columns and the variance that each explains of `rest`, the strongest first.
+) -> list[tuple[tuple[int, int], Cells, float]]:
+    """Pairs of columns, their cells, and the variance that each explains of `rest`, the strongest first.
 
     Its function of both columns is removed before the next is sought: a column that only moves together with one of a
     pair is not named for what that pair already says.
@@ -258,10 +251,10 @@ def strongest_pairs(
     noise = 5.0  # standard errors that a pair must exceed
     most_pairs = 10
     total = float(weights @ rest**2)
-    cells = {pair: _Cells(columns[pair[0]], columns[pair[1]], weights) for pair in combinations(range(len(columns)), 2)}
+    cells = {(i, j): Cells(columns[i], columns[j], weights) for i, j in combinations(range(len(columns)), 2)}
     first = {pair: cell.explained(rest)[0] for pair, cell in cells.items()}
     hopeful = sorted(cells, key=lambda pair: -first[pair])[: 3 * most_pairs]
-    found: list[tuple[int, int, float]] = []
+    found: list[tuple[tuple[int, int], Cells, float]] = []
     while hopeful and len(found) < most_pairs:
         strengths = {}
         for pair in hopeful:
@@ -271,47 +264,32 @@ def strongest_pairs(
         if not strengths:
             break
         best = max(strengths, key=lambda pair: strengths[pair])
-        found.append((*best, strengths[best]))
+        found.append((best, cells[best], strengths[best]))
         rest = rest - cells[best].pure(rest).ravel()[cells[best].codes]
         hopeful = [pair for pair in strengths if pair != best]
     return found
 
 
-class FoldScores(NamedTuple):
-    """The scores of all rows by the model of each fold, (rows, folds), and which rows it had not seen."""
+def support(cells: Cells, rows: ReadRows, additive: np.ndarray, rest: np.ndarray, unseen: np.ndarray) -> float:
+    """By how many standard errors rows that a fold had not seen support its function of two columns.
 
-    additive: np.ndarray  # their sums of curves
-    rest: np.ndarray  # what these leave
-    unseen: np.ndarray
-
-    def support(self, a: ColumnBins, b: ColumnBins, rows: ReadRows) -> float:
-        """By how many standard errors rows that a fold had not seen support its function of two columns.
-
-        Rows of about the same sum of curves are compared: are those with a larger value of the function the positive
-        ones? So what a sum of curves can say on any scale, such as one that saturates, supports no pair.
-        """
-        rows_alike = 10  # more would differ in their sums of curves
-        cells, moves = _Cells(a, b, rows.weights), []
-        for additive, rest, unseen in zip(self.additive.T, self.rest.T, self.unseen.T, strict=True):
-            places = np.flatnonzero(unseen)
-            values = cells.pure(rest).ravel()[cells.codes]
-            for some in np.array_split(places[np.argsort(additive[places])], max(1, places.size // rows_alike)):
-                weights = rows.weights[some, np.newaxis]
-                both = np.stack([values[some], rows.positive[some]], axis=1)
-                centred = both - (weights * both).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
-                moves.append(weights[:, 0] * centred.prod(axis=1))
-        found = np.concatenate(moves)
-        error = float(np.linalg.norm(found))
-        return float(found.sum()) / error if error > 0.0 else 0.0
-
-
-def pair_effect(a: ColumnBins, b: ColumnBins, names: tuple[str, str], rest: np.ndarray, rows: ReadRows, share: float):
-    """The heat map of two columns."""
-    cells = _Cells(a, b, rows.weights)
-    counts = np.bincount(cells.codes, minlength=cells.weights.size).reshape(cells.shape)
-    values = np.where(counts >= 3, cells.means(rest), np.nan)  # the mean of fewer rows is not shown
-    axes = (Axis(names[0], a.labels, a.edges), Axis(names[1], b.labels, b.edges))
-    return PairEffect(axes, share, values)
+    Of the model of each fold, (rows, folds), there are the sums of curves (`additive`), what these leave of its scores,
+    and which rows it had not seen. Rows of about the same sum of curves are compared: are those with a larger value of
+    the function the positive ones? So what a sum of curves can say on any scale, such as one that saturates, supports
+    no pair.
+    """
+    rows_alike, moves = 10, []  # more would differ in their sums of curves
+    for curves, left, new in zip(additive.T, rest.T, unseen.T, strict=True):
+        places = np.flatnonzero(new)
+        values = cells.pure(left).ravel()[cells.codes]
+        for some in np.array_split(places[np.argsort(curves[places])], max(1, places.size // rows_alike)):
+            weights = rows.weights[some, np.newaxis]
+            both = np.stack([values[some], rows.positive[some]], axis=1)
+            centred = both - (weights * both).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
+            moves.append(weights[:, 0] * centred.prod(axis=1))
+    found = np.concatenate(moves)
+    error = float(np.linalg.norm(found))
+    return float(found.sum()) / error if error > 0.0 else 0.0
 
 
 def shuffle_effects(
@@ -329,7 +307,7 @@ def shuffle_effects(
     rng, n_rows = np.random.default_rng(seed), rows.weights.size
     each = min(n_rows, max(16, min(10_000, 4 * n_rows) // d))  # about 10,000 rows are scored
     chosen = rng.choice(n_rows, each, p=rows.weights)
-    before = score(frames.rows_of(X, chosen)).astype(np.float64, copy=False)
+    before = score(frames.rows_of(X, chosen)).astype(np.float64, copy=False).ravel()
     other = rng.permutation(chosen)
     effects = np.empty(d)
     at_once = max(1, frames.BLOCK_ENTRIES // (each * d))

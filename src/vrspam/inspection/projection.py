@@ -90,33 +90,18 @@ def with_line(encoder: Encoder) -> Encoder:
 
 
 class Projection:
-    """Projects scores of the same rows on functions of single columns.
-
-    Parameters
-    ----------
-    basis : AdditiveFeatures
-        Fitted; its features are the functions.
-    rows : ReadRows
-
-    Attributes
-    ----------
-    slices, white_slices : list of slice
-        Where the functions of each column are, and the whitened ones.
-    centre : ndarray of shape (D,)
-        Their means.
-    difference : ndarray of shape (D,)
-        Their means over positive rows, minus those over the others.
-    """
+    """Projects scores of the same rows on functions of single columns: the features of a fitted additive map."""
 
     def __init__(self, basis: AdditiveFeatures, rows: ReadRows):
-        self.rows, self.slices = rows, basis.column_slices_
+        self.rows, self.slices = rows, basis.column_slices_  # where the functions of each column are
         design = basis.features_of(rows.X).astype(np.float64, copy=False)
         by_class = np.stack([rows.weights * ~rows.positive, rows.weights * rows.positive], axis=1)
         means = design.T @ by_class
+        # means of the functions; and those over positive rows, minus those over the others
         self.centre, self.difference = means.sum(axis=1), 2.0 * (means[:, 1] - means[:, 0])
         design -= self.centre
         design[:, np.ptp(design, axis=0) == 0.0] = 0.0  # what is left of a constant function is rounding
-        self._design = design
+        self.design = design
         # With fewer rows than functions, inner products of rows take the place of those of functions.
         by_rows = len(design) <= design.shape[1]
         weighted = design * np.sqrt(rows.weights)[:, np.newaxis]
@@ -144,7 +129,7 @@ class Projection:
         """Leave out directions in which columns nearly agree and these scores (centred) hardly vary."""
         chance = 16.0  # times what a direction explains by chance of what is not additive, 1 / rows
         weights = self.rows.weights
-        explained = (self._vectors.T @ self._whitened(self._design.T @ (weights * scores))) ** 2 / self._values
+        explained = (self._vectors.T @ self._whitened(self.design.T @ (weights * scores))) ** 2 / self._values
         variance = float(weights @ scores**2)
         rest = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance
         least = max(LEFT_OUT * variance, chance * rest / self.rows.effective)
@@ -156,7 +141,7 @@ class Projection:
 
         The variance of a column's curve is the sum of the squares of its coefficients.
         """
-        along = self._vectors.T @ self._whitened(self._design.T @ weighted)
+        along = self._vectors.T @ self._whitened(self.design.T @ weighted)
         return self._vectors @ (along / self._values[:, np.newaxis])
 
     def unwhitened(self, white: np.ndarray) -> np.ndarray:
@@ -164,13 +149,9 @@ class Projection:
         parts = zip(self.whitening, self.white_slices, strict=True)
         return np.concatenate([w @ white[where] for w, where in parts])
 
-    def fitted(self, coefs: np.ndarray) -> np.ndarray:
-        """The sums of the curves with these coefficients (of the functions themselves) at the rows: n × m."""
-        return self._design @ coefs
-
     def covariance(self, functions: np.ndarray) -> np.ndarray:
         """Covariances of some functions over the rows."""
         if self._gram is not None:
             return self._gram[np.ix_(functions, functions)]
-        some = self._design[:, functions]
+        some = self.design[:, functions]
         return some.T @ (self.rows.weights[:, np.newaxis] * some)

@@ -6,6 +6,7 @@ interactions are the rest, in which no function of one column is left.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,7 @@ from vrspam.features.encoders import Curves, Encoder, Indicators, SharedColumns
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.features.parts import Curve, Effect
 from vrspam.inspection import interactions
+from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.inspection.projection import Projection, closeness, with_line
 from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, importances, make_shape
 from vrspam.moments import ClassMoments
@@ -91,10 +93,11 @@ def read_later(
     weights: Any,
     names: Sequence[Any],
     seed: int | None,
+    directions: Sequence[float],
 ) -> Callable[[], Shapes] | str:
     """What reads the columns as they are when it is asked, some rows being kept for it; or why there is no reading.
 
-    Folds leave out a mean `share` of the rows.
+    Folds leave out a mean `share` of the rows; `directions` are those that the columns were told, or 0.
     """
     columns = distinct(names)
     if len(columns) > MOST_COLUMNS:
@@ -106,24 +109,27 @@ def read_later(
         return "a fit by products with X keeps no moments of the columns; coef_ says what each adds"
     rows = interactions.draw_rows(X, positive, weights, seed, SUM_ROWS)
     rows = rows._replace(X=rows.X.copy()) if rows.X is X else rows
-    # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
-    return partial(_read_lines, coefs, moments, share, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
+    if (xp := array_api.device_namespace(X)) is not None:
+        ends = [array_api.on_host(xp.min(X, axis=0)), array_api.on_host(xp.max(X, axis=0))]
+    elif sparse.issparse(X):  # if it is large, the range of all rows would take a copy: that of the rows drawn must do
+        ends = [rows.X.min(axis=0).toarray().ravel(), rows.X.max(axis=0).toarray().ravel()]
+    else:
+        rest, lines = len(X) % 16, np.ascontiguousarray(X)
+        many, few = lines[rest:].reshape(-1, 16, X.shape[1]), len(X) < 16  # long lines take a third of the time
+        picks = (np.min, np.max)
+        ends = [pick(lines if few else np.vstack([lines[:rest], pick(many, axis=0)]), axis=0) for pick in picks]
 
+    def read() -> Shapes:
+        members, effects = [], []
+        for j, (low, high) in enumerate(zip(*ends, strict=True)):  # straight lines over the range of each column
+            nodes = np.array([low, high] if high > low else [low], dtype=np.float64)
+            members.append((Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1),))
+            effects.append(Curve.of(members[-1][0], coefs[j : j + 1]))
+        found = _read_sum(None, coefs, moments, share, members, effects, rows, columns)
+        told = zip(found.columns, directions, strict=True)
+        return replace(found, columns=tuple(shape._replace(direction=int(sign)) for shape, sign in told))
 
-def _read_lines(
-    coefs: np.ndarray,
-    moments: ClassMoments,
-    share: float,
-    ends: np.ndarray,
-    rows: interactions.ReadRows,
-    columns: list[str],
-) -> Shapes:
-    members, effects = [], []
-    for j, (low, high) in enumerate(ends):  # straight lines over the range of each column, as the columns are
-        nodes = np.array([low, high]) if high > low else np.array([low])
-        members.append((Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1),))
-        effects.append(Curve.of(members[-1][0], coefs[j : j + 1]))
-    return _read_sum(None, coefs, moments, share, members, effects, rows, columns)
+    return read
 
 
 def _read_sum(
@@ -165,21 +171,6 @@ def _read_sum(
     return Shapes(tuple(shapes), effects=np.array(list(spread.values())))
 
 
-def _ends(X: Any) -> np.ndarray:
-    """The least and the largest value of each column."""
-    xp = array_api.device_namespace(X)
-    if xp is not None:
-        ends = [array_api.on_host(xp.min(X, axis=0)), array_api.on_host(xp.max(X, axis=0))]
-    elif sparse.issparse(X):
-        ends = [X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()]
-    else:
-        rest, lines = len(X) % 16, np.ascontiguousarray(X)
-        many, few = lines[rest:].reshape(-1, 16, X.shape[1]), len(X) < 16  # long lines take a third of the time
-        picks = (np.min, np.max)
-        ends = [pick(lines if few else np.vstack([lines[:rest], pick(many, axis=0)]), axis=0) for pick in picks]
-    return np.stack(ends, axis=1).astype(np.float64)
-
-
 def _read_projection(
     features: Any,
     coefs: np.ndarray,
@@ -196,7 +187,7 @@ def _read_projection(
     projection.settle_ties(scores[:, 0])
     white = projection.solve(rows.weights[:, np.newaxis] * scores)
     found = projection.unwhitened(white)
-    rest = scores[:, 0] - projection.fitted(found[:, :1])[:, 0]
+    rest = scores[:, 0] - (projection.design @ found[:, :1])[:, 0]
     # The score of each fold is projected over the rows that it does not leave out, so that the bands say how much a
     # curve varies with the rows of the fit and with those it is read from. The factor of all rows solves for those of a
     # fold too, in a few steps of iterative refinement that start at all rows.
@@ -205,7 +196,7 @@ def _read_projection(
     kept = inside.sum(axis=0)
     kept = np.where(kept > 0.0, kept, 1.0)
     for _ in range(3):
-        residual = scores[:, 1:] - projection.fitted(projection.unwhitened(white[:, 1:]))
+        residual = scores[:, 1:] - projection.design @ projection.unwhitened(white[:, 1:])
         residual -= (inside * residual).sum(axis=0) / kept
         white[:, 1:] += projection.solve(inside * residual) / kept
     found = projection.unwhitened(white)
@@ -217,27 +208,25 @@ def _read_projection(
         shapes.append(make_shape(name, [encoder], effect, means, share, size, float(difference)))
     slices, covariance = projection.slices, projection.covariance
     shapes = _compare(shapes, basis.encoders_, slices, found[:, 0], covariance, rows.effective, rows, scores[:, 0])
-    additive = projection.fitted(found[:, 1:])
-    folds = interactions.FoldScores(additive, scores[:, 1:] - additive, unseen)
-
-    one = features.parts(coefs[:, :1]) if isinstance(features, FeatureMap) else None
-
-    def score(X: Any) -> np.ndarray:
-        return MappedArray(X, features) @ coefs[:, 0] if one is None else one.scores(X, single=True)[:, 0]
-
-    return _with_interactions(score, rows, shapes, scores[:, 0], rest, folds, seed)
+    additive = projection.design @ found[:, 1:]
+    total, folds = float(rows.weights @ scores[:, 0] ** 2), (additive, scores[:, 1:] - additive, unseen)
+    known = (rows, shapes, total, rest, folds, seed)
+    if not isinstance(features, FeatureMap):
+        return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], *known)
+    return _with_interactions(partial(features.parts(coefs[:, 0]).scores, single=True), *known)
 
 
 def _with_interactions(
     score: Callable[[Any], np.ndarray],
     rows: interactions.ReadRows,
     shapes: list[Shape],
-    scores: np.ndarray,
+    total: float,
     rest: np.ndarray,
-    folds: interactions.FoldScores,
+    folds: tuple[np.ndarray, np.ndarray, np.ndarray],
     seed: int | None,
 ) -> Shapes:
-    total, left = float(rows.weights @ scores**2), float(rows.weights @ rest**2)
+    """The curves of a score of variance `total`, and what they leave of it; `folds` are as in `support`."""
+    left = float(rows.weights @ rest**2)
     curves = np.array([shape.importance for shape in shapes])
     if left <= 1e-12 * total:  # rounding
         return Shapes(tuple(shapes), float(np.sqrt(left)), effects=curves)
@@ -255,12 +244,14 @@ def _with_interactions(
             codes = frames.category_codes(rows.X, j, known.codes)
             bins.append(interactions.bin_categories(codes, known.categories, known.missing, most))
     pairs = []
-    for a, b, variance in interactions.strongest_pairs(bins, rest, rows.weights):
+    for (a, b), cells, variance in interactions.strongest_pairs(bins, rest, rows.weights):
         if variance < LEAST_SHARE * total:
             break
-        if folds.support(bins[a], bins[b], rows) > LEAST_SUPPORT:
-            both = (shapes[screened[a]].name, shapes[screened[b]].name)
-            pairs.append(interactions.pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
+        if interactions.support(cells, rows, *folds) > LEAST_SUPPORT:
+            counts = np.bincount(cells.codes, minlength=cells.weights.size).reshape(cells.shape)
+            values = np.where(counts >= 3, cells.means(rest), np.nan)  # the mean of fewer rows is not shown
+            first, second = (Axis(shapes[screened[k]].name, bins[k].labels, bins[k].edges) for k in (a, b))
+            pairs.append(PairEffect((first, second), variance / total, values))
     share = min(left / total, 1.0)
     return Shapes(tuple(shapes), float(np.sqrt(left)), share, tuple(pairs), effects=effects)
 

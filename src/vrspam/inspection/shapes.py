@@ -173,13 +173,6 @@ def importances(groups: Mapping[str, Places], coef: np.ndarray, moments: ClassMo
     return spread
 
 
-def parts_of_score(
-    groups: Mapping[str, Places], row: np.ndarray, coef: np.ndarray, centre: np.ndarray
-) -> dict[str, float]:
-    """What each group of features adds to the score w·(φ - centre) of one row; the parts add up to the score."""
-    return {name: float(coef[where] @ (row[where] - centre[where])) for name, where in groups.items()}
-
-
 # All curves of a score, and how model files hold them.
 
 _LISTS = ("contribution", "low", "high")
@@ -332,7 +325,15 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
 
 
 def _pair(plain: Mapping[str, Any]) -> PairEffect:
-    first, second = map(_axis, plain["columns"])
+    axes = []
+    for axis in plain["columns"]:
+        (name,), labels, edges = _texts([axis["name"]]), _texts(axis["labels"]), axis["edges"]
+        if edges is not None:
+            edges, of_numbers = np.array(edges, dtype=np.float64), len(labels) - (labels[-1:] == ("missing",))
+            if edges.shape != (of_numbers + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
+                raise ValueError("the bins of a pair do not fit")
+        axes.append(Axis(name, labels, edges))
+    first, second = axes
     values, share = np.array(plain["values"], dtype=np.float64), float(plain["share"])  # None is NaN
     if values.shape != (len(first.labels), len(second.labels)) or np.isinf(values).any():
         raise ValueError("the heat map of a pair does not fit its bins")
@@ -341,29 +342,14 @@ def _pair(plain: Mapping[str, Any]) -> PairEffect:
     return PairEffect((first, second), share, values)
 
 
-def _axis(plain: Mapping[str, Any]) -> Axis:
-    (name,), labels = _texts([plain["name"]]), _texts(plain["labels"])
-    if plain["edges"] is None:
-        return Axis(name, labels, None)
-    edges = np.array(plain["edges"], dtype=np.float64)
-    of_numbers = len(labels) - (labels[-1:] == ("missing",))
-    if edges.shape != (of_numbers + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
-        raise ValueError("the bins of a pair do not fit")
-    return Axis(name, labels, edges)
-
-
 def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
     """The curves of a fitted `AUCClassifierCV`, whose columns get these names; None where it has no curves."""
     if not hasattr(fitted, "shape_functions_"):
         return None
-    found = fitted.shape_functions_
-    names = dict(zip(found, columns, strict=True))
-    shapes, pairs = [], []
-    for name, shape in found.items():
-        shapes.append(shape._replace(name=names[name], together=tuple(names[other] for other in shape.together)))
-    for pair in fitted.pair_effects_:
+    found, shapes, pairs = fitted._reading, [], []
+    names = dict(zip((shape.name for shape in found.columns), columns, strict=True))
+    for shape in found.columns:
+        shapes.append(shape._replace(name=names[shape.name], together=tuple(names[other] for other in shape.together)))
+    for pair in found.pairs:
         pairs.append(pair._replace(columns=tuple(axis._replace(name=names[axis.name]) for axis in pair.columns)))
-    spread = list(fitted.importances_.values())  # of the columns, then of the interactions
-    if len(spread) == len(shapes):
-        return Shapes(tuple(shapes))
-    return Shapes(tuple(shapes), spread[-1], fitted.interactions_share_, tuple(pairs))
+    return replace(found, columns=tuple(shapes), pairs=tuple(pairs), effects=None)

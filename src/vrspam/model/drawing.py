@@ -64,9 +64,8 @@ class Scale(NamedTuple):
     def words(self) -> str:
         """What there is to say about it, "" for a linear one."""
         if self.kind == "symlog":
-            return (
-                f"log scale beyond {'±' if self.low < -self.middle else ''}{rounded(float(format(self.middle, '.2g')))}"
-            )
+            middle = rounded(float(format(self.middle, ".2g")))
+            return f"log scale beyond {'±' if self.low < -self.middle else ''}{middle}"
         return "log scale" if self.kind == "log" else ""
 
 
@@ -84,31 +83,21 @@ class ColumnPlan(NamedTuple):
 
 def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     """What to draw of a column, where pictures reach from ends[0] to ends[1]."""
-    asked = [f"{'rises' if shape.direction > 0 else 'falls'} by request"] if shape.direction else []
-    if is_curve(shape):
-        return _plan_curve(shape, ends, asked)
-    chosen, remarks = np.arange(shape.grid.size), asked
-    if not shape.numeric:
-        chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
-        # an ordered category that was told a direction in its own order, others by what they add
-        chosen = np.sort(chosen) if shape.direction else chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
-        if chosen.size < shape.grid.size:
-            remarks.append(f"{chosen.size} of {shape.grid.size:,} categories: the largest effects")
-    labels = value_labels(shape.name, shape.grid) if shape.numeric else [str(shape.grid[i]) for i in chosen]
-    part = date_part(shape.name, shape.grid) if shape.numeric else None
-    ticks, scale = Ticks(np.arange(float(chosen.size)), labels), Scale(0.0, max(chosen.size - 1.0, 1.0))
-    return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks), part)
-
-
-def is_curve(shape: Shape) -> bool:
-    """Whether a column is drawn as a curve, not as points."""
-    return shape.numeric and shape.grid.size > 8
-
-
-def _plan_curve(shape: Shape, ends: tuple[float, float], remarks: list[str]) -> ColumnPlan:
-    far_off = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
-    grid, part = shape.grid, date_part(shape.name, shape.grid)
+    remarks = [f"{'rises' if shape.direction > 0 else 'falls'} by request"] if shape.direction else []
+    grid, part = shape.grid, date_part(shape.name, shape.grid) if shape.numeric else None
     chosen = np.arange(grid.size)
+    if not is_curve(shape):
+        if not shape.numeric:
+            chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
+            # an ordered category that was told a direction in its own order, others by what they add
+            falling = np.argsort(-shape.contribution[chosen], kind="stable")
+            chosen = np.sort(chosen) if shape.direction else chosen[falling]
+            if chosen.size < grid.size:
+                remarks.append(f"{chosen.size} of {grid.size:,} categories: the largest effects")
+        labels = value_labels(shape.name, grid) if shape.numeric else [str(grid[i]) for i in chosen]
+        ticks, scale = Ticks(np.arange(float(chosen.size)), labels), Scale(0.0, max(chosen.size - 1.0, 1.0))
+        return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks), part)
+    far_off = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
     if grid.size > MANY_VALUES:
         steps, inner = np.diff(grid), grid[-2] - grid[1]
         far = int(steps[0] > far_off * inner), int(steps[-1] > far_off * inner)
@@ -127,6 +116,11 @@ def _plan_curve(shape: Shape, ends: tuple[float, float], remarks: list[str]) -> 
     if np.ptp(steps) <= 1e-9 * steps.max():  # evenly spaced points belong to a straight line: they are no rows
         rug = rug[:0]
     return ColumnPlan(True, chosen, scale, column_ticks(shape.name, grid, scale), rug, tuple(remarks), part)
+
+
+def is_curve(shape: Shape) -> bool:
+    """Whether a column is drawn as a curve, not as points."""
+    return shape.numeric and shape.grid.size > 8
 
 
 def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
@@ -195,7 +189,7 @@ def column_ticks(name: str, grid: np.ndarray, scale: Scale) -> Ticks:
     """Ticks along the curve of a column: dates as dates, whole numbers at whole numbers, powers on logarithmic axes."""
     part = date_part(name, grid)
     if scale.kind != "linear":
-        return _apart(_log_ticks(scale) if scale.kind == "log" else _symlog_ticks(scale), scale)
+        return _power_ticks(scale)
     if part == "year":
         return _date_ticks(scale)
     if part is not None:
@@ -257,31 +251,22 @@ def _every(places: np.ndarray, labels: list[str], scale: Scale) -> Ticks:
     return Ticks(places[::step], labels[::step])
 
 
-def _log_ticks(scale: Scale) -> np.ndarray:
-    """Powers of ten, and within few of them also 2 and 5 times those; the first come first in line for a label."""
-    low, high = scale.low, scale.high
-    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
-    decades = np.log10(high / low)
-    factors = [1.0] if decades > 3.0 else [1.0, 3.0] if decades > 1.5 else [1.0, 2.0, 5.0, 3.0, 7.0, 1.5, 4.0]
-    if decades > 6.0:  # every second, third, ... of them, so that the steps are even
-        powers = powers[:: ceil(decades / 6.0)]
-    ticks = np.concatenate([factor * powers for factor in factors])
-    return ticks[(ticks >= low) & (ticks <= high)]
-
-
-def _symlog_ticks(scale: Scale) -> np.ndarray:
-    """Round numbers in the linear middle, those near 0 first, then powers of ten outside of it, the largest first."""
+def _power_ticks(scale: Scale) -> Ticks:
+    """Ticks of a logarithmic axis, in line for a label: one whose label would touch another's is left out."""
     low, high, middle = scale.low, scale.high, scale.middle
-    within = np.array(round_numbers(max(low, -middle), min(high, middle), 4))
-    powers = 10.0 ** np.arange(np.floor(np.log10(middle)) + 1.0, np.log10(max(abs(low), abs(high))) + 1e-9)[::-1]
-    order = np.concatenate(
-        [within[np.argsort(np.abs(within), kind="stable")], np.column_stack([powers, -powers]).ravel()]
-    )
-    return order[(order >= low) & (order <= high)]
-
-
-def _apart(wanted: np.ndarray, scale: Scale) -> Ticks:
-    """These values, the first ones first; one whose label would touch another is left out."""
+    if scale.kind == "log":  # powers of ten, and within few of them also 2 and 5 times those
+        powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
+        decades = np.log10(high / low)
+        factors = [1.0] if decades > 3.0 else [1.0, 3.0] if decades > 1.5 else [1.0, 2.0, 5.0, 3.0, 7.0, 1.5, 4.0]
+        if decades > 6.0:  # every second, third, ... of them, so that the steps are even
+            powers = powers[:: ceil(decades / 6.0)]
+        wanted = np.concatenate([factor * powers for factor in factors])
+    else:  # round numbers in the linear middle, those near 0 first, then powers of ten outside of it, the largest first
+        within = np.array(round_numbers(max(low, -middle), min(high, middle), 4))
+        within = within[np.argsort(np.abs(within), kind="stable")]
+        powers = 10.0 ** np.arange(np.floor(np.log10(middle)) + 1.0, np.log10(max(abs(low), abs(high))) + 1e-9)[::-1]
+        wanted = np.concatenate([within, np.column_stack([powers, -powers]).ravel()])
+    wanted = wanted[(wanted >= low) & (wanted <= high)]
     sizes = np.abs(wanted[wanted != 0.0])
     far = sizes.size > 0 and not (sizes.min() >= 1e-3 and sizes.max() < 1e5)
     text: Callable[[float], str] = (lambda value: power_text(value, 1)) if far else rounded
@@ -302,7 +287,13 @@ def bin_ticks(axis: Axis) -> Ticks:
         return Ticks(np.arange(len(labels)) + 0.5, labels)
     if np.ptp(edges) > 0.0 and any(" to " in label for label in labels):
         chosen = np.unique(np.linspace(0, edges.size - 1, min(edges.size, MOST_TICKS)).round().astype(int))
-        places, texts = chosen.astype(float).tolist(), _limits(axis.name, edges[chosen])
+        places, limits = chosen.astype(float).tolist(), edges[chosen]
+        if date_part(axis.name, limits) == "year":
+            texts = value_labels(axis.name, limits)
+        else:  # with the digits that their range makes sense of, and all different
+            digits = 2 - int(np.floor(np.log10(np.ptp(limits))))
+            texts = [power_text(round(limit, digits)) for limit in limits]
+            texts = texts if len(set(texts)) == np.unique(limits).size else number_labels(limits, 3)
         if len(labels) == edges.size:
             places.append(len(labels) - 0.5)
             texts.append("missing")
@@ -316,15 +307,6 @@ def bin_ticks(axis: Axis) -> Ticks:
     except ValueError:  # a bin, not a value
         pass
     return Ticks(np.arange(0, len(labels), step) + 0.5, labels[::step])
-
-
-def _limits(name: str, edges: np.ndarray) -> list[str]:
-    """Limits of bins: dates as dates, numbers with the digits that their range makes sense of, and all different."""
-    if date_part(name, edges) == "year":
-        return value_labels(name, edges)
-    digits = 2 - int(np.floor(np.log10(np.ptp(edges))))
-    labels = [power_text(round(edge, digits)) for edge in edges]
-    return labels if len(set(labels)) == np.unique(edges).size else number_labels(edges, 3)
 
 
 # ---- scores

@@ -195,7 +195,7 @@ def scorer_of(model: Any) -> Scorer:
 
 
 def scorer_of_estimator(model: Any) -> Scorer:
-    """What is exported of a fitted estimator of this package."""
+    """What is exported, and sent to clusters, of a fitted estimator of this package."""
     check_is_fitted(model, "coef_")
     coefs = np.asarray(array_api.on_host(model.coef_), dtype=np.float64)
     if len(coefs) != 1:

@@ -165,23 +165,18 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
     else:  # times a constant, so that those of a class add up to at least the rows they are worth, (Σw)² / Σw²
         sides = (weights[positive], weights[~positive])
         weights = weights * max(1.0, *(float(xp.sum(side)) / (float(side @ side) or np.inf) for side in sides))
-    if method == "sigmoid":
-        return _fit_sigmoid(scores, positive, weights, xp)
-    scores, positive, weights = map(array_api.on_host, (scores, positive, weights))
-    from sklearn.isotonic import IsotonicRegression  # here, because commands that only score do without
+    if method == "isotonic":
+        from sklearn.isotonic import IsotonicRegression  # here, because commands that only score do without
 
-    fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, positive, sample_weight=weights)
-    return Isotonic(
-        np.asarray(fitted.X_thresholds_, dtype=np.float64), np.asarray(fitted.y_thresholds_, dtype=np.float64)
-    )
-
-
-def _fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray, xp: Any) -> Sigmoid:
-    """Maximum likelihood with Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) instead of 1 and 0."""
-    least_slope = 1e-3  # of a sigmoid, for one standard deviation of the scores
+        scores, positive, weights = map(array_api.on_host, (scores, positive, weights))
+        fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, positive, sample_weight=weights)
+        nodes = (fitted.X_thresholds_, fitted.y_thresholds_)
+        return Isotonic(*(np.asarray(values, dtype=np.float64) for values in nodes))
+    # Maximum likelihood with Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) instead of 1 and 0.
+    least_slope = 1e-3  # for one standard deviation of the scores
     positives, negatives = float(xp.sum(weights[positive])), float(xp.sum(weights[~positive]))
-    sides = ((positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
-    targets = xp.where(positive, *(xp.full_like(scores, side) for side in sides))
+    aims = ((positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
+    targets = xp.where(positive, *(xp.full_like(scores, aim) for aim in aims))
     total = float(xp.sum(weights))
     centre = float(xp.sum(scores * weights)) / total
     spread = float(np.sqrt(float(xp.sum((scores - centre) ** 2 * weights)) / total))

@@ -13,6 +13,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -86,9 +87,14 @@ class Candidate:
         return self.scores.coefs[:, self.choice.index[0], int(self.scores.grid["l1"].argmin())]
 
     @property
+    def measured(self) -> tuple[float, float]:
+        """The score at the point, and its standard error."""
+        return float(self.choice.mean[self.choice.index]), float(self.choice.standard_error[self.choice.index])
+
+    @property
     def described(self) -> str:
         """Name and score in a line."""
-        mean, error = self.choice.mean[self.choice.index], self.choice.standard_error[self.choice.index]
+        mean, error = self.measured
         return f"{self.name}: {self.scores.scoring.name} {mean:.4f} ± {error:.4f} on {self.n_rows:,} rows"
 
 
@@ -129,12 +135,10 @@ class Comparison:
         found |= {name: (candidate, 0.0) for name, candidate in self.others.items()}
         rows = []
         for candidate, weight in [found[name] for name in self.order or found if name in found]:
-            point = candidate.choice
-            score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
-            auc = float(candidate.scores.auc[point.index].mean())
+            point, auc = candidate.choice, float(candidate.scores.auc[candidate.choice.index].mean())
             gap = float("nan") if candidate.fit is None else float(candidate.fit.solution.gap)
             sizes, taken = (candidate.n_features, *point.values.values()), (weight > 0.0, weight, gap, candidate.n_rows)
-            rows.append((candidate.name, *sizes, auc, score, error, *taken))
+            rows.append((candidate.name, *sizes, auc, *candidate.measured, *taken))
         names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error"]
         names += ["chosen", "weight", "gap", "rows"]
         table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
@@ -177,20 +181,8 @@ class Comparison:
             *mixed,
         )
 
-    def corrected(
-        self,
-        sample: Sample,
-        rule: SelectionRule,
-        seed: int,
-        held_out: HeldOut,
-        stable: float = 0.0,
-        nested: Nested | None = None,
-        clusters: Clusters | None = None,
-    ) -> CorrectedAUC:
-        """The AUC of what was chosen, whose scores are `held_out`, corrected for the choice (`correct`).
-
-        The last two parameters are those of rows in groups.
-        """
+    def corrected(self, sample: Sample, search: GridSearch, held_out: HeldOut, **more: Any) -> CorrectedAUC:
+        """The AUC of what was chosen, whose scores are `held_out`, corrected for the choice; more as in `correct`."""
         found = [candidate.scores for candidate in self.candidates]
         kept = np.concatenate([scores.kept for scores in found if scores.kept is not None], axis=1)
         other = None
@@ -200,8 +192,7 @@ class Comparison:
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        blend_auc = None
-        if rule == "blend":  # also where one candidate has all the weight: the sample alone scores mixtures
+        if search.rule == "blend":  # also where one candidate has all the weight: the sample alone scores mixtures
             aucs = []
             for number in np.unique(held_out.fold):
                 rows = held_out.fold == number
@@ -210,9 +201,9 @@ class Comparison:
                 places = None if sample.pairs is None else places[rows]
                 scores = held_out.scores[rows, np.newaxis]
                 aucs.append(measure_columns(sample.pairs, places, positive, scores, weights)[0] if both else 0.5)
-            blend_auc = float(np.mean(aucs))
+            more["before"] = float(np.mean(aucs))
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
-        return correct(sample, kept, grid, rule, seed, other, blend_auc, stable, nested=nested, clusters=clusters)
+        return correct(sample, kept, grid, search.rule, search.seed, other, **more)
 
 
 class Selected(NamedTuple):
@@ -234,9 +225,12 @@ def choose_point(
     sample = folds.sample(search.n_points, search.seed)
     source, sampled = _source(folds, search), replace(search, sample=sample)
     # Of the default grid the smallest l2 take most of the iterations, and are hardly ever chosen: a few will do first.
-    few = replace(sampled, max_iter=min(100, search.max_iter)) if search.is_default_ridge else sampled
+    default = isinstance(search.l2s, str) and not isinstance(search.l1s, str) and not any(search.l1s)
+    hurries = default and not search.loss.needs_rows and search.max_iter > 100
+    few = replace(sampled, max_iter=100) if hurries else sampled
     scores = cross_validate(source, few, keep_coefs=keep_coefs, watch=watch)
-    if few.max_iter < search.max_iter and not scores.best_is_certified:
+    best = int(scores.score.mean(axis=-1)[:, 0].argmax())
+    if hurries and not scores.converged[max(best - 1, 0) : best + 2].all():  # the best l2, or a neighbour
         scores = cross_validate(source, sampled, keep_coefs=keep_coefs)
     solver, total = source.solver, source.total
     del source  # and with it the moments of the folds
@@ -262,7 +256,7 @@ def choose_point_of_blocks(source: sources.FoldSource, search: GridSearch, corre
     stable = stable_share_of_moments(source.total, sample, fit.models.coefs)
     if (dense := columns.densest) is not None:
         stable = min(stable, stable_share_of_moments(source.total, sample, dense))
-    return Selected(found, fit, held_out, found.corrected(sample, search.rule, search.seed, held_out, stable))
+    return Selected(found, fit, held_out, found.corrected(sample, search, held_out, stable=stable))
 
 
 def choose_map(
@@ -290,14 +284,17 @@ def choose_map(
         warn(warning)
     evaluator = MapsInMemory(folds, replace(search, sample=sample))
     found = compare(finalists, evaluator, search.rule, watch)
-    if (missed := _left_too_early(found.candidates, others)) is not None:
+    lead, error = max(one.measured for one in found.candidates)
+    (mean, own), missed = max(((one.measured, one.name) for one in others.values()), default=((0.0, 0.0), ""))
+    # Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few: one of the
+    # others may have been clearly better on its part than the finalists are on all rows.
+    if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))):
         others = {name: candidate for name, candidate in others.items() if name != missed}
         finalists = {name: features for name, features in maps.items() if name in finalists or name == missed}
         learn_maps([maps[missed]], folds.rows, search.n_jobs, shared)
         found = compare(finalists, evaluator, search.rule, watch)
-    for said in {
-        one.column: one for own in finalists.values() for one in getattr(own, "numbers_as_names_", ())
-    }.values():
+    named = [one for features in finalists.values() for one in getattr(features, "numbers_as_names_", ())]
+    for said in {one.column: one for one in named}.values():
         warn(said)
     return _selected(replace(found, order=tuple(maps), others=others), folds, search, sample)
 
@@ -334,18 +331,26 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
         placed = placements(held_out.positive, held_out.scores[np.newaxis], held_out.weights)[0]
         clusters = Clusters.of(held_out.positive, placed, held_out.weights, numbers[held_out.places])
         nested = nested_scores(found, unmapped, search) if clusters.n_groups < MANY_GROUPS else None
-    corrected = found.corrected(sample, search.rule, search.seed, held_out, stable, nested, clusters)
+    corrected = found.corrected(sample, search, held_out, stable=stable, nested=nested, clusters=clusters)
     return Selected(found, fit, held_out, corrected)
 
 
 def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> Nested | None:
-    """Solve all candidates again without each two folds; None where these folds do not allow it."""
-    if (without := folds.without_two()) is None:
-        return None
-    pairs, paired = without
-    fold = np.empty(folds.rows.X.shape[0], dtype=np.intp)
+    """Solve all candidates again without each two folds; None where these folds do not allow it.
+
+    That needs three folds at least, each trained on all rows that it does not hold out, and each row held out once.
+    """
+    n, fold = folds.rows.X.shape[0], np.full(folds.rows.X.shape[0], -1)
     for number, split in enumerate(folds.splits):
         fold[split.validation] = number
+    whole = sum(split.validation.size for split in folds.splits) == n and fold.min() >= 0
+    if len(folds.splits) < 3 or not whole or any(sum(map(len, split)) != n for split in folds.splits):
+        return None
+    pairs = list(combinations(range(len(folds.splits)), 2))
+    splits = [Split(np.flatnonzero(~held), np.flatnonzero(held)) for held in (np.isin(fold, pair) for pair in pairs)]
+    if any(np.unique(folds.positive[split.train]).size < 2 for split in splits):
+        return None
+    paired = folds._replace(splits=splits)
     sample = paired.sample(sum(candidate.choice.mean.size for candidate in found.candidates), search.seed)
     kept, intercepts = [], []
     for candidate in found.candidates:
@@ -402,11 +407,8 @@ class MapsInMemory(NamedTuple):
             rows, solver, total = source.rows, source.solver, candidate.scores.total
         if self.search.loss.needs_rows:
             rows = rows._replace(X=hold_features(rows.X))
-        fit = (
-            self.search.on(candidate.features)
-            .solver(candidate.choice)
-            .from_rows(rows, self.folds.classes, solver, total)
-        )
+        exact = self.search.on(candidate.features).solver(candidate.choice)
+        fit = exact.from_rows(rows, self.folds.classes, solver, total)
         moments = fit.moments  # computed to the end, so that the rows are not needed any more
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
 
@@ -542,21 +544,6 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `compare` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
-
-
-def _left_too_early(candidates: Sequence[Candidate], others: Mapping[str, Candidate]) -> str | None:
-    """The best of the others, if on the part it was clearly better than the finalists are on all rows.
-
-    Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few.
-    """
-
-    def measured(candidate: Candidate) -> tuple[float, float, str]:
-        point = candidate.choice
-        return float(point.mean[point.index]), float(point.standard_error[point.index]), candidate.name
-
-    lead, error, _ = max(map(measured, candidates))
-    mean, own, name = max(map(measured, others.values()), default=(0.0, 0.0, ""))
-    return name if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))) else None
 
 
 def _lead(candidates: Sequence[Candidate]) -> tuple[float, set[str]]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam.metrics import CorrectedAUC, roc_auc_columns
 from vrspam.metrics.correction import Sample, Taken, corrected_choice, one_point
-from vrspam.metrics.intervals import Clusters
 from vrspam.model_selection.pairs import of_pairs
 from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
 
@@ -36,27 +35,21 @@ class Grid(NamedTuple):
             first += parts[-1].shape[0]
         return cls(np.concatenate(parts), np.concatenate(order), tuple(part.shape[0] for part in parts))
 
-    def blend(self, auc: np.ndarray, spread: np.ndarray) -> np.ndarray:
-        """Weights of the points, (points, draws), that a blend gives them for AUCs of shape (points, folds, draws)."""
-        stops = np.cumsum(self.sizes)
-        chosen = []
-        for start, stop in zip(stops - self.sizes, stops, strict=True):
-            order = self.order[start:stop]
-            mean = auc.mean(axis=1)[order]
-            chosen.append(order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)])
-        points, draws = np.stack(chosen), np.arange(auc.shape[2])
-        of_candidates = np.moveaxis(auc[points, :, draws], -1, 1)
-        found = np.zeros((auc.shape[0], draws.size))
-        found[points, draws] = blend_weights(of_candidates) / spread[points]
-        return found
-
     def take(self, rule: SelectionRule, spread: np.ndarray, auc: np.ndarray) -> np.ndarray:
         """Weights of the points, (points, draws): of a blend, or of the point that `select` and `compare` take.
 
         AUCs are of shape (points, folds, draws); `spread` is that of the scores at each point.
         """
         if rule == "blend":
-            return self.blend(auc, spread)
+            stops, chosen = np.cumsum(self.sizes), []
+            for start, stop in zip(stops - self.sizes, stops, strict=True):
+                order = self.order[start:stop]
+                mean = auc.mean(axis=1)[order]
+                chosen.append(order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)])
+            points, draws = np.stack(chosen), np.arange(auc.shape[2])
+            found = np.zeros((auc.shape[0], draws.size))
+            found[points, draws] = blend_weights(np.moveaxis(auc[points, :, draws], -1, 1)) / spread[points]
+            return found
         mean = auc.mean(axis=1)[self.order]
         slack = np.full(mean.shape[1], TIE)
         if rule == "one-standard-error":
@@ -73,17 +66,14 @@ def correct(
     selection: SelectionRule,
     seed: int,
     other: OtherMeasure | None = None,
-    blend_auc: float | None = None,
-    stable: float = 0.0,
     nested: Nested | None = None,
-    clusters: Clusters | None = None,
+    **more: Any,
 ) -> CorrectedAUC:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
-    `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC;
-    `blend_auc` is the mean AUC of the blend on all held-out rows, where the sample is only some of them. `stable` and
-    `clusters` are as in `corrected_choice`; where the groups are few, the optimism is that of a choice made anew
-    without each fold (`nested`).
+    `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC; where
+    the groups are few, the optimism is that of a choice made anew without each fold (`nested`). `before`, `stable` and
+    `clusters` are as in `corrected_choice`.
     """
     sample.of_pairs = None if sample.pairs is None else of_pairs
     take = partial(grid.take, selection, sample.spreads(scores))
@@ -95,10 +85,8 @@ def correct(
         other=None if other is None else partial(other.drawn, sample, scores),
         seed=seed,
         mixed=selection == "blend",
-        before=blend_auc,
         optimism_by=None if nested is None else partial(nested.optimism, sample, scores, take),
-        stable=stable,
-        clusters=clusters,
+        **more,
     )
 
 

@@ -60,12 +60,6 @@ class GridSearch:
         l2s = AUTO_L2S if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s).size
         return l2s * (AUTO_L1S if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s).size)
 
-    @property
-    def is_default_ridge(self) -> bool:
-        """Whether the penalties are those that are taken where nobody names any, of a loss that moments tell."""
-        no_l1 = not isinstance(self.l1s, str) and not any(self.l1s)
-        return isinstance(self.l2s, str) and no_l1 and not self.loss.needs_rows
-
     def on(self, features: Any) -> GridSearch:
         """The search for a map that has learnt: with the limits of its coefficients, where it has some."""
         if getattr(features, "monotonic_cst", None) is None:
@@ -96,11 +90,17 @@ class GridScores:
     held_out: HeldOut | None = None  # all held-out rows, fold by fold, with their scores at all points, where asked for
     pairs: RankedPairs | None = None  # those that count, if not all of two classes: then `auc` is their concordance
 
-    @property
-    def best_is_certified(self) -> bool:
-        """Whether the best l2 and its neighbours reached the tolerance in all folds, without an l1."""
-        best = int(self.score.mean(axis=-1)[:, 0].argmax())
-        return bool(self.converged[max(best - 1, 0) : best + 2].all())
+    @classmethod
+    def empty(cls, grid: dict[str, np.ndarray], n_folds: int, search: GridSearch) -> GridScores:
+        """Room for what is found on a grid; without coefficients all scores are 0, and tied."""
+        shape = (grid["l2"].size, grid["l1"].size, n_folds)
+        auc = np.full(shape, 0.5)
+        score = auc if search.scoring is ROC_AUC else np.full(shape, np.nan)
+        room = np.empty(shape), np.empty(shape, dtype=bool), np.empty(shape)
+        new = cls(grid, auc, score, *room, scoring=search.scoring, sample=search.sample, pairs=search.loss.pairs)
+        if search.sample is not None:
+            new.kept = np.zeros((shape[0] * shape[1], search.sample.rows.size)).T
+        return new
 
     def keep(self, sample: Sample) -> None:
         """Keep the scores of a sample that was drawn out of the held-out rows."""
@@ -134,9 +134,12 @@ def cross_validate(
     `held_out` says how many rows each fold holds out, where the scores of all of them are to be returned, as far as
     they are few; `watch` is called with the name of each fold that is done.
     """
-    scores = _empty_scores(source, search, held_out)
-    l2s, l1s = scores.grid.values()
-    in_one_pass = source.points_at_once(0) is None
+    l2s, l1s = grid_axes(source.total, search.l2s, search.l1s)
+    scores = GridScores.empty({"l2": l2s, "l1": l1s}, source.n_folds, search)
+    scores.total, in_one_pass = source.total, source.points_at_once(0) is None
+    if held_out and 8 * l2s.size * l1s.size * sum(held_out) <= OF_ROWS_BYTES:
+        n, folds = sum(held_out), np.repeat(np.arange(source.n_folds), held_out)
+        scores.held_out = HeldOut(np.empty(n, dtype=bool), np.zeros((l2s.size * l1s.size, n)).T, folds, None)
 
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)
@@ -167,31 +170,6 @@ def cross_validate(
             scores.measure(fold, points, scores.held_out.of_fold(fold), np.zeros(points.size, dtype=np.intc))
     if keep_coefs:
         scores.coefs = np.stack(coefs).reshape(source.n_folds, l2s.size, l1s.size, -1)
-    return scores
-
-
-def _empty_scores(source: FoldSource, search: GridSearch, held_out: Sequence[int]) -> GridScores:
-    """The grid, and room for what is found; without coefficients all scores are 0, and tied."""
-    l2s, l1s = grid_axes(source.total, search.l2s, search.l1s)
-    shape = (l2s.size, l1s.size, source.n_folds)
-    n_points, auc = l2s.size * l1s.size, np.full(shape, 0.5)
-    scores = GridScores(
-        {"l2": l2s, "l1": l1s},
-        auc=auc,
-        score=auc if search.scoring is ROC_AUC else np.full(shape, np.nan),
-        gaps=np.empty(shape),
-        converged=np.empty(shape, dtype=bool),
-        intercepts=np.empty(shape),
-        total=source.total,
-        scoring=search.scoring,
-        sample=search.sample,
-        pairs=search.loss.pairs,
-    )
-    if search.sample is not None:
-        scores.kept = np.zeros((n_points, search.sample.rows.size)).T
-    if held_out and 8 * n_points * sum(held_out) <= OF_ROWS_BYTES:
-        n, fold = sum(held_out), np.repeat(np.arange(source.n_folds), held_out)
-        scores.held_out = HeldOut(np.empty(n, dtype=bool), np.zeros((n_points, n)).T, fold, None)
     return scores
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import combinations
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -243,15 +242,12 @@ class Split(NamedTuple):
 
 
 class FoldedRows(NamedTuple):
-    """Rows, in memory or on a device, and the parts of them that each fold trains on and holds out.
-
-    `groups` says which rows belong together, if any do.
-    """
+    """Rows, in memory or on a device, and the parts of them that each fold trains on and holds out."""
 
     rows: Rows
     splits: list[Split]
     classes: np.ndarray
-    groups: Any = None
+    groups: Any = None  # which rows belong together, if any do
     pairs: RankedPairs | None = None  # those that count, if not all of two classes
 
     @property
@@ -270,27 +266,6 @@ class FoldedRows(NamedTuple):
         sample = correction.draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
         sample.pairs, sample.by_strata = self.pairs, self.pairs is not None and self.groups is not None
         return sample
-
-    def without_two(self) -> tuple[list[tuple[int, int]], FoldedRows] | None:
-        """The same rows, each two folds held out together, and which two; None where a nested choice is impossible.
-
-        That needs three folds at least, each trained on all rows that it does not hold out, and each row held out once.
-        """
-        parts, n = [split.validation for split in self.splits], self.rows.X.shape[0]
-        whole = sum(map(len, parts)) == n and all(
-            split.train.size + split.validation.size == n for split in self.splits
-        )
-        if len(parts) < 3 or not whole or np.unique(np.concatenate(parts)).size < n:
-            return None
-        pairs = list(combinations(range(len(parts)), 2))
-        splits = []
-        for pair in pairs:
-            held_out = np.sort(np.concatenate([parts[fold] for fold in pair]))
-            train = np.setdiff1d(np.arange(n), held_out, assume_unique=True)
-            if np.unique(self.positive[train]).size < 2:
-                return None
-            splits.append(Split(train, held_out))
-        return pairs, self._replace(splits=splits)
 
     def overlap(self) -> np.ndarray:
         """The number of training rows that each two folds have in common."""
@@ -369,10 +344,7 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
 def group_folds(
     positive: np.ndarray, groups: Any, n_splits: int, seed: Any, counts: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Stratified folds of whole groups: as many as asked for, or the most that all hold both classes.
-
-    `counts` says which rows count, if not all.
-    """
+    """Stratified folds of whole groups: as many as asked for, or the most whose rows that count are of both classes."""
     number = correction.group_numbers(groups, positive.size)
     n_groups = np.unique(number).size
     if n_groups > 20_000:  # as many whole groups in each fold; more care would take minutes

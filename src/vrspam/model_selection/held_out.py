@@ -73,8 +73,7 @@ def sample_of(held_out: HeldOut, n_points: int, seed: int) -> Sample:
     """Draw rows out of held-out rows that lie fold by fold; the training part of a fold is all others."""
     sizes = np.bincount(held_out.fold)
     parts = np.split(np.arange(held_out.fold.size), np.cumsum(sizes)[:-1])
-    weights = np.ones(held_out.fold.size) if held_out.weights is None else held_out.weights
-    return draw_sample(parts, sizes.sum() - sizes, held_out.positive, weights, None, n_points, seed)
+    return draw_sample(parts, sizes.sum() - sizes, held_out.positive, held_out.weights, None, n_points, seed)
 
 
 def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:

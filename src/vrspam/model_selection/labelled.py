@@ -15,7 +15,6 @@ from vrspam.metrics.correction import group_numbers
 from vrspam.model_selection.cross_validate import GridScores, GridSearch
 from vrspam.model_selection.folds import FoldedRows
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.selection import ROC_AUC
 from vrspam.model_selection.sources import FoldProblem, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.solvers import ExactFit
@@ -34,31 +33,37 @@ def cross_validate_labelled(
     What is handed out is the mean of the scores of all folds, where each row trains the same number of them; where that
     is not so, as in folds that look forward in time, it is the score of trees of all rows.
     """
-    (X, y, weights), n, trainings = folds.rows, folds.rows.y.size, [split.train for split in folds.splits]
-    uses = np.bincount(np.concatenate([split.validation for split in folds.splits]), minlength=n)
+    (X, y, weights), n, positive = folds.rows, folds.rows.y.size, folds.positive
+    trainings, parts = [split.train for split in folds.splits], [split.validation for split in folds.splits]
+    uses = np.bincount(np.concatenate(parts), minlength=n)
     even = uses.min() == uses.max() and all(split.train.size + split.validation.size == n for split in folds.splits)
     groups = None if folds.groups is None else group_numbers(folds.groups, n)
     numbers = None if folds.pairs is None or np.unique(folds.pairs.rank).size == 2 else folds.pairs
-    grow = features.grower(X, folds.positive, weights, groups, numbers)
+    grow = features.grower(X, positive, weights, groups, numbers)
     needed = 4 * n * X.shape[1] + (1 << 24)  # codes, gradients and histograms
     sets = list(enumerate(trainings if even else [*trainings, np.arange(n)]))
     features.groves_ = over_folds(grow, sets, FoldProblem(True, False, needed), search.n_jobs)
-    parts = [split.validation for split in folds.splits]
     raw = [features.scores_by(number, rows_of(X, part)) for number, part in enumerate(parts)]
     index = np.concatenate(parts)
     rows = Rows(np.concatenate(raw)[:, np.newaxis], y[index], None if weights is None else weights[index])
     own = search if folds.pairs is None else replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
     fit, factor = _factor(rows, folds.classes, own, any(np.ptp(scores) > 0.0 for scores in raw))
-    scores = _measured(features, folds, search, fit, factor, raw)
+    scores = GridScores.empty({"l2": np.array([fit.l2]), "l1": np.zeros(1)}, folds.n_folds, search)
+    scores.gaps[:], scores.converged[:] = fit.solution.gap, fit.solution.converged
+    scores.intercepts[:] = -factor * float(fit.moments.means.mean())
+    scores.coefs, point = np.zeros((folds.n_folds, 1, 1, len(sets))), np.zeros(1, dtype=np.intp)
+    for fold, (part, column) in enumerate(zip(parts, raw, strict=True)):
+        scores.coefs[fold, 0, 0, fold] = factor
+        mass = None if weights is None else weights[part]
+        scores.measure(fold, point, HeldOut(positive[part], factor * column[:, np.newaxis], fold, mass, part), point)
     by_all = None
     if search.sample is not None:
         by_all = factor * features.features_of(rows_of(X, search.sample.rows))[:, : len(parts)].astype(np.float64)
     w = np.full(len(sets), factor / len(sets))
     if not even:
         w[:-1], w[-1] = 0.0, factor
-    handed_out = ExactFit(
-        replace(fit.solution, w=w), ClassMoments.side_by_side([fit.moments] * len(sets)), fit.l2, fit.solver
-    )
+    moments = ClassMoments.side_by_side([fit.moments] * len(sets))
+    handed_out = fit._replace(solution=replace(fit.solution, w=w), moments=moments)
     return scores, factor * rows.X[:, 0], by_all, handed_out
 
 
@@ -77,31 +82,3 @@ def _factor(rows: Rows, classes: np.ndarray, search: GridSearch, varies: bool) -
     moments = ClassMoments(1, classes=classes).add_checked(*rows)  # no tree could be split: every score is the same
     nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
     return ExactFit(nothing, moments, 0.0 if isinstance(l2, str) else l2, "moments"), 0.0
-
-
-def _measured(
-    features: LabelledTrees, folds: FoldedRows, search: GridSearch, fit: ExactFit, factor: float, raw: list[np.ndarray]
-) -> GridScores:
-    """The grid of one point, with the AUC of each fold and the scores of the sample."""
-    positive, weights, shape = folds.positive, folds.rows.weights, (1, 1, folds.n_folds)
-    auc, coefs = np.empty(shape), np.zeros((folds.n_folds, 1, 1, features.n_features_out_))
-    scores = GridScores(
-        {"l2": np.array([fit.l2]), "l1": np.zeros(1)},
-        auc=auc,
-        score=auc if search.scoring is ROC_AUC else np.empty(shape),
-        gaps=np.full(shape, fit.solution.gap),
-        converged=np.full(shape, fit.solution.converged),
-        intercepts=np.full(shape, -factor * float(fit.moments.means.mean())),
-        coefs=coefs,
-        scoring=search.scoring,
-        sample=search.sample,
-        kept=None if search.sample is None else np.zeros((search.sample.rows.size, 1)),
-        pairs=folds.pairs,
-    )
-    point = np.zeros(1, dtype=np.intp)
-    for fold, (split, own) in enumerate(zip(folds.splits, raw, strict=True)):
-        coefs[fold, 0, 0, fold] = factor
-        part = split.validation
-        mass = None if weights is None else weights[part]
-        scores.measure(fold, point, HeldOut(positive[part], factor * own[:, np.newaxis], fold, mass, part), point)
-    return scores

@@ -191,33 +191,23 @@ def make_scoring(scoring: str | ScoringFunction = "auto", max_fpr: float | None 
     if scoring == "partial_roc_auc":
         if max_fpr is None:
             raise ValueError("scoring='partial_roc_auc' needs max_fpr, the false-positive rate at which the part ends.")
-        return partial_auc_up_to(max_fpr)
+
+        def of_the_part(positive: Any, scores: Any, weights: Any) -> np.ndarray:
+            negative = ~array_api.on_host(positive)
+            if weights is not None:
+                negative &= array_api.on_host(weights) > 0
+            check_max_fpr(max_fpr, int(negative.sum()), of_fold=True)  # at least one negative in the part
+            return metrics.partial_auc_columns(positive, scores, weights, max_fpr=max_fpr)
+
+        return Scoring(f"partial AUC up to {100 * max_fpr:g} % false positives", of_the_part)
     if scoring == "roc_auc":
         return ROC_AUC
     if scoring == "average_precision":
         return Scoring("average precision", metrics.average_precision_columns)
     assert callable(scoring)
-    return from_function(scoring)
+    function, name = scoring, getattr(scoring, "__name__", type(scoring).__name__)
 
-
-def partial_auc_up_to(max_fpr: float) -> Scoring:
-    """The standardised partial AUC; held-out rows with less than one negative in the part are refused."""
-
-    def columns(positive: Any, scores: Any, weights: Any) -> np.ndarray:
-        negative = ~array_api.on_host(positive)
-        if weights is not None:
-            negative &= array_api.on_host(weights) > 0
-        check_max_fpr(max_fpr, int(negative.sum()), of_fold=True)
-        return metrics.partial_auc_columns(positive, scores, weights, max_fpr=max_fpr)
-
-    return Scoring(f"partial AUC up to {100 * max_fpr:g} % false positives", columns)
-
-
-def from_function(function: ScoringFunction) -> Scoring:
-    """A measure of the user's own, called for each column of scores on the host."""
-    name = getattr(function, "__name__", type(function).__name__)
-
-    def columns(positive: Any, scores: Any, weights: Any) -> np.ndarray:
+    def by_function(positive: Any, scores: Any, weights: Any) -> np.ndarray:
         positive, scores = array_api.on_host(positive), array_api.on_host(scores)
         weights = None if weights is None else array_api.on_host(weights)
         found = np.empty(scores.shape[1])
@@ -233,4 +223,4 @@ def from_function(function: ScoringFunction) -> Scoring:
             found[j] = value
         return found
 
-    return Scoring(name, columns, needs_values=True)
+    return Scoring(name, by_function, needs_values=True)

@@ -179,15 +179,9 @@ class RowsInMemory:
         rest = np.flatnonzero(uses == 0)
         if rest.size:
             parts.append(rest)
-        # Features are made on one core, so that parts side by side pay; products of rows use all cores anyway.
-        found = self._gather_mapped(parts, n_jobs) if self.mapped else list(map(self._gather, parts))
-        self._validation = found[: self.n_folds]
-        return sum(found[1:], found[0])
-
-    def _gather_mapped(self, parts: list[np.ndarray], n_jobs: int | None) -> list[ClassMoments]:
-        """The moments of the features of some parts of the rows, several at the same time."""
-        # Large parts are cut in two, whatever the number of threads: two threads share five parts evenly then.
-        cut = [np.array_split(part, 2 if part.size >= 2_000 else 1) for part in parts]
+        # Of features large parts are cut in two, whatever the number of threads: two share five parts evenly then.
+        cut = [np.array_split(part, 2 if self.mapped and part.size >= 2_000 else 1) for part in parts]
+        pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
         found: list[dict[int, ClassMoments]] = [{} for _ in parts]
         lock = Lock()
 
@@ -199,12 +193,14 @@ class RowsInMemory:
                 if len(found[part]) == len(cut[part]) > 1:
                     found[part] = {0: found[part][0] + found[part][1]}
 
-        pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
-        d = self.rows.X.shape[1]
-        needed = 2 * self._block_bytes + 6 * 8 * d * d
-        small = d <= 2_500  # then parts side by side pay: one core makes the features of a part
-        over_folds(gather, pieces, FoldProblem(small, False, needed, self._in_turn), n_jobs)
-        return [moments[0] for moments in found]
+        if self.mapped:  # one core makes features, so that small parts side by side pay
+            needed = 2 * self._block_bytes + 6 * 8 * d * d
+            over_folds(gather, pieces, FoldProblem(d <= 2_500, False, needed, self._in_turn), n_jobs)
+        else:  # products of rows use all cores anyway
+            list(map(gather, pieces))
+        of_parts = [moments[0] for moments in found]
+        self._validation = of_parts[: self.n_folds]
+        return sum(of_parts[1:], of_parts[0])
 
     def training_moments(self, fold: int) -> ClassMoments:
         """The moments of a training part."""
