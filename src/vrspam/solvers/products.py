@@ -87,6 +87,7 @@ class ColumnDescent(EpochSolver):
     ACTIVE_SWEEPS = 10
     GRAM_MAX_SUPPORT = 500
     _copied: WithinProducts | None = None  # the rows whose columns were copied
+    _columns: Any  # of √share · X, centred where X is dense; else `_means` are those to subtract
 
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:
@@ -99,8 +100,15 @@ class ColumnDescent(EpochSolver):
         rows = objective.loss.rows
         assert rows is not None
         if self._copied is not rows:  # one object serves many penalties of the same data
-            self._copy_columns(rows)
-            self._copied = rows
+            root = np.sqrt(rows.share).astype(rows.X.dtype, copy=False)
+            self._means, self._copied = np.zeros_like(rows.means), rows
+            if sparse.issparse(rows.X):
+                csc = (sparse.diags_array(root) @ rows.X).tocsc()
+                self._columns, self._means = kernels.CSR(csc.data, csc.indices, csc.indptr), rows.means
+            else:
+                centred = np.asfortranarray(rows.X - rows.means.astype(rows.X.dtype)[rows.side])
+                centred *= root[:, np.newaxis]
+                self._columns = centred.T
         return self.start(objective, passes=2.0)
 
     def epoch(self, objective: Objective, state: State) -> None:
@@ -135,18 +143,6 @@ class ColumnDescent(EpochSolver):
         state.value, state.grad = objective.value_and_grad(state.w)
         state.passes += 3.0
 
-    def _copy_columns(self, rows: WithinProducts) -> None:
-        root = np.sqrt(rows.share).astype(rows.X.dtype, copy=False)
-        if sparse.issparse(rows.X):
-            csc = (sparse.diags_array(root) @ rows.X).tocsc()
-            self._columns: kernels.CSR | np.ndarray = kernels.CSR(csc.data, csc.indices, csc.indptr)
-            self._means = rows.means
-        else:
-            centred = np.asfortranarray(rows.X - rows.means.astype(rows.X.dtype)[rows.side])
-            centred *= root[:, np.newaxis]
-            self._columns = centred.T
-            self._means = np.zeros_like(rows.means)
-
     def _gram(self, support: np.ndarray) -> np.ndarray:
         if isinstance(self._columns, np.ndarray):
             chosen = self._columns[support].astype(np.float64)
@@ -170,9 +166,7 @@ class ShiftedConjugateGradient:
     """
 
     l2s: np.ndarray
-    _loss: Any = None  # the one that `_found` belong to, and the tolerance they were solved to
-    _tol: float = 0.0
-    _found: dict[float, tuple[np.ndarray, int]] = field(default_factory=dict)
+    _found: dict[float, tuple[np.ndarray, int]] = field(default_factory=dict)  # of one loss and one tolerance
 
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:
@@ -191,9 +185,8 @@ class ShiftedConjugateGradient:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
         budget = 2  # times the most iterations of one point: products for all points together
-        if self._loss is not loss or self._tol != tol:
+        if not self._found:
             self._found = self._solve_together(loss, tol, budget * max_iter)
-            self._loss, self._tol = loss, tol
         w, products = self._found[l2]
         solution = certify(objective, w, products, tol)
         if solution.converged or products == budget * max_iter:

@@ -112,6 +112,7 @@ class RowGradient:
             self.probability = (rows.mass > 0.0) / rows.n
         weight = np.divide(rows.mass, self.probability, out=np.zeros(rows.mass.size), where=self.probability > 0.0)
         self.scale = weight * factor
+        self.draws = kernels.Draws(rows.side, self.scale, rows.k, centred)
         constants *= weight
         if centred:
             self._sampler = _sampler(self.probability)
@@ -130,10 +131,6 @@ class RowGradient:
         if self.rows.n == self.probability.size:
             return rng.integers(self.rows.n, size=size)
         return rng.choice(np.flatnonzero(self.probability), size)
-
-    def kernel_draws(self):
-        """The same draws as a tuple for the kernels."""
-        return kernels.Draws(self.rows.side, self.scale, self.rows.k, self.centred)
 
     def variance(self, u: np.ndarray) -> float:
         """Return Σ_i π_i ‖v_i - ∇f(w)‖² at w = anchor + u: the exact variance of the update direction."""
