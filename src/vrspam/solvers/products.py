@@ -7,7 +7,7 @@
 | `DualRidge` | dense rows in memory, fewer than features | l2 alone |
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from scipy.linalg.blas import daxpy, dscal
 
 from vrspam._utils.array_api import kernels
 from vrspam.objective import Objective, WithinProducts
+from vrspam.objective.hinge import RowProducts
 from vrspam.solvers.base import EpochSolver, Solution, State, certify
 from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled
 
@@ -232,24 +233,17 @@ class ShiftedConjugateGradient:
 class ScaledRows:
     """B, such that BᵀB = Σ + δδᵀ: rows √share · (x - mean of its class), and δ as the last; never held as a whole."""
 
-    block_bytes = 1 << 25  # of rows, or columns, that are converted and centred at once
+    block_bytes = 1 << 25  # of columns that are converted and centred at once
 
     def __init__(self, rows: WithinProducts, delta: np.ndarray):
-        self.rows, self.delta = rows, delta
+        self.rows, self.delta, self.products = rows, delta, RowProducts(rows.X)
         self.used = np.flatnonzero(rows.share > 0.0)  # rows outside of a fold have no weight
         self.side = rows.side[self.used]
         self.root = np.sqrt(rows.share[self.used])
 
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Rows of X a few at a time, those in float32 as float64."""
-        step = max(1, self.block_bytes // (8 * self.delta.size))
-        for start in range(0, self.rows.side.size, step):
-            where = slice(start, start + step)
-            yield where, self.rows.X[where].astype(np.float64, copy=False)
-
     def __matmul__(self, v: np.ndarray) -> np.ndarray:
         """B v."""
-        scores = np.concatenate([block @ v for _, block in self._blocks()])[self.used]
+        scores = self.products.scores(v)[self.used]
         return np.append(self.root * (scores - (self.rows.means @ v)[self.side]), self.delta @ v)
 
     def transposed(self, a: np.ndarray) -> np.ndarray:
@@ -258,10 +252,7 @@ class ScaledRows:
         spread = np.zeros(self.rows.side.size)
         spread[self.used] = factors
         sums = np.bincount(self.side, weights=factors, minlength=2)
-        total = a[-1] * self.delta - sums @ self.rows.means
-        for where, block in self._blocks():
-            total += spread[where] @ block
-        return total
+        return a[-1] * self.delta - sums @ self.rows.means + self.products.back(spread)
 
     def gram(self) -> np.ndarray:
         """B Bᵀ, from blocks of columns."""

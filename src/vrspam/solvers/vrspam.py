@@ -227,10 +227,11 @@ class VRSPAM:
         order = pass_order(self.rng, rows.mass, rows.n)
         method.advance(rows.kernel, order, rows.side, rule, penalty.l1, learn=False)
         state.passes += 2.0
-        if np.isfinite(method.coef).all():
-            value, grad = objective.value_and_grad(method.coef)
+        w = method.coef
+        if np.isfinite(w).all():
+            value, grad = objective.value_and_grad(w)
             if value < state.value:
-                state.w, state.grad, state.value = method.coef, grad, value
+                state.w, state.grad, state.value = w, grad, value
 
     def epoch(self, objective: Objective, state: State) -> None:
         if self.extrapolates:
@@ -298,12 +299,11 @@ class VRSPAM:
 
     def _plain(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         gradient, rows = self.gradient, self.rows
-        order = gradient.draw(self.rng, self.steps)
         if rows.is_sparse and objective.penalty.ridge is not None:
             zero = np.zeros_like(state.w)
-            _, moved, _ = self._sparse_ridge(objective, state, order, zero, zero, 1.0, 0.0, self.step)
+            _, moved, _ = self._sparse_ridge(objective, state, zero, zero, 1.0, 0.0, self.step)
             return state.w + moved, moved
-        w = state.w.copy()
+        order, w = gradient.draw(self.rng, self.steps), state.w.copy()
         kernels.svrg_epoch(
             rows.kernel, order, gradient.draws, rows.means, state.w, state.grad, w, self.step, objective.penalty
         )
@@ -317,14 +317,12 @@ class VRSPAM:
         tau1 = float(np.clip(np.sqrt(self.steps * l2 * self.step / 3.0), 1e-6, 0.5))
         tau2, step = 0.5, self.step / (3.0 * tau1)
         tau3 = 1.0 - tau1 - tau2
-        order = gradient.draw(self.rng, self.steps)
         if rows.is_sparse and objective.penalty.ridge is not None:
-            Z, Y, average = self._sparse_ridge(
-                objective, state, order, self._z - anchor, self._y - anchor, tau1, tau3, step
-            )
+            Z, Y = self._z - anchor, self._y - anchor
+            Z, Y, average = self._sparse_ridge(objective, state, Z, Y, tau1, tau3, step)
             self._z, self._y = anchor + Z, anchor + Y
             return anchor + average, tau1 * Z + tau3 * Y
-        average = np.empty_like(anchor)
+        order, average = gradient.draw(self.rng, self.steps), np.empty_like(anchor)
         kernels.katyusha_epoch(
             rows.kernel, order, gradient.draws, rows.means, anchor, state.grad,
             self._y, self._z, average, tau1, tau2, step, l2, objective.penalty,
@@ -332,17 +330,10 @@ class VRSPAM:
         return average, tau1 * (self._z - anchor) + tau3 * (self._y - anchor)
 
     def _sparse_ridge(
-        self,
-        objective: Objective,
-        state: State,
-        order: np.ndarray,
-        Z: np.ndarray,
-        Y: np.ndarray,
-        tau1: float,
-        tau3: float,
-        step: float,
+        self, objective: Objective, state: State, Z: np.ndarray, Y: np.ndarray, tau1: float, tau3: float, step: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         l2, rows = objective.penalty.strong_convexity, self.rows
+        order = self.gradient.draw(self.rng, self.steps)
         fixed = np.stack([*rows.means, state.grad + l2 * state.w])
         work = whole_lines(state.w.size, 8)
         slots = kernels.Ridge
