@@ -1,6 +1,6 @@
 """All compiled code, in one file, because Numba's disk cache notices an edit only in the file of the kernel itself.
 
-A matrix is an array or a `CSR` tuple; `row_dot` and `add_row` are overloaded for both, so each algorithm has one loop.
+A matrix is an array or a `CSR` tuple; `entries`, `value_at` and `column_at` are for both, so each loop is written once.
 A penalty is a named tuple of numbers; `prox1` is overloaded for each kind, and a penalty that is defined elsewhere is
 added with `register_prox`. The caller draws random numbers and passes them as arrays of indices. For access by columns
 the caller passes a CSC matrix, which is the CSR form of the transpose.
@@ -165,58 +165,49 @@ class CSR(NamedTuple):
     indptr: np.ndarray
 
 
+def _either(of_array: Callable, of_csr: Callable) -> Any:
+    """A function of a matrix, for compiled code: the first for an array, the second for a `CSR`."""
+
+    def function(X, *more):
+        raise TypeError("only compiled code calls this")
+
+    def chosen(X, *more):
+        return of_array if isinstance(X, types.Array) else of_csr
+
+    overload(function, inline="always", strict=False)(chosen)
+    return function
+
+
+# The places of the entries of a row, and what is there: a value, and its column.
+entries = _either(lambda X, i: range(X.shape[1]), lambda X, i: range(X.indptr[i], X.indptr[i + 1]))
+value_at = _either(lambda X, i, place: X[i, place], lambda X, i, place: X.data[place])
+column_at = _either(lambda X, place: place, lambda X, place: X.indices[place])
+
+
+@compiled
 def row_dot(X, i, w):
     """x_i · w."""
-    raise TypeError("only compiled code calls this")
+    total = 0.0
+    for place in entries(X, i):
+        total += value_at(X, i, place) * w[column_at(X, place)]
+    return total
 
 
+@compiled
+def row_square(X, i):
+    """‖x_i‖²."""
+    total = 0.0
+    for place in entries(X, i):
+        x = np.float64(value_at(X, i, place))
+        total += x * x
+    return total
+
+
+@compiled
 def add_row(X, i, scale, out):
     """out += scale · x_i."""
-    raise TypeError("only compiled code calls this")
-
-
-@compiled
-def _dense_row_dot(X, i, w):
-    total = 0.0
-    row = X[i]
-    for j in range(row.shape[0]):
-        total += row[j] * w[j]
-    return total
-
-
-@compiled
-def _sparse_row_dot(X, i, w):
-    total = 0.0
-    for position in range(X.indptr[i], X.indptr[i + 1]):
-        total += X.data[position] * w[X.indices[position]]
-    return total
-
-
-@compiled
-def _dense_add_row(X, i, scale, out):
-    row = X[i]
-    for j in range(row.shape[0]):
-        out[j] += scale * row[j]
-
-
-@compiled
-def _sparse_add_row(X, i, scale, out):
-    for position in range(X.indptr[i], X.indptr[i + 1]):
-        out[X.indices[position]] += scale * X.data[position]
-
-
-@overload(row_dot, inline="always")
-def _overload_row_dot(X, i, w):
-    if isinstance(X, types.Array):
-        return lambda X, i, w: _dense_row_dot(X, i, w)
-    return lambda X, i, w: _sparse_row_dot(X, i, w)
-
-
-@overload(add_row, inline="always")
-def _overload_add_row(X, i, scale, out):
-    if isinstance(X, types.Array):
-        return lambda X, i, scale, out: _dense_add_row(X, i, scale, out)
-    return lambda X, i, scale, out: _sparse_add_row(X, i, scale, out)
+    for place in entries(X, i):
+        out[column_at(X, place)] += scale * value_at(X, i, place)
 
 
 def violation(penalty, w, grad, curvature, divisor):
@@ -281,7 +272,7 @@ def gram_descent(gram, curvature, w, grad, penalty, divisor, target, max_sweeps)
             new = prox1(penalty, old - steps[j] * grad[j], steps[j], j)
             if new != old:
                 w[j] = new
-                _dense_add_row(gram, j, new - old, grad)
+                add_row(gram, j, new - old, grad)
         sweep += 1
         left = violation(penalty, w, grad, curvature, divisor)
     return sweep, left
@@ -416,7 +407,7 @@ def column_sweep(columns, means, delta, k, curvature, w, scores, running, penalt
 
 # --- Streams: running class statistics, SPAM -------------------------------------------------------------------
 
-# Slots of `ClassSums.totals`: Σ‖x‖² and ‖S‖² (each for both classes), S₋·S₊, max ‖x‖².
+# Slots of `ClassSums.totals`.
 Totals = IntEnum("Totals", {"SQUARES": 0, "OWN": 2, "CROSS": 4, "LARGEST": 5})
 # Slots of `carry`, the numbers that an online method keeps between calls: t and the scale of v for all methods,
 Carry = IntEnum("Carry", "STEPS SCALE", start=0)
@@ -452,35 +443,6 @@ class StepRule(NamedTuple):
     theory: bool
     l2: float
     l2_share: float
-
-
-@compiled
-def _dense_row_square(X, i):
-    total = 0.0
-    row = X[i]
-    for j in range(row.shape[0]):
-        total += np.float64(row[j]) * row[j]
-    return total
-
-
-@compiled
-def _sparse_row_square(X, i):
-    total = 0.0
-    for position in range(X.indptr[i], X.indptr[i + 1]):
-        total += np.float64(X.data[position]) * X.data[position]
-    return total
-
-
-def row_square(X, i):
-    """‖x_i‖²."""
-    raise TypeError("only compiled code calls this")
-
-
-@overload(row_square, inline="always")
-def _overload_row_square(X, i):
-    if isinstance(X, types.Array):
-        return lambda X, i: _dense_row_square(X, i)
-    return lambda X, i: _sparse_row_square(X, i)
 
 
 @compiled
@@ -543,23 +505,6 @@ def step_length(rule, t, l2, largest_square, lipschitz_mean, lipschitz_row):
 
 
 @compiled
-def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
-    """Return (step, coefficient of x in the paper's gradient, l2) for a row of class c.
-
-    The gradient is 2q (w·(x-μ₋) - 1) x for a positive row and 2p (w·(x-μ₊) + 1) x for a negative one, so its
-    Lipschitz constant is 2q ‖x‖ ‖x-μ₋‖ (2p ‖x‖ ‖x-μ₊‖). `other_score` is w·μ of the other class.
-    """
-    n_other = classes.counts[1 - c]
-    share = 2.0 * n_other / (classes.counts[0] + classes.counts[1])
-    margin = score - other_score - (1.0 if c == 1 else -1.0)
-    distance = square - 2.0 * dot_other / n_other + classes.totals[Totals.OWN + 1 - c] / (n_other * n_other)
-    lipschitz_row = share * np.sqrt(square * max(distance, 0.0))
-    l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
-    step = step_length(rule, t, l2, classes.totals[Totals.LARGEST], mean_lipschitz(classes), lipschitz_row)
-    return step, share * margin, l2
-
-
-@compiled
 def spam_fold(classes, v, average, carry):
     """Fold: multiply v by the scale of `spam_steps`, so that v is w, and compute the products in `carry` again."""
     scale, weight = carry[Carry.SCALE], carry[Spam.OF_V]
@@ -576,15 +521,16 @@ def spam_fold(classes, v, average, carry):
 def spam_steps(X, order, side, classes, learn, v, average, carry, rule, l1):
     """Take steps of SPAM on the rows `order`; with l1 = 0 each step costs O(nonzeros of the row).
 
-    Textbook: w ← prox(w - η f x) with the gradient f x, of O(d): with l1 > 0 the threshold moves every coordinate, and
-    `average` is Σ t w_t. With l1 = 0 the prox divides by 1 + η l2. There w = scale · v: the division changes only
-    `scale`, and the subtraction changes only the nonzero coordinates of x. The products w·S₋ and w·S₊, which f needs,
-    follow the same recursion: (w - η f x)·S = w·S - η f (x·S). The average Σ t w_t / Σ t is kept in the same way: with
-    G = Σ t scale_t, the sum is G v + average as long as a change b x of v adds -G b x to `average`.
+    Textbook: w ← prox(w - η f x) with the gradient f x, 2q (w·(x-μ₋) - 1) x for a positive row and 2p (w·(x-μ₊) + 1) x
+    for a negative one, whose Lipschitz constant is 2q ‖x‖ ‖x-μ₋‖ (2p ‖x‖ ‖x-μ₊‖). That is of O(d): with l1 > 0 the
+    threshold moves every coordinate, and `average` is Σ t w_t. With l1 = 0 the prox divides by 1 + η l2. There
+    w = scale · v: the division changes only `scale`, and the subtraction changes only the nonzero coordinates of x. The
+    products w·S₋ and w·S₊, which f needs, follow the same recursion: (w - η f x)·S = w·S - η f (x·S). The average
+    Σ t w_t / Σ t is kept in the same way: with G = Σ t scale_t, the sum is G v + average as long as a change b x of v
+    adds -G b x to `average`.
 
-    `carry` holds t, scale, w·S₋, w·S₊, G, Σ t and the steps since the last fold (`spam_fold`), which must come between
-    steps with l1 = 0 and with l1 > 0. When to fold depends on the number of steps and not on where a batch ends, so the
-    batches of a stream do not change a bit of the result.
+    A fold (`spam_fold`) must come between steps with l1 = 0 and with l1 > 0. When to fold depends on the number of
+    steps and not on where a batch ends, so the batches of a stream do not change a bit of the result.
     If `learn`, a row is added to `classes` before its step; there are no steps until both classes have been seen.
     """
     fold_every = max(1000, v.shape[0])
@@ -600,16 +546,15 @@ def spam_steps(X, order, side, classes, learn, v, average, carry, rule, l1):
         carry[Carry.STEPS] += 1.0
         carry[Spam.WEIGHT] += carry[Carry.STEPS]
         other_sum = carry[Spam.UPPER - c] if l1 == 0.0 else np.dot(v, classes.sums[1 - c])
-        step, factor, l2 = _spam_row(
-            classes,
-            rule,
-            carry[Carry.STEPS],
-            c,
-            score,
-            other_sum / classes.counts[1 - c],
-            square,
-            dot0 if c == 1 else dot1,
-        )
+        n_other = classes.counts[1 - c]
+        share = 2.0 * n_other / (classes.counts[0] + classes.counts[1])
+        factor = share * (score - other_sum / n_other - (1.0 if c == 1 else -1.0))
+        dot_other, own_other = dot0 if c == 1 else dot1, classes.totals[Totals.OWN + 1 - c]
+        distance = square - 2.0 * dot_other / n_other + own_other / (n_other * n_other)
+        lipschitz_row = share * np.sqrt(square * max(distance, 0.0))
+        l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
+        largest = classes.totals[Totals.LARGEST]
+        step = step_length(rule, carry[Carry.STEPS], l2, largest, mean_lipschitz(classes), lipschitz_row)
         if l1 > 0.0:
             add_row(X, i, -step * factor, v)
             penalty = ElasticNet(l2, l1)
@@ -636,25 +581,14 @@ def spam_steps(X, order, side, classes, learn, v, average, carry, rule, l1):
 
 
 @compiled
-def solam_fold(v, average, carry):
-    """Fold: multiply v by the scale of `solam_steps`, so that v is w and `average` is Σ η_t w_t."""
-    for j in range(v.shape[0]):
-        average[j] += carry[Solam.OF_V] * v[j]
-        v[j] *= carry[Carry.SCALE]
-    carry[Carry.SCALE], carry[Solam.OF_V], carry[Solam.SINCE_FOLD] = 1.0, 0.0, 0.0
-    carry[Solam.SQUARE] = np.dot(v, v)
-
-
-@compiled
 def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius):
     """Take steps of SOLAM on the rows `order`: descent in (w, a, b), ascent in ζ; each costs O(nonzeros of the row).
 
     The saddle function of one row, with s = w·x, is  q (s-a)² - 2q (1+ζ) s  for a positive row,
     p (s-b)² + 2p (1+ζ) s  for a negative one, plus  -pq ζ²  for both. As in `spam_steps`, w = scale · v and the
     average Σ η_t w_t is G v + `average`. With an automatic step, a, b and ζ, which are scores, are measured in units
-    of the root mean square of ‖x‖, so that all variables move equally fast: their steps are longer by its square.
-
-    `carry` holds t, scale, a, b, ζ, G, Σ η, ‖w‖², the steps since the last fold, Σ η a, Σ η b and Σ η ζ.
+    of the root mean square of ‖x‖, so that all variables move equally fast: their steps are longer by its square. A
+    fold multiplies v by the scale, so that v is w and `average` is Σ η_t w_t.
     """
     fold_every = max(1000, v.shape[0])
     for i in order:
@@ -705,7 +639,11 @@ def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius)
         for k in range(3):
             carry[Solam.SUMS + k] += step * carry[Solam.A + k]
         if carry[Carry.SCALE] < 1e-9 or carry[Solam.SINCE_FOLD] >= fold_every:
-            solam_fold(v, average, carry)
+            for j in range(v.shape[0]):
+                average[j] += carry[Solam.OF_V] * v[j]
+                v[j] *= carry[Carry.SCALE]
+            carry[Carry.SCALE], carry[Solam.OF_V], carry[Solam.SINCE_FOLD] = 1.0, 0.0, 0.0
+            carry[Solam.SQUARE] = np.dot(v, v)
 
 
 # --- Streams: OPAUC ----------------------------------------------------------------------------------------------
@@ -717,22 +655,6 @@ class RunningCovariances(NamedTuple):
     counts: np.ndarray
     means: np.ndarray
     traces: np.ndarray
-
-
-@compiled
-def _opauc_learn(classes, c, x, v):
-    """Add x to the statistics of class c; v becomes x - (old mean). The scatter grows by (returned number) · v vᵀ."""
-    n = classes.counts[c] + 1.0
-    mean = classes.means[c]
-    square = 0.0
-    for j in range(x.shape[0]):
-        v[j] = x[j] - mean[j]
-        square += v[j] * v[j]
-        mean[j] += v[j] / n
-    classes.counts[c] = n
-    pull = (n - 1.0) / n
-    classes.traces[c] += pull * square
-    return pull
 
 
 @compiled
@@ -776,17 +698,22 @@ def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, lear
     `step` no step follows. `carry` holds t.
     """
     d = w.shape[0]
-    x, v, product = np.empty(d), np.empty(d), np.empty(d)
+    buffer, product = np.empty(d), np.empty(d)
     for position in range(order.shape[0]):
         i = order[position]
         c = side[i]
-        x[:] = 0.0
-        add_row(X, i, 1.0, x)
+        x = whole_row(X, i, buffer)
         if learn:
-            root = np.sqrt(_opauc_learn(classes, c, x, v))
-            row = buffers[c, filled[c]]
+            n = classes.counts[c] + 1.0
+            pull, root, square = (n - 1.0) / n, np.sqrt((n - 1.0) / n), 0.0
+            mean, row = classes.means[c], buffers[c, filled[c]]
             for j in range(d):
-                row[j] = root * v[j]
+                v = x[j] - mean[j]
+                square += v * v
+                mean[j] += v / n
+                row[j] = root * v
+            classes.counts[c] = n
+            classes.traces[c] += pull * square
             filled[c] += 1
         if step and classes.counts[0] > 0.0 and classes.counts[1] > 0.0:
             other = 1 - c
@@ -795,9 +722,9 @@ def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, lear
             for j in range(d):
                 product[j] = spread[other] / n * w[j]
             for j in range(scatters.shape[1]):
-                product[j] += _dense_row_dot(scatters[other], j, w) / n
+                product[j] += row_dot(scatters[other], j, w) / n
             for r in range(filled[other]):
-                _dense_add_row(buffers[other], r, _dense_row_dot(buffers[other], r, w) / n, product)
+                add_row(buffers[other], r, row_dot(buffers[other], r, w) / n, product)
             _opauc_step(classes, c, x, product, w, carry[Carry.STEPS], rule)
         if filled[c] == buffers.shape[1]:
             return position + 1
@@ -830,72 +757,32 @@ def within_product(X, side, share, mean_scores, w, out, left):
         add_row(X, i, residual, out)
 
 
+# What an entry adds to ‖x - μ‖²; for a CSR that begins with ‖μ‖², the distance of a row of zeros.
+_squared_from = _either(lambda X, x, mean: (x - mean) * (x - mean), lambda X, x, mean: x * (x - 2.0 * mean))
+
+
 @compiled
-def all_row_dots(X, w, out):
-    """out = Xw, in double precision and without a copy of X."""
+def all_row_distances(X, means, of_zeros, out):
+    """out[i] = ‖x_i‖², ‖x_i - μ₋‖², ‖x_i - μ₊‖²; `of_zeros` is ‖μ‖² for a CSR, and 0 for an array."""
     for i in range(out.shape[0]):
-        out[i] = row_dot(X, i, w)
-
-
-def row_distances(X, i, means, mean_squares, out):
-    """out[i] = ‖x_i‖², ‖x_i - μ₋‖², ‖x_i - μ₊‖²."""
-    raise TypeError("only compiled code calls this")
-
-
-@compiled
-def _dense_row_distances(X, i, means, mean_squares, out):
-    row, lower, upper = X[i], means[0], means[1]
-    square, below, above = 0.0, 0.0, 0.0
-    for j in range(row.shape[0]):
-        x = np.float64(row[j])
-        square += x * x
-        below += (x - lower[j]) * (x - lower[j])
-        above += (x - upper[j]) * (x - upper[j])
-    out[i, 0], out[i, 1], out[i, 2] = square, below, above
+        square, below, above = 0.0, of_zeros[0], of_zeros[1]
+        for place in entries(X, i):
+            x, j = np.float64(value_at(X, i, place)), column_at(X, place)
+            square += x * x
+            below += _squared_from(X, x, means[0, j])
+            above += _squared_from(X, x, means[1, j])
+        out[i, 0], out[i, 1], out[i, 2] = square, max(below, 0.0), max(above, 0.0)
 
 
 @compiled
-def _sparse_row_distances(X, i, means, mean_squares, out):
-    square, below, above = 0.0, mean_squares[0], mean_squares[1]
-    for position in range(X.indptr[i], X.indptr[i + 1]):
-        x, j = np.float64(X.data[position]), X.indices[position]
-        square += x * x
-        below += x * (x - 2.0 * means[0, j])
-        above += x * (x - 2.0 * means[1, j])
-    out[i, 0], out[i, 1], out[i, 2] = square, max(below, 0.0), max(above, 0.0)
-
-
-@overload(row_distances, inline="always")
-def _overload_row_distances(X, i, means, mean_squares, out):
-    if isinstance(X, types.Array):
-        return lambda X, i, means, mean_squares, out: _dense_row_distances(X, i, means, mean_squares, out)
-    return lambda X, i, means, mean_squares, out: _sparse_row_distances(X, i, means, mean_squares, out)
-
-
-@compiled
-def all_row_distances(X, means, mean_squares, out):
-    """`row_distances` of every row."""
-    for i in range(out.shape[0]):
-        row_distances(X, i, means, mean_squares, out)
-
-
-def whole_row(X, i, buffer):
-    """Return row i as an array of length d: a view of a dense X, or `buffer`, filled with the row of a CSR."""
-    raise TypeError("only compiled code calls this")
-
-
-@compiled
-def _sparse_whole_row(X, i, buffer):
+def _written_out(X, i, buffer):
     buffer[:] = 0.0
-    _sparse_add_row(X, i, 1.0, buffer)
+    add_row(X, i, 1.0, buffer)
     return buffer
 
 
-@overload(whole_row, inline="always")
-def _overload_whole_row(X, i, buffer):
-    if isinstance(X, types.Array):
-        return lambda X, i, buffer: X[i]
-    return lambda X, i, buffer: _sparse_whole_row(X, i, buffer)
+# Row i as an array of length d: a view of a dense X, or `buffer`, filled with the row of a CSR.
+whole_row = _either(lambda X, i, buffer: X[i], lambda X, i, buffer: _written_out(X, i, buffer))
 
 
 class Draws(NamedTuple):

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from vrspam import AUCClassifier, ClassMoments, SPAMClassifier, kernels
 from vrspam.objective import Objective
 from vrspam.objective.penalties import ElasticNet
-from vrspam.solvers.online import SPAM, kernel_rows, known_sums, largest_square, spam_pass, step_rule
+from vrspam.solvers.online import SPAM, kernel_rows, known_sums, largest_square, step_rule
 from vrspam.theory import spam_step
 
 STORED = {"dense": np.asarray, "csr": sparse.csr_array, "float32": lambda X: X.astype(np.float32)}
@@ -18,8 +18,12 @@ STORED = {"dense": np.asarray, "csr": sparse.csr_array, "float32": lambda X: X.a
 
 def one_step(X, y, i, w, penalty, step):
     """Return the point after the first step, of length `step`, from w on row i."""
-    classes = known_sums(ClassMoments.from_data(X, y))
-    return spam_pass(kernel_rows(X), y, np.array([i]), classes, penalty, w, step_size=step)
+    method = SPAM(w.size)
+    method.know(ClassMoments.from_data(X, y), 0.0)
+    method.w = w.copy()
+    method.carry[[kernels.Spam.LOWER, kernels.Spam.UPPER]] = method.classes.sums @ w
+    method.advance(kernel_rows(X), np.array([i]), y, step_rule(step, penalty.l2), penalty.l1, learn=False)
+    return method.coef
 
 
 def gradients(X, y, w, l1=0.0):

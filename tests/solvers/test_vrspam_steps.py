@@ -78,7 +78,7 @@ def kernel_direction(rows, gradient, i, w, anchor, grad, l2=0.3, step=0.1):
     """Return v_i(w) as the compiled loop computes it, from one Katyusha step with x = z = w."""
     y, z, average = w.copy(), w.copy(), np.empty_like(w)
     order = np.array([i])
-    draws = gradient.kernel_draws()
+    draws = gradient.draws
     if rows.is_sparse:
         work = np.zeros((w.size, 8))
         work[:, 0] = work[:, 1] = w - anchor

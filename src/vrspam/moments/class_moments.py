@@ -353,11 +353,8 @@ class ClassMoments:
         """Equal up to rounding, in whichever order rows were merged."""
         if not isinstance(other, ClassMoments):
             return NotImplemented
-        if self.n_features != other.n_features or self.has_scatter != other.has_scatter:
-            return False
-        if self.half_life != other.half_life:
-            return False
-        if not np.array_equal(self.classes, other.classes):
+        mine, others = ((one.n_features, one.has_scatter, one.half_life) for one in (self, other))
+        if mine != others or not np.array_equal(self.classes, other.classes):
             return False
         return all(same(a, b) for a, b in zip(self._stats, other._stats, strict=True))
 

@@ -173,19 +173,18 @@ def _sums_beside(mass: np.ndarray, event: np.ndarray, stratum: np.ndarray) -> tu
     """The weight of the groups below each one in its stratum, and of those above it that have events."""
     sizes = np.bincount(stratum) if stratum.size else np.zeros(0, dtype=np.intp)
     starts = np.cumsum(sizes) - sizes
-    below = _running(mass[:, np.newaxis], starts)[:, 0]
-    above = _running((mass * event)[::-1, np.newaxis], (mass.size - np.cumsum(sizes))[::-1])[::-1, 0]
-    return below, above
+    above = _running((mass * event)[::-1], (mass.size - np.cumsum(sizes))[::-1])[::-1]
+    return _running(mass, starts), above
 
 
 def _running(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sums of the lines before each one in its part; parts begin at `starts`, and their sums do not mix."""
+    """Sums of the values before each one in its part; parts begin at `starts`, and their sums do not mix."""
     sums = np.zeros_like(values)
     sizes = np.diff(starts, append=len(values))
     if starts.size == 1 or sizes.max(initial=0) > SMALL_STRATUM:
         for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
             if size > 1:
-                np.cumsum(values[start : start + size - 1], axis=0, out=sums[start + 1 : start + size])
+                np.cumsum(values[start : start + size - 1], out=sums[start + 1 : start + size])
         return sums
     here = starts[sizes > 1] + 1
     ends = (starts + sizes)[sizes > 1]

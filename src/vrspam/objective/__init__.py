@@ -12,9 +12,8 @@ penalties; an `Objective` is one of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -182,17 +181,7 @@ def l2_unit(moments: ClassMoments) -> float:
     return 2.0 * classes.p * classes.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
 
 
-class NamedLoss(NamedTuple):
-    """How a loss that users name is made, if sums over the rows are not enough for it."""
-
-    of_rows: Callable[..., Any] | None = None  # (X, is_positive, weights, moments, groups) -> loss; None: of moments
-    of_top: Callable[[Any, float], SmoothLoss] | None = None  # (loss, max_fpr) -> that on the highest-scored negatives
-
-
-LOSSES: dict[LossName, NamedLoss] = {
-    "squared": NamedLoss(),
-    "squared_hinge": NamedLoss(SquaredHingeLoss, PartialHingeLoss),
-}
+LOSSES: dict[LossName, Any] = {"squared": None, "squared_hinge": SquaredHingeLoss}  # of rows; None: of moments
 
 
 class LossChoice:
@@ -205,8 +194,8 @@ class LossChoice:
 
     def __init__(self, name: LossName = "squared", max_fpr: float | None = None, pairs: RankedPairs | None = None):
         self.name, self.max_fpr, self.pairs = name, max_fpr, pairs
-        self._made: NamedLoss = LOSSES.get(name, NamedLoss())  # other names are refused with the parameters
-        self.needs_rows, self.has_part = self._made.of_rows is not None, self._made.of_top is not None
+        self._of_rows = LOSSES.get(name)  # other names are refused with the parameters
+        self.needs_rows, self.has_part = self._of_rows is not None, self._of_rows is SquaredHingeLoss
         self.is_partial = max_fpr is not None and max_fpr < 1.0
 
     def check(self) -> None:
@@ -217,7 +206,7 @@ class LossChoice:
                 "highest are not those that cost most. Use {hinge}.",
                 squared=Parameter("loss", self.name),
                 part=Parameter("max_fpr", self.max_fpr),
-                hinge=Parameter("loss", next(name for name, loss in LOSSES.items() if loss.of_top is not None)),
+                hinge=Parameter("loss", "squared_hinge"),
             )
 
     def tolerance(self, tol: float) -> float:
@@ -264,17 +253,16 @@ class LossChoice:
         index: np.ndarray | None = None,
     ) -> SmoothLoss:
         """The loss of rows in memory, if it is one that needs them; `index` numbers those that are in pairs."""
-        assert self._made.of_rows is not None
+        assert self._of_rows is not None
         if self.pairs is not None:
-            return self._made.of_rows(X, is_positive, weights, moments, self.pairs.groups(weights, index))
-        whole = self._made.of_rows(X, is_positive, weights, moments)
+            return self._of_rows(X, is_positive, weights, moments, self.pairs.groups(weights, index))
+        whole = self._of_rows(X, is_positive, weights, moments)
         if not self.is_partial:
             return whole
         assert self.max_fpr is not None
-        assert self._made.of_top is not None
         negatives = int(np.count_nonzero(~is_positive if weights is None else ~is_positive & (weights > 0.0)))
         check_max_fpr(self.max_fpr, negatives)
-        return self._made.of_top(whole, self.max_fpr)
+        return PartialHingeLoss(whole, self.max_fpr)
 
 
 SQUARED = LossChoice()

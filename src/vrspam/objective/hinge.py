@@ -158,15 +158,6 @@ class PairRows(NamedTuple):
         unit[groups.rows] = groups.stratum[groups.group] if first.size >= 64 else np.arange(groups.rows.size)
         return cls(groups.rows[positive], groups.rows[negative], a, b, n_rows, (edges[0], edges[1]), unit)
 
-    def thinned(self, most: int) -> PairRows:
-        """About `most` rows: of each class every so-manieth one, which takes over the weight of those around it."""
-        small = min(self.positive.size, self.negative.size, most // 2)
-        of_class = {True: most - small, False: small}
-        positives = of_class[self.positive.size > self.negative.size]
-        positive, a = _every_so_manieth(self.positive, self.a, positives)
-        negative, b = _every_so_manieth(self.negative, self.b, most - positives)
-        return PairRows(positive, negative, a, b, self.n_rows)
-
 
 def _every_so_manieth(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """At most `most` rows in equal distances; each has the weight of its stretch."""
@@ -321,15 +312,19 @@ class SquaredHingeLoss:
         self._curvature = self.k * (classes.within_diagonal + classes.delta**2)
 
     def thinned(self, most: int) -> SquaredHingeLoss:
-        """The loss on about `most` rows, copied: cheap to minimise, and close to the whole."""
-        rows = self.pair_rows.thinned(most)
-        part = object.__new__(SquaredHingeLoss)
+        """The loss on about `most` rows, copied: cheap to minimise, and close to the whole.
+
+        They are every so-manieth one of each class, which takes over the weight of those around it.
+        """
+        rows, part = self.pair_rows, object.__new__(SquaredHingeLoss)
         part.__dict__.update(self.__dict__)
-        index = np.concatenate([rows.positive, rows.negative])
-        X = self.products.X[index] if self.products.is_sparse else self.products.take(index)
-        n = rows.positive.size
-        part.products = RowProducts(X)
-        part.pair_rows = PairRows(np.arange(n), np.arange(n, index.size), rows.a, rows.b, index.size)
+        small = min(rows.positive.size, rows.negative.size, most // 2)
+        positives = most - small if rows.positive.size > rows.negative.size else small
+        positive, a = _every_so_manieth(rows.positive, rows.a, positives)
+        negative, b = _every_so_manieth(rows.negative, rows.b, most - positives)
+        index, n = np.concatenate([positive, negative]), positive.size
+        part.products = RowProducts(self.products.X[index] if self.products.is_sparse else self.products.take(index))
+        part.pair_rows = PairRows(np.arange(n), np.arange(n, index.size), a, b, index.size)
         return part
 
     def scores(self, w: np.ndarray) -> np.ndarray:
@@ -363,31 +358,23 @@ class SquaredHingeLoss:
 
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> ∇²f(w) v, in the precision of X."""
-        pairs = self.at(self.scores(w)).pairs
-        return lambda v: self.hessian_back(pairs, self.quick_scores(v))
+        return self.hessian_at(self.at(self.scores(w)).pairs)
 
-    def hessian_back(self, pairs: SortedPairs, u: np.ndarray) -> np.ndarray:
-        """∇²f v, given the scores u of v."""
-        r = pairs.product(u)
-        r *= self.scale
-        return self.products.back(r, quick=True) - float(r.sum()) * self.centre
-
-    def active_hessian(self, pairs: SortedPairs) -> Callable[[np.ndarray], np.ndarray]:
+    def hessian_at(self, pairs: SortedPairs) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> ∇²f v at given scores, for many v; of sparse X it reads only rows in pairs that count."""
         positives, negatives = pairs.active()
-        n = self.products.shape[0]
+        rows: Any = slice(None)
+        products, u = self.products, np.zeros(self.products.shape[0])
         # With more rows in a pair that counts, products with a copy of those save nothing.
-        if not self.products.is_sparse or positives.size + negatives.size > 0.85 * n:
-            return lambda v: self.hessian_back(pairs, self.quick_scores(v))
-        rows = np.unique(np.concatenate([pairs.up[positives], pairs.down[negatives]]))
-        part = self.products.X[rows]
-        transposed, u = part.T, np.zeros(n)
+        if products.is_sparse and positives.size + negatives.size <= 0.85 * u.size:
+            rows = np.unique(np.concatenate([pairs.up[positives], pairs.down[negatives]]))
+            products = RowProducts(products.X[rows])
 
         def product(v: np.ndarray) -> np.ndarray:
-            u[rows] = part @ v - float(self.centre @ v)
+            u[rows] = products.scores(v, quick=True) - float(self.centre @ v)
             r = pairs.product(u)[rows]
             r *= self.scale
-            return transposed @ r - float(r.sum()) * self.centre
+            return products.back(r, quick=True) - float(r.sum()) * self.centre
 
         return product
 
@@ -534,8 +521,7 @@ class PartialHingeLoss:
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> the Hessian of the sum over pairs at the maximising t, times v: f is not smooth."""
         scores = self.whole.scores(w)
-        pairs = self.at_shares(scores, self.top_shares(scores)).pairs
-        return lambda v: self.whole.hessian_back(pairs, self.whole.quick_scores(v))
+        return self.whole.hessian_at(self.at_shares(scores, self.top_shares(scores)).pairs)
 
 
 class SmoothedPartialLoss(SquaredHingeLoss):

@@ -376,12 +376,9 @@ class SquaredPairLoss:
         else:
             products = MatrixErrors(np.sqrt(errors.within), np.sqrt(classes.within_diagonal + errors.within))
         where = max(exclusive, key=lambda one: one.stop - one.start, default=None)
-        return cls(
-            classes.p,
-            classes.delta,
+        return cls.from_operator(
             matrix,
-            classes.within_diagonal,
-            classes.q,
+            moments,
             rounding=moments.rounding,
             matrix=matrix,
             errors=LossErrors(errors.share, errors.delta, products),

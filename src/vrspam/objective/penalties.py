@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -397,17 +398,13 @@ class PenaltyFamily:
     limits: Callable[[int], Any] | None = None
 
     def __call__(self, loss: Any) -> Strengths:
-        free = self._free(loss)
+        free: Strengths = ElasticNet
+        if self.name != "elasticnet":
+            kind, usual = CONCAVE[self.name]
+            gamma, h = float(usual if self.gamma is None else self.gamma), np.array(loss.curvature(), dtype=np.float64)
+            free = partial(kind, gamma=gamma, h=h)
         limits = None if self.limits is None else self.limits(loss.n_features)
         return free if limits is None else lambda l2, l1: limits(free(l2, l1))
-
-    def _free(self, loss: Any) -> Strengths:
-        """The penalties without limits."""
-        if self.name == "elasticnet":
-            return ElasticNet
-        kind, usual = CONCAVE[self.name]
-        gamma, h = float(usual if self.gamma is None else self.gamma), np.array(loss.curvature(), dtype=np.float64)
-        return lambda l2, l1: kind(float(l2), float(l1), gamma, h)
 
     @property
     def is_convex(self) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import Objective
-from vrspam.objective.hinge import SortedPairs, SquaredHingeLoss
+from vrspam.objective.hinge import Point, SortedPairs, SquaredHingeLoss
 from vrspam.solvers.base import EpochSolver, Solution, State, run
 from vrspam.solvers.gram import NOT_RIDGE
 from vrspam.solvers.smooth import conjugate_gradient
@@ -114,7 +114,8 @@ class SortedScores(EpochSolver):
             # The solution for some of the rows is near, and costs a fraction.
             some = replace(objective, loss=objective.loss.thinned(few))
             self.w0 = type(self)().solve(some, tol=1e-4, max_iter=max_iter).w
-        solution = self._certified(objective, run(self, objective, tol=tol, max_iter=max_iter))
+        found = run(self, objective, tol=tol, max_iter=max_iter)
+        solution = with_rounding(objective, found, self.moved, self.point, tol)
         # The room for rounding may take the gap above the tolerance again: then go on below it.
         left = max_iter - solution.n_iter
         if not solution.converged and not np.isnan(solution.gap) and left > 0:
@@ -124,12 +125,8 @@ class SortedScores(EpochSolver):
                 self.w0, self.tol = solution.w, 0.5 * room
                 more = run(self, objective, tol=self.tol, max_iter=left)
                 self.tol = tol
-                solution = self._certified(objective, joined(solution, more))
+                solution = with_rounding(objective, joined(solution, more), self.moved, self.point, tol)
         return solution
-
-    def _certified(self, objective: Objective, solution: Solution) -> Solution:
-        error = objective.loss.rounding_of(self.moved, self.point)
-        return with_rounding(objective, solution, error, self.tol)
 
     def init(self, objective: Objective) -> State:
         loss = objective.loss
@@ -316,7 +313,7 @@ def newton_direction(
     columns: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve (∇²f + curvature) d = -gradient until |residual|² ≤ goal; returns d, its scores and number of steps."""
-    hessian, whole = loss.active_hessian(pairs), np.zeros(loss.n_features)
+    hessian, whole = loss.hessian_at(pairs), np.zeros(loss.n_features)
     some = slice(None) if columns is None else columns
 
     def product(v: np.ndarray) -> np.ndarray:
@@ -328,11 +325,12 @@ def newton_direction(
     return found, loss.quick_scores(whole), steps
 
 
-def with_rounding(objective: Objective, solution: Solution, error: np.ndarray, tol: float) -> Solution:
-    """The solution, its certificate with room for the rounding `error` of the gradient (docs/theory.md, section 3)."""
+def with_rounding(objective: Objective, solution: Solution, moved: np.ndarray, point: Point, tol: float) -> Solution:
+    """The solution, its certificate with room for the rounding of the gradient (docs/theory.md, section 3)."""
     if np.isnan(solution.gap):
         return solution
-    slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.strong_convexity)
+    error = float(np.linalg.norm(objective.loss.rounding_of(moved, point)))
+    slack = error / np.sqrt(2.0 * objective.penalty.strong_convexity)
     gap = float((np.sqrt(solution.gap) + slack) ** 2)
     return replace(solution, gap=gap, converged=bool(gap <= tol * objective.scale))
 

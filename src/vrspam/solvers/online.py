@@ -8,6 +8,7 @@ index array one by one. With `learn=True` it estimates p and the class means fro
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse
@@ -100,6 +101,7 @@ class SumsMethod:
             array[:] = array[::-1].copy()
 
 
+@dataclass(eq=False)
 class ShuffledEpochs:
     """Epochs of an online method over a data set, each in a new order, for the driver `vrspam.solvers.base.run`.
 
@@ -107,18 +109,12 @@ class ShuffledEpochs:
     coefficients are those after one proximal-gradient step: an average has tiny entries where the optimum has zeros.
     """
 
-    def __init__(
-        self,
-        method: SPAM | SOLAM | OPAUC,
-        advance: Callable[[np.ndarray], None],
-        n_rows: int,
-        rng: np.random.Generator,
-        *,
-        diverged: Callable[[], ValueError],
-        sparsify: bool = False,
-    ):
-        self.method, self.advance, self.n_rows, self.rng = method, advance, n_rows, rng
-        self.diverged, self.sparsify = diverged, sparsify
+    method: SPAM | SOLAM | OPAUC
+    advance: Callable[[np.ndarray], None]
+    n_rows: int
+    rng: np.random.Generator
+    diverged: Callable[[], ValueError]
+    sparsify: bool
 
     def refuses(self, objective: Objective) -> str | None:
         """None: the estimator has made the method for this objective."""
@@ -194,30 +190,6 @@ class SPAM(SumsMethod):
         if self.average and weight > 0.0:
             return (self.total + self.carry[kernels.Spam.OF_V] * self.w) / weight
         return self.carry[kernels.Carry.SCALE] * self.w
-
-
-def spam_pass(
-    X: np.ndarray | kernels.CSR,
-    is_positive: np.ndarray,
-    order: np.ndarray,
-    classes: kernels.ClassSums,
-    penalty: ElasticNet,
-    w: np.ndarray,
-    *,
-    step_size: float = 0.0,
-) -> np.ndarray:
-    """One pass of SPAM over the rows `order`, from w, with known class means and η_t = c/√t, to the last point.
-
-    c is `step_size`; 0 means 1 / (mean Lipschitz constant), and no step that exceeds 1 / (Lipschitz constant of its
-    row).
-    """
-    method = SPAM(w.size)
-    method.classes = classes
-    method.w = np.array(w, dtype=np.float64)
-    method.carry[[kernels.Spam.LOWER, kernels.Spam.UPPER]] = classes.sums @ method.w
-    rule = kernels.StepRule(step_size, False, float(penalty.l2), 0.0)
-    method.advance(X, order, np.asarray(is_positive, dtype=np.int64), rule, penalty.l1, learn=False)
-    return method.coef
 
 
 # SOLAM (Ying, Wen & Lyu 2016): stochastic descent in (w, a, b) and ascent in ζ on the saddle function

@@ -7,7 +7,7 @@
 | `DualRidge` | dense rows in memory, fewer than features | l2 alone |
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from scipy.linalg.blas import daxpy, dscal
 
 from vrspam._utils.array_api import kernels
 from vrspam.objective import Objective, WithinProducts
+from vrspam.objective.hinge import RowProducts
 from vrspam.solvers.base import EpochSolver, Solution, State, certify
 from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled
 
@@ -87,6 +88,7 @@ class ColumnDescent(EpochSolver):
     ACTIVE_SWEEPS = 10
     GRAM_MAX_SUPPORT = 500
     _copied: WithinProducts | None = None  # the rows whose columns were copied
+    _columns: Any  # of √share · X, centred where X is dense; else `_means` are those to subtract
 
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:
@@ -99,8 +101,15 @@ class ColumnDescent(EpochSolver):
         rows = objective.loss.rows
         assert rows is not None
         if self._copied is not rows:  # one object serves many penalties of the same data
-            self._copy_columns(rows)
-            self._copied = rows
+            root = np.sqrt(rows.share).astype(rows.X.dtype, copy=False)
+            self._means, self._copied = np.zeros_like(rows.means), rows
+            if sparse.issparse(rows.X):
+                csc = (sparse.diags_array(root) @ rows.X).tocsc()
+                self._columns, self._means = kernels.CSR(csc.data, csc.indices, csc.indptr), rows.means
+            else:
+                centred = np.asfortranarray(rows.X - rows.means.astype(rows.X.dtype)[rows.side])
+                centred *= root[:, np.newaxis]
+                self._columns = centred.T
         return self.start(objective, passes=2.0)
 
     def epoch(self, objective: Objective, state: State) -> None:
@@ -135,18 +144,6 @@ class ColumnDescent(EpochSolver):
         state.value, state.grad = objective.value_and_grad(state.w)
         state.passes += 3.0
 
-    def _copy_columns(self, rows: WithinProducts) -> None:
-        root = np.sqrt(rows.share).astype(rows.X.dtype, copy=False)
-        if sparse.issparse(rows.X):
-            csc = (sparse.diags_array(root) @ rows.X).tocsc()
-            self._columns: kernels.CSR | np.ndarray = kernels.CSR(csc.data, csc.indices, csc.indptr)
-            self._means = rows.means
-        else:
-            centred = np.asfortranarray(rows.X - rows.means.astype(rows.X.dtype)[rows.side])
-            centred *= root[:, np.newaxis]
-            self._columns = centred.T
-            self._means = np.zeros_like(rows.means)
-
     def _gram(self, support: np.ndarray) -> np.ndarray:
         if isinstance(self._columns, np.ndarray):
             chosen = self._columns[support].astype(np.float64)
@@ -170,9 +167,7 @@ class ShiftedConjugateGradient:
     """
 
     l2s: np.ndarray
-    _loss: Any = None  # the one that `_found` belong to, and the tolerance they were solved to
-    _tol: float = 0.0
-    _found: dict[float, tuple[np.ndarray, int]] = field(default_factory=dict)
+    _found: dict[float, tuple[np.ndarray, int]] = field(default_factory=dict)  # of one loss and one tolerance
 
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:
@@ -191,9 +186,8 @@ class ShiftedConjugateGradient:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
         budget = 2  # times the most iterations of one point: products for all points together
-        if self._loss is not loss or self._tol != tol:
+        if not self._found:
             self._found = self._solve_together(loss, tol, budget * max_iter)
-            self._loss, self._tol = loss, tol
         w, products = self._found[l2]
         solution = certify(objective, w, products, tol)
         if solution.converged or products == budget * max_iter:
@@ -239,24 +233,17 @@ class ShiftedConjugateGradient:
 class ScaledRows:
     """B, such that BᵀB = Σ + δδᵀ: rows √share · (x - mean of its class), and δ as the last; never held as a whole."""
 
-    block_bytes = 1 << 25  # of rows, or columns, that are converted and centred at once
+    block_bytes = 1 << 25  # of columns that are converted and centred at once
 
     def __init__(self, rows: WithinProducts, delta: np.ndarray):
-        self.rows, self.delta = rows, delta
+        self.rows, self.delta, self.products = rows, delta, RowProducts(rows.X)
         self.used = np.flatnonzero(rows.share > 0.0)  # rows outside of a fold have no weight
         self.side = rows.side[self.used]
         self.root = np.sqrt(rows.share[self.used])
 
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Rows of X a few at a time, those in float32 as float64."""
-        step = max(1, self.block_bytes // (8 * self.delta.size))
-        for start in range(0, self.rows.side.size, step):
-            where = slice(start, start + step)
-            yield where, self.rows.X[where].astype(np.float64, copy=False)
-
     def __matmul__(self, v: np.ndarray) -> np.ndarray:
         """B v."""
-        scores = np.concatenate([block @ v for _, block in self._blocks()])[self.used]
+        scores = self.products.scores(v)[self.used]
         return np.append(self.root * (scores - (self.rows.means @ v)[self.side]), self.delta @ v)
 
     def transposed(self, a: np.ndarray) -> np.ndarray:
@@ -265,10 +252,7 @@ class ScaledRows:
         spread = np.zeros(self.rows.side.size)
         spread[self.used] = factors
         sums = np.bincount(self.side, weights=factors, minlength=2)
-        total = a[-1] * self.delta - sums @ self.rows.means
-        for where, block in self._blocks():
-            total += spread[where] @ block
-        return total
+        return a[-1] * self.delta - sums @ self.rows.means + self.products.back(spread)
 
     def gram(self) -> np.ndarray:
         """B Bᵀ, from blocks of columns."""

@@ -51,8 +51,7 @@ class PairProximalNewton(newton.SortedScores):
         if self._wide:  # too many columns in use for a matrix
             solution = TruncatedNewton().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
             point = objective.loss.at(objective.loss.scores(solution.w))
-            error = objective.loss.rounding_of(np.abs(solution.w), point)
-            solution = newton.with_rounding(objective, solution, error, tol)
+            solution = newton.with_rounding(objective, solution, np.abs(solution.w), point, tol)
         return solution
 
     def init(self, objective: Objective) -> State:
@@ -233,7 +232,7 @@ class MatrixNewton:
         found = Solution(w, value, float(gap), steps, bool(left <= target), history)
         if isinstance(loss, SmoothedPartialLoss):  # certified by the loss that it smooths
             return found
-        return newton.with_rounding(objective, found, loss.rounding_of(np.abs(w), point), tol)
+        return newton.with_rounding(objective, found, np.abs(w), point, tol)
 
 
 class EdgeWeights:

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from vrspam._utils.array_api import kernels
 from vrspam.moments import ClassMoments
+from vrspam.objective.hinge import RowProducts
 from vrspam.solvers.online import kernel_rows
 
 
@@ -55,12 +56,6 @@ class TrainingRows:
         kernels.within_product(self.kernel, self.side, self.share, self.means @ w, w, out, left)
         return out - left[:2] @ self.means, float(left[2])  # the sums are 0, except for rounding if the means are large
 
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return w·x of each row."""
-        out = np.empty(self.side.size)
-        kernels.all_row_dots(self.kernel, w, out)
-        return out
-
     def hessian_product(self, u: np.ndarray) -> np.ndarray:
         """Return k (Σ + δδᵀ) u, the change of ∇f along u."""
         return self.k * (self @ u + float(self.delta @ u) * self.delta)
@@ -69,7 +64,7 @@ class TrainingRows:
     def distances(self) -> np.ndarray:
         """‖x‖², ‖x - μ₋‖² and ‖x - μ₊‖² of each row, computed in one pass."""
         out = np.empty((self.side.size, 3))
-        kernels.all_row_distances(self.kernel, self.means, np.einsum("cj,cj->c", self.means, self.means), out)
+        kernels.all_row_distances(self.kernel, self.means, self.is_sparse * (self.means**2).sum(axis=1), out)
         return out
 
     @property
@@ -117,6 +112,7 @@ class RowGradient:
             self.probability = (rows.mass > 0.0) / rows.n
         weight = np.divide(rows.mass, self.probability, out=np.zeros(rows.mass.size), where=self.probability > 0.0)
         self.scale = weight * factor
+        self.draws = kernels.Draws(rows.side, self.scale, rows.k, centred)
         constants *= weight
         if centred:
             self._sampler = _sampler(self.probability)
@@ -136,16 +132,12 @@ class RowGradient:
             return rng.integers(self.rows.n, size=size)
         return rng.choice(np.flatnonzero(self.probability), size)
 
-    def kernel_draws(self):
-        """The same draws as a tuple for the kernels."""
-        return kernels.Draws(self.rows.side, self.scale, self.rows.k, self.centred)
-
     def variance(self, u: np.ndarray) -> float:
         """Return Σ_i π_i ‖v_i - ∇f(w)‖² at w = anchor + u: the exact variance of the update direction."""
         rows = self.rows
         mean_scores = rows.means @ u
         centre = rows.side if self.centred else 1 - rows.side
-        slope = self.scale * (rows.scores(u) - mean_scores[centre])
+        slope = self.scale * (RowProducts(rows.X).scores(u) - mean_scores[centre])
         squares = rows.own_distances if self.centred else rows.distances[:, 0]
         mean = rows.k * (rows @ u) if self.centred else rows.hessian_product(u)
         return max(0.0, float(self.probability @ (slope**2 * squares)) - float(mean @ mean))
@@ -186,7 +178,7 @@ class PairGradient:
         gives products of a sum over positive rows (i) and a sum over negative rows (j).
         """
         rows = self.rows
-        scores, squares = rows.scores(u), rows.distances[:, 0]
+        scores, squares = RowProducts(rows.X).scores(u), rows.distances[:, 0]
         a = rows.share * self.weight
         # Row r and column c of each hold a sum over class c: of a·s^r, of a·s^r ‖x‖², and of a·s^r x.
         plain, squared, vectors = np.empty((3, 2)), np.empty((3, 2)), np.empty((3, 2, u.size))

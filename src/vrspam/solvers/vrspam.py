@@ -18,6 +18,7 @@ the data (`best_combination`). The epochs are shorter then, because each one add
 """
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ import numpy as np
 from vrspam._utils.array_api import kernels
 from vrspam.objective import ELASTIC_NET, ElasticNet, Objective, Penalty, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point, run
-from vrspam.solvers.online import known_sums, spam_pass
+from vrspam.solvers.online import SPAM, known_sums, step_rule
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
 
 # The best point among the affine combinations of the last anchors of an epoch method: it costs no pass over the data.
@@ -139,6 +140,7 @@ def objective_on_rows(rows: TrainingRows, l2: float, l1: float, penalty: Penalty
     return Objective(loss, penalty(loss)(l2, l1))
 
 
+@dataclass(eq=False)
 class VRSPAM:
     """Epochs of VRSPAM for the driver `vrspam.solvers.base.run`, on the rows of the objective (`objective_on_rows`).
 
@@ -148,19 +150,14 @@ class VRSPAM:
     `extrapolates`, for the elastic net, epochs start from the best combination of the last anchors.
     """
 
-    def __init__(
-        self,
-        rows: TrainingRows,
-        variant: Variant,
-        *,
-        step_size: float | str = "auto",
-        inner_steps: int | None = None,
-        rng: np.random.Generator,
-        record_variance: bool = False,
-        extrapolates: bool = False,
-    ):
-        self.rows, self.variant, self.step_size, self.inner_steps = rows, variant, step_size, inner_steps
-        self.rng, self.record_variance, self.extrapolates = rng, record_variance, extrapolates
+    rows: TrainingRows
+    variant: Variant
+    _: KW_ONLY
+    step_size: float | str = "auto"
+    inner_steps: int | None = None
+    rng: np.random.Generator
+    record_variance: bool = False
+    extrapolates: bool = False
 
     def refuses(self, objective: Objective) -> str | None:
         """Return the reason why this variant cannot minimise the objective, or None if it can."""
@@ -224,10 +221,13 @@ class VRSPAM:
         """Start at the end of one pass of SPAM, as in the paper, or at 0 in the rare case that F is not less there."""
         rows, penalty = self.rows, objective.penalty
         assert isinstance(penalty, ElasticNet)  # `refuses` has checked it
+        method = SPAM(state.w.size)
+        method.classes = known_sums(rows.moments, relative=True)
+        rule = step_rule("auto", penalty.l2)
         order = pass_order(self.rng, rows.mass, rows.n)
-        sums = known_sums(rows.moments, relative=True)
-        w = spam_pass(rows.kernel, rows.side == 1, order, sums, penalty, state.w)
+        method.advance(rows.kernel, order, rows.side, rule, penalty.l1, learn=False)
         state.passes += 2.0
+        w = method.coef
         if np.isfinite(w).all():
             value, grad = objective.value_and_grad(w)
             if value < state.value:
@@ -286,13 +286,7 @@ class VRSPAM:
 
     def diverged(self, objective: Objective) -> ValueError:
         """Return the error for a given step size that is too large; it names a step size that worked in a trial."""
-        trial = VRSPAM(
-            self.rows,
-            self.variant,
-            inner_steps=self.inner_steps,
-            rng=np.random.default_rng(0),
-            extrapolates=self.extrapolates,
-        )
+        trial = replace(self, step_size="auto", rng=np.random.default_rng(0), record_variance=False)
         run(trial, objective, tol=0.0, max_iter=5)
         safe = 10.0 ** np.floor(np.log10(trial.step))
         safe *= np.floor(trial.step / safe)
@@ -305,22 +299,13 @@ class VRSPAM:
 
     def _plain(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         gradient, rows = self.gradient, self.rows
-        order = gradient.draw(self.rng, self.steps)
         if rows.is_sparse and objective.penalty.ridge is not None:
             zero = np.zeros_like(state.w)
-            _, moved, _ = self._sparse_ridge(objective, state, order, zero, zero, 1.0, 0.0, self.step)
+            _, moved, _ = self._sparse_ridge(objective, state, zero, zero, 1.0, 0.0, self.step)
             return state.w + moved, moved
-        w = state.w.copy()
+        order, w = gradient.draw(self.rng, self.steps), state.w.copy()
         kernels.svrg_epoch(
-            rows.kernel,
-            order,
-            gradient.kernel_draws(),
-            rows.means,
-            state.w,
-            state.grad,
-            w,
-            self.step,
-            objective.penalty,
+            rows.kernel, order, gradient.draws, rows.means, state.w, state.grad, w, self.step, objective.penalty
         )
         return w, w - state.w
 
@@ -332,39 +317,30 @@ class VRSPAM:
         tau1 = float(np.clip(np.sqrt(self.steps * l2 * self.step / 3.0), 1e-6, 0.5))
         tau2, step = 0.5, self.step / (3.0 * tau1)
         tau3 = 1.0 - tau1 - tau2
-        order = gradient.draw(self.rng, self.steps)
         if rows.is_sparse and objective.penalty.ridge is not None:
-            Z, Y, average = self._sparse_ridge(
-                objective, state, order, self._z - anchor, self._y - anchor, tau1, tau3, step
-            )
+            Z, Y = self._z - anchor, self._y - anchor
+            Z, Y, average = self._sparse_ridge(objective, state, Z, Y, tau1, tau3, step)
             self._z, self._y = anchor + Z, anchor + Y
             return anchor + average, tau1 * Z + tau3 * Y
-        average = np.empty_like(anchor)
+        order, average = gradient.draw(self.rng, self.steps), np.empty_like(anchor)
         kernels.katyusha_epoch(
-            rows.kernel, order, gradient.kernel_draws(), rows.means, anchor, state.grad,
+            rows.kernel, order, gradient.draws, rows.means, anchor, state.grad,
             self._y, self._z, average, tau1, tau2, step, l2, objective.penalty,
         )  # fmt: skip
         return average, tau1 * (self._z - anchor) + tau3 * (self._y - anchor)
 
     def _sparse_ridge(
-        self,
-        objective: Objective,
-        state: State,
-        order: np.ndarray,
-        Z: np.ndarray,
-        Y: np.ndarray,
-        tau1: float,
-        tau3: float,
-        step: float,
+        self, objective: Objective, state: State, Z: np.ndarray, Y: np.ndarray, tau1: float, tau3: float, step: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         l2, rows = objective.penalty.strong_convexity, self.rows
+        order = self.gradient.draw(self.rng, self.steps)
         fixed = np.stack([*rows.means, state.grad + l2 * state.w])
         work = whole_lines(state.w.size, 8)
         slots = kernels.Ridge
         work[:, slots.Z], work[:, slots.Y], work[:, slots.LOWER : slots.GRAD + 1] = Z, Y, fixed.T
         scores = np.concatenate([rows.means @ Z, rows.means @ Y])
         kernels.sparse_ridge_epoch(
-            rows.kernel, order, self.gradient.kernel_draws(), fixed @ rows.means.T, work, scores,
+            rows.kernel, order, self.gradient.draws, fixed @ rows.means.T, work, scores,
             tau1, tau3, step, l2,
         )  # fmt: skip
         return work[:, slots.Z].copy(), work[:, slots.Y].copy(), work[:, slots.AVERAGE].copy()
