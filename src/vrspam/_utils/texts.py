@@ -91,9 +91,9 @@ def number_labels(values: np.ndarray, digits: int = 4) -> list[str]:
     return labels
 
 
-def power_text(value: float, digits: int = 4) -> str:
-    """A number of few digits; one that would have an exponent is a factor times a power of ten."""
-    text = f"{value:.{digits}g}"
+def power_text(value: float, form: str = ".4g") -> str:
+    """A number of few digits; one that would have an exponent is a factor times a power of ten, as plain text."""
+    text = f"{value:{form}}"
     found = re.fullmatch(r"(-?)([\d.]+)e([+-]\d+)", text)
     if found is None:
         return text

@@ -128,11 +128,14 @@ class Rows(NamedTuple):
     weights: np.ndarray | None
 
 
-def strata_numbers(strata: Any, n_rows: int) -> np.ndarray:
-    """The number of the stratum of each row, from 0 on; strata may have names of any kind, but all rows need one."""
-    names = array_api.on_host(strata)
+def numbers_of(labels: Any, n_rows: int, name: str, one: str) -> np.ndarray:
+    """The number of the label of each row, from 0 on, in an argument of this name that gives each row `one` of them.
+
+    Labels may be of any kind, but all rows need one.
+    """
+    names = array_api.on_host(labels)
     if names.shape != (n_rows,):
-        raise ValueError(f"strata has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
+        raise ValueError(f"{name} has shape {names.shape}; it needs one label for each of {n_rows} rows.")
     missing = names != names if names.dtype.kind in "fcmM" else np.zeros(n_rows, dtype=bool)
     if names.dtype.kind not in "biufUSmM":
         entries = names.tolist()
@@ -140,7 +143,9 @@ def strata_numbers(strata: Any, n_rows: int) -> np.ndarray:
         numbers: dict[Any, int] = {}
         names = np.array([numbers.setdefault(one, len(numbers)) for one in entries], dtype=np.intp)
     if missing.any():
-        raise ValueError(f"strata is missing in {int(missing.sum())} rows: leave them out, or name their stratum.")
+        raise ValueError(
+            f"{name} is missing in {int(missing.sum())} rows; leave them out, or give each a {one} of its own."
+        )
     return np.unique(names, return_inverse=True)[1].ravel()
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from vrspam._utils.validation import numbers_of
 from vrspam._utils.warnings import warn
-from vrspam.metrics.intervals import AUCInterval, DeLongTest, effective, logit_interval, numbers_of, paired_test
+from vrspam.metrics.intervals import AUCInterval, DeLongTest, effective, logit_interval, paired_test
 from vrspam.metrics.roc import checked_scores, checked_weights, ordered_numbers, quantile, unit_weights
 
 StrataWeight = Literal["pairs", "strata"]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtr
 
+from vrspam._utils.validation import numbers_of
 from vrspam.metrics import roc
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
@@ -256,7 +257,6 @@ def newcombe_interval(
     return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
 
 
-@roc.documented
 def delong_test(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -277,7 +277,8 @@ def delong_test(
         As in :func:`roc_auc`; at least two observations of each class.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference AUC(a) - AUC(b).
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -395,17 +396,6 @@ def checked_rows(
         positive, weight, checked = positive[used], weight[used], [score[used] for score in checked]
         together = None if together is None else together[used]
     return roc.both_classes(positive, at_least=2), checked, weight, together
-
-
-def numbers_of(labels: ArrayLike, n: int, name: str, one: str) -> NDArray[np.intp]:
-    """The number of the label of each row, in an argument of this name that gives each row `one` of them."""
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        raise ValueError(f"{name} has shape {values.shape}; it needs one label for each of {n} rows.")
-    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
-    if missing.any():
-        raise ValueError(f"{name} is missing in {int(missing.sum())} rows; give each of them a {one} of its own.")
-    return np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)[1]
 
 
 def group_names(groups: ArrayLike, n: int) -> NDArray:

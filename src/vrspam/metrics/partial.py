@@ -169,7 +169,6 @@ EQUAL = 1e-12  # placements that differ by less are equal but for rounding
 FAR = 40.0  # standard deviations between the classes at which normal scores separate them completely
 
 
-@roc.documented
 def partial_auc_ci(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -205,7 +204,8 @@ def partial_auc_ci(
         scores of equal variance have at that true value, multiplied by se²/v(A) where that exceeds 1 (A at least half
         a positive away from 0 and 1); it needs no standard error. "auto" is "logit" with at least 500 positives and 500
         negatives in the part, else "score".
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -254,7 +254,6 @@ def partial_auc_ci(
     return intervals.AUCInterval(share, low, high, error, confidence, used)
 
 
-@roc.documented
 def partial_auc_test(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -280,7 +279,8 @@ def partial_auc_test(
         As in :func:`partial_auc_ci`.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference a - b.
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------

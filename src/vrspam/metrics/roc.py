@@ -19,13 +19,7 @@ from scipy.special import ndtri, stdtrit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils import array_api
-from vrspam._utils.docstrings import share_texts
 from vrspam._utils.warnings import warn
-
-documented = share_texts("""
-groups, sample_weight : array of n, optional
-    Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
-""")
 
 
 def labels_and_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[NDArray[np.bool_], NDArray]:

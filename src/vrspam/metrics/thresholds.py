@@ -287,7 +287,6 @@ class NetBenefit(NamedTuple):
     treat_all: NDArray
 
 
-@roc.documented
 def net_benefit(
     y: ArrayLike,
     probability: ArrayLike,
@@ -312,7 +311,8 @@ def net_benefit(
         By default 0.01, 0.02, ..., 0.99.
     confidence : float in (0, 1)
         Of the intervals.
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -421,7 +421,6 @@ class Calibration(NamedTuple):
     ratio: Estimate
 
 
-@roc.documented
 def calibration_measures(
     y: ArrayLike,
     probability: ArrayLike,
@@ -443,7 +442,8 @@ def calibration_measures(
     probability : array of n numbers in [0, 1]
         Those nearer to 0 or 1 than a millionth count as a millionth away.
     confidence : float in (0, 1)
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from vrspam._utils.texts import power_text
 from vrspam.paper.protocol import Protocol, Row
 from vrspam.plotting.grid import SMALLEST
 from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, ink, new_figure, save_figure
@@ -183,19 +184,8 @@ def _log_x(axes: Axes) -> None:
 def _log_y(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(numticks=7))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
-
-
-def power_of_ten(value: float) -> str:
-    """A power of ten as plain text: matplotlib's own, a formula, takes longer to set than all else of a figure.
-
-    >>> power_of_ten(1e-12), power_of_ten(100.0), power_of_ten(2000.0)
-    ('10⁻¹²', '10²', '2×10³')
-    """
-    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    digits, _, exponent = f"{value:.0e}".partition("e")
-    power = f"10{str(int(exponent)).translate(raised)}"
-    return power if digits == "1" else f"{digits}×{power}"
+    # matplotlib's own powers, formulas, take longer to set than all else of a figure
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_text(value, ".0e")))
 
 
 def _look(algorithm: str) -> dict[str, Any]:

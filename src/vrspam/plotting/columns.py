@@ -277,7 +277,6 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     return mesh
 
 
-@style.documented
 def plot_coefficients(
     names: Any,
     values: Sequence[float] | None = None,
@@ -301,7 +300,8 @@ def plot_coefficients(
         What the values mean; written below the axis. An estimator has its own.
     most : int, default=20
         Draw at most this many bars of an estimator.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -363,7 +363,6 @@ def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None)
     return ax
 
 
-@style.documented
 def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw what each column adds to the score of one row, the largest part on top; the last bar is their sum.
 
@@ -377,7 +376,8 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
         parts it may be left out, or be a dict, a Series or a frame of one row.
     most : int, default=12
         Draw at most this many parts; the others are added up in one bar.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------

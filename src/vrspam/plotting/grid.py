@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from vrspam._utils.texts import shorten_distinct
 from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
-from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, documented, ink, mixed
+from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
 from vrspam.solvers.path import coef_path
 
 SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
@@ -26,7 +26,6 @@ NAMES = {
 }
 
 
-@documented
 def plot_cv(
     auc_path: Any,
     l2s: ArrayLike | None = None,
@@ -53,7 +52,8 @@ def plot_cv(
     measure : str, optional
         What is drawn: by default that of the estimator, and "AUC" for an array; for `score_path_` it is
         `AUCClassifierCV.measure_`.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -104,7 +104,6 @@ def plot_cv(
     return ax
 
 
-@documented
 def plot_path(
     penalties: Any,
     coefs: ArrayLike | None = None,
@@ -128,7 +127,8 @@ def plot_path(
         This penalty is marked by a vertical line.
     label : str, default="l2"
         Label of the axis of penalties.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -179,7 +179,6 @@ def plot_path(
     return ax
 
 
-@documented
 def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: Axes | None = None) -> Axes:
     """Draw the certificate, or the objective, of one or several fits against passes or seconds.
 
@@ -190,7 +189,8 @@ def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: A
     x : {"passes", "seconds", "epoch"}, default="passes"
     y : {"gap", "stationarity", "objective"}, default="gap"
         The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
