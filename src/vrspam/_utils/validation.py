@@ -205,7 +205,17 @@ def check_rows(X, y, sample_weight):
     y = np.asarray(y)
     if y.ndim != 1 or y.shape[0] != X.shape[0]:
         raise ValueError(f"y must be one label for each of the {X.shape[0]} rows, got shape {y.shape}.")
-    _check_labels(y)
+    if y.dtype.kind not in "biufUSOM":
+        raise ValueError(f"The labels must be numbers, booleans or strings, got {y.dtype}.")
+    try:
+        labels = np.unique(y)
+        missing = bool((labels != labels).any())  # NaN
+    except TypeError:
+        raise ValueError("y holds labels of different types, or missing ones: give all labels one type.") from None
+    if missing:
+        raise ValueError("y contains NaN: drop the rows that have no label.")
+    if labels.size > 2:
+        raise ValueError(f"Only two classes are possible, got labels {labels.tolist()[:5]}.")
     values = X.data if sparse.issparse(X) else X
     if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
         raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
@@ -218,20 +228,6 @@ def check_rows(X, y, sample_weight):
     if weights.dtype.kind == "c" or not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be real, finite and not negative.")
     return X, y, weights
-
-
-def _check_labels(y: np.ndarray) -> None:
-    if y.dtype.kind not in "biufUSOM":
-        raise ValueError(f"The labels must be numbers, booleans or strings, got {y.dtype}.")
-    try:
-        labels = np.unique(y)
-        missing = bool((labels != labels).any())  # NaN
-    except TypeError:
-        raise ValueError("y holds labels of different types, or missing ones: give all labels one type.") from None
-    if missing:
-        raise ValueError("y contains NaN: drop the rows that have no label.")
-    if labels.size > 2:
-        raise ValueError(f"Only two classes are possible, got labels {labels.tolist()[:5]}.")
 
 
 # ---- rows that an estimator cannot take, refused in the words of a table: which column, what is in it, what to do

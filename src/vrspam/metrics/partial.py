@@ -23,6 +23,8 @@ from scipy.special import ndtr, ndtri
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.metrics import intervals, roc
 
+EQUAL = 1e-12  # numbers that differ by less, relative to their size, are equal but for rounding
+
 
 def partial_auc(
     y_true: ArrayLike,
@@ -63,7 +65,8 @@ def partial_auc(
     >>> round(partial_auc(y, score, max_fpr=0.25), 4)
     0.8571
     """
-    positive, score = roc.labels_and_scores(y_true, y_score)
+    positive = roc.positive_rows(y_true)
+    score = roc.checked_scores(y_score, positive.size, "y_score")
     columns = partial_auc_columns(positive, score[:, None], sample_weight, max_fpr=max_fpr, standardized=standardized)
     return float(columns[0])
 
@@ -139,33 +142,26 @@ def check_max_fpr(max_fpr: float, negatives: int | None = None, of_fold: bool = 
 
 def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: NDArray | None = None) -> NDArray:
     """What the scores `up` of the positives add to the area; `weight` is that of the negatives."""
-    areas = np.zeros(up.size)
     if weight is None:
-        rounding = 1e-12  # 0.55 · 100 is 55.00000000000001
-        # The part ends at the first negative, from the top, that is not wholly inside.
-        place = down.size - min(down.size, int(max_fpr * down.size * (1.0 + rounding)) + 1)
-        cut = np.partition(down, place)[place]
+        # The part ends at the first negative, from the top, that is not wholly inside; 0.55 · 100 is 55.00000000000001.
+        place = down.size - min(down.size, int(max_fpr * down.size * (1.0 + EQUAL)) + 1)
+        cut, total = np.partition(down, place)[place], down.size
         ranked, inside = np.sort(down[down >= cut]), up >= cut  # no other row matters
-        below, not_above = (ranked.searchsorted(up[inside], side=side) for side in ("left", "right"))
-        above, tied = (ranked.size - not_above) / down.size, (not_above - below) / down.size
-        areas[inside] = _area_beyond(np.maximum(max_fpr - above, 0.0), tied)
-        return areas
-    order = np.argsort(down)
-    ranked, mass = down[order], np.append(weight[order][::-1].cumsum()[::-1], 0.0)
-    below, not_above = (ranked.searchsorted(up, side=side) for side in ("left", "right"))
-    above, tied = mass[not_above] / mass[0], (mass[below] - mass[not_above]) / mass[0]
-    return _area_beyond(np.maximum(max_fpr - above, 0.0), tied)
-
-
-def _area_beyond(room: NDArray, tied: NDArray) -> NDArray:
-    """Area under a line that rises from 0 to 1 over the width `tied`, then stays at 1, up to the width `room`."""
-    rising = np.minimum(room, tied)
-    return room - rising + rising * np.divide(rising, tied, out=np.zeros_like(rising), where=tied > 0) / 2.0
+        mass = np.arange(ranked.size, -1.0, -1.0)
+    else:
+        order, inside = np.argsort(down), np.ones(up.size, dtype=bool)
+        ranked, mass = down[order], np.append(weight[order][::-1].cumsum()[::-1], 0.0)
+        total = mass[0]
+    below, not_above = (ranked.searchsorted(up[inside], side=side) for side in ("left", "right"))
+    room, tied = np.maximum(max_fpr - mass[not_above] / total, 0.0), (mass[below] - mass[not_above]) / total
+    # under a line that rises from 0 to 1 over the width `tied`, then stays at 1, up to the width `room`
+    rising, areas = np.minimum(room, tied), np.zeros(up.size)
+    areas[inside] = room - rising + rising * np.divide(rising, tied, out=np.zeros_like(rising), where=tied > 0) / 2.0
+    return areas
 
 
 # Confidence intervals of a partial AUC, and the paired test of two.
 
-EQUAL = 1e-12  # placements that differ by less are equal but for rounding
 FAR = 40.0  # standard deviations between the classes at which normal scores separate them completely
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
 
 from scipy.special import ndtri
 
 from vrspam.metrics.intervals import exponential_variance, logit_interval
 from vrspam.metrics.roc import quantile
+
+_COUNTS = range(1 << 50)  # of rows: the least that is enough is looked for among these
 
 
 def rows_for_width(
@@ -50,7 +51,7 @@ def rows_for_width(
         interval = logit_interval(auc, _variance(auc, n, share, known) ** 0.5, 1, confidence)
         return interval.high - interval.low <= width
 
-    return _least(enough)
+    return bisect_left(_COUNTS, True, lo=4, key=enough)
 
 
 def rows_for_difference(
@@ -97,7 +98,7 @@ def rows_for_difference(
         a, b = (_variance(one, n, share, known) for one in (auc, auc + difference))
         return difference >= z * (a + b - 2.0 * correlation * (a * b) ** 0.5) ** 0.5
 
-    return _least(enough)
+    return bisect_left(_COUNTS, True, lo=4, key=enough)
 
 
 def _variance(auc: float, n: int, share: float, known: tuple[int, float] | None) -> float:
@@ -110,8 +111,3 @@ def _check(**given: float) -> None:
     for name, value in given.items():
         if not 0.0 < value < 1.0:
             raise ValueError(f"{name.replace('_', ' ')} is {value}, but must be between 0 and 1.")
-
-
-def _least(enough: Callable[[int], bool]) -> int:
-    """The least number of rows that is enough, up to 2⁵⁰."""
-    return bisect_left(range(1 << 50), True, lo=4, key=enough)

@@ -22,12 +22,6 @@ from vrspam._utils import array_api
 from vrspam._utils.warnings import warn
 
 
-def labels_and_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[NDArray[np.bool_], NDArray]:
-    """Which labels are the positive one, and a score for each label."""
-    positive = positive_rows(y_true)
-    return positive, checked_scores(y_score, positive.size, "y_score")
-
-
 def rows_of_classes(
     positive: NDArray[np.bool_], weight: NDArray | None, measure: str
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
@@ -155,7 +149,8 @@ def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike |
     >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    positive, score = labels_and_scores(y_true, y_score)
+    positive = positive_rows(y_true)
+    score = checked_scores(y_score, positive.size, "y_score")
     return float(roc_auc_columns(positive, score[:, None], sample_weight)[0])
 
 
@@ -237,7 +232,8 @@ def sensitivity_at_specificity(
     >>> sensitivity_at_specificity(y, score, [0.5, 0.75, 0.9]).tolist()
     [1.0, 1.0, 0.75]
     """
-    positive, score = labels_and_scores(y_true, y_score)
+    positive = positive_rows(y_true)
+    score = checked_scores(y_score, positive.size, "y_score")
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
     both_classes(positive if weight is None else positive[weight > 0.0], at_least=1)
     wanted = np.asarray(specificity, dtype=np.float64)

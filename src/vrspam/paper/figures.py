@@ -98,8 +98,12 @@ def plot_panels(panels: Panels, against: str) -> Figure:
         top, floor = values.max(), max(values.min(), values.max() - 0.15)  # a bad start may lie below the frame
         margin = 0.06 * max(top - floor, 1e-3)
         above.set_ylim(floor - margin, top + margin)
-        for panel in (above, below):
-            _log_x(panel)
+        for panel in (above, below):  # few, plain tick labels: 1, 2, 5, 10 ..., or powers of ten on longer axes
+            panel.set_xscale("log")
+            low, high = panel.get_xlim()
+            panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 40 * low else (1,)))
+            panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            panel.xaxis.set_minor_formatter(NullFormatter())
         _log_y(below)
         below.set_xlabel(f"{against} (log scale)")
     axes[0, 0].set_ylabel("test AUC")
@@ -170,15 +174,6 @@ def _legend(figure: Figure, axes: np.ndarray) -> None:
     labels, handles = list(found), list(found.values())
     room = int(figure.get_figwidth() * 12.5 / (max(map(len, labels)) + 7))  # labels in a line
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
-
-
-def _log_x(axes: Axes) -> None:
-    """Use few, plain tick labels: 1, 2, 5, 10 ... on an axis of up to a decade and a half, else powers of ten."""
-    axes.set_xscale("log")
-    low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 40 * low else (1,)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _log_y(axes: Axes) -> None:

@@ -102,7 +102,14 @@ def run_experiment(
     plan = make_plan(protocol)
     done = {run for run in plan if store.done(run, protocol.run_digest(run.algorithm, run.task))}
     tell = watcher.message if watcher else lambda text: None
-    missing = _missing_sets(dict.fromkeys(run.set for run in plan if run not in done), tell)
+    where, missing = {row["name"]: row["where"] for row in available()}, {}  # the latter are unavailable, or damaged
+    for name in dict.fromkeys(run.set for run in plan if run not in done):
+        if where[name] == "download":
+            tell(f"{name} is not on this machine: downloading it")
+        try:
+            load(name)
+        except DataError as error:
+            missing[name] = str(error)
     plan = [run for run in plan if run.set not in missing]
     if missing and (not skip_missing or not plan):
         raise DataError("; ".join(missing.values()))
@@ -125,20 +132,6 @@ def run_experiment(
         if watcher:
             watcher.step(outcome)
     return experiment
-
-
-def _missing_sets(names: Iterable[str], tell: Callable[[str], None]) -> dict[str, str]:
-    """Download the sets that are not on this machine; return the sets that are unavailable or damaged, and why."""
-    where = {row["name"]: row["where"] for row in available()}
-    missing = {}
-    for name in names:
-        if where[name] == "download":
-            tell(f"{name} is not on this machine: downloading it")
-        try:
-            load(name)
-        except DataError as error:
-            missing[name] = str(error)
-    return missing
 
 
 WORKER_DIED = "the process ended before the run was done (out of memory?)"

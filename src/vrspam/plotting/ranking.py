@@ -335,7 +335,9 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
             raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
         made = y_true.calibration_(made) if chances else made
         return np.asarray(held_out.positive), {"": np.asarray(made, dtype=float)}
-    positive, several = _labels(y_true), {}
+    if hasattr(y_true, "decision_function"):
+        raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
+    positive, several = both_classes(positive_rows(y_true), at_least=1), {}
     if is_frame(given):
         columns = columns_of(given)
         given = dict(zip(columns.names, columns.columns, strict=True))
@@ -353,9 +355,3 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
         if values.size != positive.size:
             raise ValueError(f"there are {positive.size:,} labels and {values.size:,} scores: give one for each row.")
     return positive, several
-
-
-def _labels(y_true: Any) -> np.ndarray:
-    if hasattr(y_true, "decision_function"):
-        raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
-    return both_classes(positive_rows(y_true), at_least=1)

@@ -20,7 +20,7 @@ from vrspam.metrics import NetBenefit
 from vrspam.metrics.thresholds import Bin, Curve, wilson
 from vrspam.model import drawing
 from vrspam.model_selection.cross_validate import LearningCurve
-from vrspam.report.page import NUMBERS, Html, Stops, spelled
+from vrspam.report.page import NUMBERS, Html, Stops, grid, spelled, thin
 
 WIDTH, HEIGHT = 330.0, 270.0
 
@@ -323,6 +323,21 @@ def several_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray
         marks.append(line(frame, x, y, f"line {css}"))
     marks.append(_legend(frame, list(zip(styles, curves, strict=True)), below=True))
     return picture(frame, marks, label=f"{title} of {' and '.join(curves)}.", title=title)
+
+
+def curves_of(curves: Mapping[str, Curve]) -> Html:
+    """ROC curves, and curves of precision and recall, of two or more scores."""
+    roc, precision = {}, {}
+    for name, curve in curves.items():
+        kept = thin(curve, 1.0 / 400.0)[::-1]
+        hits, alarms, called = (part[kept] for part in (curve.hits, curve.alarms, curve.called))
+        roc[name] = alarms / curve.negatives, hits / curve.positives
+        precision[name] = hits[1:] / curve.positives, hits[1:] / called[1:]
+    drawn = [
+        several_curves("ROC curves", roc, ("negatives called positive", "positives found")),
+        several_curves("Precision and recall", precision, ("positives found", "positives among those called")),
+    ]
+    return grid(drawn, "large")
 
 
 def survival_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:

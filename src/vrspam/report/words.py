@@ -353,17 +353,6 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
     return [f"{kept}The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
 
 
-def describe_threshold(model: Model) -> str:
-    """The threshold that a model stores, with what it promises."""
-    chosen = model.threshold
-    assert chosen is not None
-    right = "" if chosen.precision is None else f", and {100 * chosen.precision:.1f} % of them are positive"
-    return (
-        f"score at least {chosen.threshold:g} ({chosen.words}). On held-out rows it finds "
-        f"{100 * chosen.sensitivity:.1f} % of the positives and calls {100 * chosen.share:.1f} % of the rows{right}"
-    )
-
-
 def describe_decision(model: Model, called: int) -> str:
     """How many rows of a file are called positive, and by what."""
     by = "probability above 1/2" if model.calibration is not None else "score above 0"
@@ -592,7 +581,7 @@ def describe_together(model: Model) -> list[str]:
                 done.add(name)
                 group.append(name)
                 waiting += [other for other in near if other in near[name] or name in near[other]]
-        remarks.append(f"{', '.join(group[:-1])} and {group[-1]} say nearly the same: judge them together.")
+        remarks.append(f"{listed(group)} say nearly the same: judge them together.")
     return remarks
 
 
@@ -604,17 +593,6 @@ def describe_pairs(model: Model) -> list[tuple[str, float]]:
 def describe_rows_held(count: int) -> str:
     """What a model file that holds rows should be told with."""
     return f"this file contains data of {count:,} of your rows; share it with care, or use --private"
-
-
-def describe_penalty(facts: Mapping[str, Any]) -> str:
-    """The penalties that the folds have chosen, and what they do."""
-    if facts.get("map") == "stacked":
-        return "each model of the blend has its own, chosen by the folds"
-    kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
-    used = "keeps coefficients small"
-    if facts["l1"]:
-        used = "l2 keeps coefficients small, l1 sets some to 0"
-    return f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
 
 
 def training_facts(model: Model) -> dict[str, str]:
@@ -637,12 +615,20 @@ def training_facts(model: Model) -> dict[str, str]:
         words["cross-validated partial AUC"] = f"{shown}, {part}; {NOT_CORRECTED}"
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
-    if facts.get("map") == "stacked" or facts.keys() >= {"l2", "l1"}:
-        words["penalty"] = describe_penalty(facts)
+    if facts.get("map") == "stacked":
+        words["penalty"] = "each model of the blend has its own, chosen by the folds"
+    elif facts.keys() >= {"l2", "l1"}:
+        kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
+        used = "l2 keeps coefficients small, l1 sets some to 0" if facts["l1"] else "keeps coefficients small"
+        words["penalty"] = f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
     if (fit := describe_fit(facts)) is not None:
         words["fit"] = fit[0]
-    if model.threshold is not None:
-        words["threshold"] = describe_threshold(model)
+    if (chosen := model.threshold) is not None:
+        right = "" if chosen.precision is None else f", and {100 * chosen.precision:.1f} % of them are positive"
+        words["threshold"] = (
+            f"score at least {chosen.threshold:g} ({chosen.words}). On held-out rows it finds "
+            f"{100 * chosen.sensitivity:.1f} % of the positives and calls {100 * chosen.share:.1f} % of the rows{right}"
+        )
     if not model.ranks:
         words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
