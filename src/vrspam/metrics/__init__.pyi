@@ -12,9 +12,10 @@ from .intervals import (
     logit_interval,
     newcombe_interval,
     roc_auc_ci,
+    rows_for_difference,
+    rows_for_width,
 )
 from .partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
-from .planning import rows_for_difference, rows_for_width
 from .promises import PromisedThreshold, promised_threshold
 from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
 from .thresholds import Calibration, Estimate, NetBenefit, average_precision_columns, calibration_measures, net_benefit

@@ -114,10 +114,7 @@ def corrected_auc(
     positive, matrix, weight = checked_columns(
         positive, matrix[:, np.newaxis] if matrix.ndim == 1 else matrix, sample_weight
     )
-    parts = fold_parts(folds, positive, weight)
-    fold = np.empty(positive.size, dtype=np.intp)
-    for number, part in enumerate(parts):
-        fold[part] = number
+    fold, parts = fold_parts(folds, positive, weight)
     if groups is not None:
         numbers = group_numbers(groups, positive.size)
         if (count := np.unique(numbers * len(parts) + fold).size - np.unique(numbers).size) > 0:
@@ -189,7 +186,7 @@ def corrected_auc_of(
         fold[held_out] = number
     if sum(held_out.size for _, held_out in splits) != positive.size or fold.min() < 0:
         raise ValueError("cv must hold each row out exactly once: use StratifiedKFold, or GroupKFold with groups.")
-    parts = fold_parts(fold, positive, weight)
+    _, parts = fold_parts(fold, positive, weight)
     sizes = [positive.size - part.size for part in parts]
     sample = draw_sample(parts, sizes, positive, weight, groups, len(models), seed=0)
     label, tasks = np.asarray(y), [(j, k) for j in range(len(models)) for k in range(len(splits))]
@@ -220,8 +217,8 @@ def corrected_auc_of(
     )
 
 
-def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> list[NDArray]:
-    """The rows that each fold holds out, from the fold of each row."""
+def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> tuple[NDArray, list[NDArray]]:
+    """The number of the fold of each row, and the rows that each fold holds out."""
     names = np.asarray(folds)
     if names.shape != positive.shape:
         raise ValueError(f"folds has shape {names.shape}; it needs one entry for each of {positive.size} rows.")
@@ -233,7 +230,7 @@ def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> l
     for name, part in zip(values, parts, strict=True):
         if np.unique(positive[part][counts[part]]).size < 2:
             raise ValueError(f"fold {name} holds rows of one class alone: use fewer folds, or stratified ones.")
-    return parts
+    return fold, parts
 
 
 def corrected_best(

@@ -184,7 +184,7 @@ def partial_auc_ci(
         se² = var(V₊)/n₊ + var(V₋)/n₋,   V₊ = max(0, u - T) of a positive,   V₋ = min(R(T), R(u)) of a negative
 
     divided by u². V₋ stays at R(u) beyond the part: so it counts that the score at which the part ends is itself
-    estimated from the negatives. With `max_fpr=1` it is DeLong's.
+    estimated from the negatives. With `max_fpr=1` it is DeLong's. docs/intervals.md has the coverage in simulations.
 
     Parameters
     ----------
@@ -208,10 +208,6 @@ def partial_auc_ci(
     AUCInterval
         Its `auc` is the partial AUC, `method` the one that was used. Where the standard error is 0 (all positives
         are above the part, or all scores are tied) the method is "score".
-
-    Notes
-    -----
-    docs/intervals.md has the coverage of these intervals in simulations.
 
     References
     ----------
@@ -238,7 +234,7 @@ def partial_auc_ci(
     few = min(positives, max_fpr * negatives) < intervals.ENOUGH_FOR_DELONG
     used: Literal["logit", "plain", "score"]
     if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
-        used, (low, high) = "score", _score_bounds(share, error, positives, negatives, max_fpr, z)
+        used, (low, high) = "score", _NormalScores(positives, negatives, max_fpr).bounds(share, error, z)
     elif method == "plain":
         used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
     else:
@@ -265,7 +261,7 @@ def partial_auc_test(
 
     The standard error is that of :func:`partial_auc_ci` for the differences of the placements, so the correlation of
     the two scores is accounted for; z = difference / standard error is compared with a normal variable. With
-    `max_fpr=1` it is :func:`delong_test`.
+    `max_fpr=1` it is :func:`delong_test`. docs/intervals.md says how often it rejects scores that are equally good.
 
     Parameters
     ----------
@@ -284,10 +280,6 @@ def partial_auc_test(
         `auc_a` and `auc_b` are partial AUCs. Scores that place every row alike have difference 0, z 0 and p 1. If all
         placements differ by the same amount, the standard error is 0 and says nothing: z, p_value, low and high are
         NaN.
-
-    Notes
-    -----
-    docs/intervals.md says how often the test rejects scores that are equally good.
 
     Examples
     --------
@@ -383,21 +375,17 @@ class _NormalScores:
         of_down = (float(self.mass @ curve**2) + rest * end**2) / self.max_fpr - (mean + rest * end) ** 2
         return share, max(of_up, 0.0) / self.positives + max(of_down, 0.0) / self.negatives
 
+    def bounds(self, share: float, error: float, z: float) -> tuple[float, float]:
+        """The true values that lie z standard errors, each its own, below and above the share found."""
+        half_a_row = 0.5 / self.positives  # nearer to 0 or 1 the ratio of the two variances is one of chance numbers
+        steady = self.share_and_variance(self.distance(min(max(share, half_a_row), 1.0 - half_a_row)))[1]
+        scale = z**2 * max(1.0, error**2 / steady)
+        centre = self.distance(min(max(share, 1e-12), 1.0 - 1e-12))
 
-def _score_bounds(
-    share: float, error: float, positives: int, negatives: int, max_fpr: float, z: float
-) -> tuple[float, float]:
-    """The true values that lie z standard errors, each its own, below and above the one found."""
-    model = _NormalScores(positives, negatives, max_fpr)
-    half_a_row = 0.5 / positives  # nearer to 0 or 1 the ratio of the two variances would be one of two chance numbers
-    steady = model.share_and_variance(model.distance(min(max(share, half_a_row), 1.0 - half_a_row)))[1]
-    scale = z**2 * max(1.0, error**2 / steady)
-    centre = model.distance(min(max(share, 1e-12), 1.0 - 1e-12))
+        def beyond(distance: float) -> float:
+            true, variance = self.share_and_variance(distance)
+            return (share - true) ** 2 - scale * variance
 
-    def beyond(distance: float) -> float:
-        true, variance = model.share_and_variance(distance)
-        return (share - true) ** 2 - scale * variance
-
-    low = 0.0 if share == 0.0 else model.share(float(brentq(beyond, -FAR, centre)))
-    high = 1.0 if share == 1.0 else model.share(float(brentq(beyond, centre, FAR)))
-    return min(low, share), max(high, share)
+        low = 0.0 if share == 0.0 else self.share(float(brentq(beyond, -FAR, centre)))
+        high = 1.0 if share == 1.0 else self.share(float(brentq(beyond, centre, FAR)))
+        return min(low, share), max(high, share)

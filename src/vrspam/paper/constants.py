@@ -193,7 +193,6 @@ def describe(
 
 
 def _rates(table: Description, noise: float, printed: bool) -> dict[str, Any]:
-    """Return the rates that follow from one value of `noise`."""
     n, l2, theta, epsilon = table["n"], table["l2"], table["theta"], table["epsilon"]
     initial_error, variance = table["initial_error"], table["gradient_variance"]
     if noise == 0:

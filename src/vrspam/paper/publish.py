@@ -297,20 +297,14 @@ def agreement(rows: Sequence[Row]) -> list[Html]:
     body = []
     for row in far:
         gap = row["gap"] / (row["positive_share"] * (1 - row["positive_share"]))
-        shown = [
-            ("d", row["split"]),
-            ("g", row["l2"]),
-            ("g", row["l1"]),
-            (".4f", row["auc"]),
-            (".4f", row["auc_exact"]),
-        ]
-        shown += [(".4f", row["auc"] - row["auc_exact"]), (".1e", gap), (".0f", row["passes"])]
-        body.append([row["set"], row["algorithm"], *(Cell(f"{value:{kind}}", value) for kind, value in shown)])
+        values = [row[name] for name in ("split", "l2", "l1", "auc", "auc_exact")]
+        values += [row["auc"] - row["auc_exact"], gap, row["passes"]]
+        shown = zip(("d", "g", "g", ".4f", ".4f", ".4f", ".1e", ".0f"), values, strict=True)
+        body.append([row["set"], row["algorithm"], *(Cell(f"{value:{form}}", value) for form, value in shown)])
     return [html.paragraph(text), html.table(columns, body)]
 
 
 def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
-    """Return the table of seconds and passes, with a row for each set."""
     rows: list[html.Row] = []
     for name in sets:
         row: list[Cell | str] = [name]
@@ -322,7 +316,6 @@ def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> 
 
 
 def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
-    """Describe the protocol in a few lines."""
     runs = len({row["split"] for row in rows if row["task"] == "score"})
     who = "the exact minimiser of the same objective, once per split for all algorithms"
     return {
@@ -337,7 +330,6 @@ def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
 
 
 def algorithm_table(ways: Sequence[Way]) -> TableParts:
-    """Return the table of the algorithms and their parameters."""
     rows: list[html.Row] = []
     for algorithm in unique([a for way in ways for a in way["protocol"]["algorithms"]]):
         parameters = ", ".join(f"{name}={value}" for name, value in algorithm["parameters"])
@@ -348,7 +340,6 @@ def algorithm_table(ways: Sequence[Way]) -> TableParts:
 
 
 def data_table(ways: Sequence[Way]) -> TableParts:
-    """Return the table of the data sets and their hashes."""
     rows: list[html.Row] = []
     for data in unique([way["data"] for way in ways if "data" in way]):
         hashes = " ".join(f"{name} {digest[:16]}…" for name, digest in zip(data["files"], data["sha256"], strict=True))

@@ -322,7 +322,6 @@ class Store:
         self.version = version
 
     def path(self, run: Run) -> Path:
-        """Return the path of a run's file."""
         return self.directory / f"{run.key}.v{self.version}.parquet"
 
     def write(self, run: Run, rows: Iterable[Row], about: dict[str, Any]) -> None:
@@ -343,7 +342,6 @@ class Store:
             os.fsync(file.fileno())
 
     def write_failure(self, run: Run, message: str, about: dict[str, Any]) -> None:
-        """Store that a run failed, and why."""
         self.write(run, [{"kind": "failed", "message": message}], about)
 
     def read(self, run: Run, run_digest: str | None = None) -> list[Row] | None:

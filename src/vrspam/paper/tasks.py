@@ -60,7 +60,6 @@ class TrainTestSplit:
         self.facts = {"n_train": train.size, "n_test": test.size, "d": self.X.shape[1], "positive_share": share}
 
     def test_auc(self, coef: np.ndarray) -> float:
-        """Return the AUC on the test part."""
         return float(roc_auc(self.y_test == 1, np.asarray(self.X_test @ np.ravel(coef)).ravel()))
 
     @cached_property
@@ -275,7 +274,6 @@ def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
 
 def folds(run: Run, protocol: Protocol) -> StratifiedKFold:
-    """Return the folds of a run's training part."""
     return StratifiedKFold(protocol.folds, shuffle=True, random_state=run.seed)
 
 
@@ -290,7 +288,6 @@ def validated(estimator, split: TrainTestSplit, cv: StratifiedKFold) -> np.ndarr
 
 
 def own_penalties(algorithm: Algorithm, protocol: Protocol) -> list[tuple[float, float]]:
-    """Return the penalties that an algorithm can choose from."""
     return list(product(protocol.l2, protocol.l1 if algorithm.penalty == "net" else (0.0,)))
 
 

@@ -59,7 +59,6 @@ class Cell(NamedTuple):
 
 
 def number_cell(value: float, *, sign: bool = False) -> Cell:
-    """A number in a table."""
     return Cell(f"{value:{'+' if sign else ''}.4{'f' if abs(value) < 1e4 else 'g'}}", value)
 
 

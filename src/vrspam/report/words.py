@@ -100,7 +100,6 @@ def describe_ranks(model: Model | ScoreColumn) -> str:
 
 
 def describe_direction(model: Model | ScoreColumn) -> str:
-    """What a high score means."""
     if model.ranks:
         return f"A higher score means {describe_higher(model)}."
     name = f"{model.schema.target} = " if model.schema.target else ""
