@@ -74,11 +74,11 @@ def on_host(array: Any) -> np.ndarray:
     library = type(array).__module__.split(".")[0]
     if library in ("torch", "cupy"):  # also if dispatch is off
         return array.cpu().numpy() if library == "torch" else array.get()
-    if device_namespace(array) is None:
-        return np.asarray(array)
     try:
         return np.asarray(array)
     except (RuntimeError, TypeError, ValueError):  # it is not on the host
+        if device_namespace(array) is None:
+            raise
         return np.from_dlpack(array, device="cpu")
 
 

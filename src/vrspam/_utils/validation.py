@@ -44,12 +44,6 @@ def refuse_complex(X: Any) -> None:
 
 def rounded_columns(X: Any) -> list[Any]:
     """The columns with integers that change as 64-bit floats: their names in a frame, else their numbers."""
-    if sparse.issparse(X):
-        if X.dtype.kind not in "iu" or not _beyond(X.data):
-            return []
-        X = X.tocsc()
-        parts = np.split(X.data, X.indptr[1:-1])
-        return [j for j, values in enumerate(parts) if _any_changes(values)]
     return [name for name, values in _columns(X) if _any_changes(values)]
 
 
@@ -78,6 +72,10 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
     if xp is not None:
         if X.ndim == 2 and xp.isdtype(X.dtype, "integral"):
             yield from ((j, array_api.on_host(X[:, j])) for j in range(X.shape[1]))
+    elif sparse.issparse(X):
+        if X.dtype.kind in "iu" and _beyond(X.data):
+            X = X.tocsc()
+            yield from enumerate(np.split(X.data, X.indptr[1:-1]))
     elif isinstance(X, list | tuple) or hasattr(X, "__array_interface__"):
         try:
             X = np.asarray(X)
@@ -85,7 +83,7 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
             return
         if X.ndim == 2 and (X.dtype.kind in "cO" or (X.dtype.kind in "iu" and _beyond(X))):
             yield from ((j, X[:, j]) for j in range(X.shape[1]))
-    elif not sparse.issparse(X):
+    else:
         import narwhals.stable.v2 as nw  # only where there may be a frame
         from narwhals.exceptions import DuplicateError
 

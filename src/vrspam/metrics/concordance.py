@@ -72,6 +72,7 @@ class ComparablePairs:
     places: NDArray[np.intp]
     above: NDArray[np.float64]
     below: NDArray[np.float64]
+    uno: bool = False  # whether Uno's weights are in `above`
 
     @classmethod
     def of(
@@ -105,14 +106,14 @@ class ComparablePairs:
         below = weight if sample_weight is None else unit_weights(weight)
         factor = 1.0 if weights is None else uno_factors(time, happened, weight, tau)
         above = np.where(happened, below * factor, 0.0)
-        found = cls(time, happened, names, places, above, below)
+        found = cls(time, happened, names, places, above, below, weights == "uno")
         if strata_weight == "pairs":
             return found
         if strata_weight != "strata":
             raise ValueError(f'strata_weight must be "pairs" or "strata", got {strata_weight!r}.')
         inside = np.bincount(names, above * found.pairs_of_rows()[0])
         each = np.divide(1.0, inside, out=np.zeros(inside.size), where=inside > 0.0)
-        return cls(time, happened, names, places, above * each[names], below)
+        return replace(found, above=above * each[names])
 
     def pairs_of_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each row the mass of the rows below which it should not be, and of those above which it should not be."""
@@ -174,17 +175,13 @@ class ComparablePairs:
         share = (self.above * pairs_above + self.below * pairs_below) / total
         return min(max(value, 0.0), 1.0), above, below, share
 
-    def jackknife(
-        self, score: NDArray, units: NDArray[np.intp] | None = None, uno: bool = False
-    ) -> tuple[float, NDArray[np.float64]]:
+    def jackknife(self, score: NDArray, units: NDArray[np.intp] | None) -> tuple[float, NDArray[np.float64]]:
         """The concordance, and what it would lose without each unit: each row, or all rows of one number.
 
         A pair of two rows of one unit goes once, not twice.
         """
         value, above, below, share = self._parts(score)
-        moves = above + below
-        if uno:
-            moves = moves + self._moves_of_weights(above)
+        moves = above + below + (self._moves_of_weights(above) if self.uno else 0.0)
         if units is None:
             return value, (moves / (1.0 - share))[self.below > 0.0]
         inner = replace(self, strata=crossed(self.strata, units))
@@ -354,7 +351,7 @@ def concordance_index_ci(
     """
     pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
     own = checked_scores(score, pairs.time.size, "score")
-    value, error, freedom = _measured(pairs, (own,), groups, weights == "uno")
+    value, error, freedom = _measured(pairs, (own,), groups)
     wider = error * quantile(confidence, max(freedom, 1.0)) / quantile(confidence)
     return replace(logit_interval(value, wider, max(1, int(freedom) + 1), confidence), standard_error=error)
 
@@ -395,16 +392,16 @@ def concordance_test(
     0.82 - 0.39 = 0.42, p = 0.20
     """
     pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
-    return paired_concordance(pairs, (score_a, score_b), groups, confidence, weights == "uno")
+    return paired_concordance(pairs, (score_a, score_b), groups, confidence)
 
 
 def paired_concordance(
-    pairs: ComparablePairs, given: Sequence[ArrayLike], groups: Any, confidence: float, uno: bool, less: float = 0.0
+    pairs: ComparablePairs, given: Sequence[ArrayLike], groups: Any, confidence: float, less: float = 0.0
 ) -> DeLongTest:
     """The paired test of `concordance_test`; `less` is taken from the index of the first."""
     both = [checked_scores(score, pairs.time.size, f"score_{name}") for score, name in zip(given, "ab", strict=True)]
-    a, b = (_measured(pairs, (score,), groups, uno)[0] for score in both)
-    difference, error, freedom = _measured(pairs, both, groups, uno)
+    a, b = (_measured(pairs, (score,), groups)[0] for score in both)
+    difference, error, freedom = _measured(pairs, both, groups)
     return paired_test(a - less, b, difference - less, error, confidence, max(freedom, 1.0))
 
 
@@ -421,7 +418,7 @@ def uno_factors(time: NDArray, event: NDArray[np.bool_], weight: NDArray, tau: f
 
 
 def _measured(
-    pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLike | None, uno: bool, many: int = 20
+    pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLike | None
 ) -> tuple[float, float, float]:
     """The index of one score, or that of the first minus that of the second; its error and degrees of freedom."""
     of_pairs = pairs.pairs_of_rows()
@@ -433,9 +430,9 @@ def _measured(
     if groups is not None:
         units = numbers_of(groups, pairs.time.size, "groups", "group")
         freedom = effective(np.bincount(units, sides[0] + sides[1])) - 1.0
-    elif inside >= many:
+    elif inside >= 20.0:
         units, freedom = pairs.strata, inside - 1.0
-    found = [pairs.jackknife(score, units, uno) for score in scores]
+    found = [pairs.jackknife(score, units) for score in scores]
     value, lost = found[0]
     if len(found) > 1:
         value, lost = value - found[1][0], lost - found[1][1]

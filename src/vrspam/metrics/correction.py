@@ -207,13 +207,7 @@ def corrected_auc_of(
         row[trained] = 1.0
     common = (used @ used.T).astype(np.float64)
     return corrected_best(
-        sample,
-        scores,
-        positive,
-        parts,
-        weight,
-        groups,
-        lambda best: stable_share(by_all[best], common, sample),
+        sample, scores, positive, parts, weight, groups, lambda best: stable_share(by_all[best], common, sample)
     )
 
 
@@ -252,8 +246,8 @@ def corrected_best(
 
     chosen, clusters = int(take(auc[:, :, np.newaxis]).argmax()), None
     if groups is not None:
-        placed = placements(positive, scores[np.newaxis, :, chosen].astype(np.float64), own)[0]
-        clusters = Clusters.of(positive, placed, own, group_numbers(groups, positive.size))
+        numbers = group_numbers(groups, positive.size)
+        clusters = Clusters.of(positive, scores[:, chosen].astype(np.float64), own, numbers)
     kept = scores[sample.rows].astype(np.float64)
     return corrected_choice(sample, kept, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
 

@@ -421,17 +421,14 @@ class Clusters(NamedTuple):
     effective: float  # the number of groups of equal size that would vary as much: (Σ rows)² / Σ rows²
 
     @classmethod
-    def of(cls, positive: NDArray, placed: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
-        """From DeLong's placements V of the rows, or differences of two, and the number of the group of each row.
-
-        One sum of (V - AUC) / (rows of the class) for each group over both classes; their squares times G/(G-1) add up
-        to the variance.
-        """
+    def of(cls, positive: NDArray, scores: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
+        """The error of the AUC of scores; `groups` are the numbers of the groups of the rows."""
+        placed = placements(positive, scores[np.newaxis], weights)[0]
         return cls.of_moves(influence(positive, placed, weights), weights, groups)
 
     @classmethod
     def of_moves(cls, moves: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
-        """From how much each row moves the measure."""
+        """From how much each row moves a measure: squared sums of the groups, times G/(G-1), are its variance."""
         names = np.unique(groups, return_inverse=True)[1]
         sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
         factor = sums.size / max(sums.size - 1, 1)
@@ -555,7 +552,7 @@ def rows_for_width(
     (1204, 3342)
     """
     roc.quantile(confidence)
-    _check(auc=auc, width=width, share=share)
+    _check_shares(auc=auc, width=width, share=share)
 
     def enough(n: int) -> bool:
         interval = logit_interval(auc, _variance(auc, n, share, known) ** 0.5, 1, confidence)
@@ -600,7 +597,7 @@ def rows_for_difference(
     (3671, 1474)
     """
     z = roc.quantile(confidence) + float(ndtri(power))
-    _check(auc=auc, difference=difference, share=share, power=power, larger_auc=auc + difference)
+    _check_shares(auc=auc, difference=difference, share=share, power=power, larger_auc=auc + difference)
     if not -1.0 <= correlation < 1.0:
         raise ValueError(f"correlation is {correlation}, but must be at least -1 and less than 1.")
 
@@ -617,7 +614,7 @@ def _variance(auc: float, n: int, share: float, known: tuple[int, float] | None)
     return exponential_variance(auc, share * n, (1.0 - share) * n)
 
 
-def _check(**given: float) -> None:
+def _check_shares(**given: float) -> None:
     for name, value in given.items():
         if not 0.0 < value < 1.0:
             raise ValueError(f"{name.replace('_', ' ')} is {value}, but must be between 0 and 1.")

@@ -27,7 +27,7 @@ from vrspam.data import Dataset, load
 from vrspam.metrics import roc_auc
 from vrspam.model_selection.selection import select
 from vrspam.moments import ClassMoments
-from vrspam.paper import constants, rates
+from vrspam.paper import rates
 from vrspam.paper.protocol import GRID, Algorithm, Protocol, Row, Run
 from vrspam.solvers import choose_solver
 
@@ -237,13 +237,13 @@ def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
         if reduced:
             value = float(model.history_["variance"][-1])
         else:
-            value = constants.gradient_variance(split.X, positive, model.coef_[0])
+            value = rates.gradient_variance(split.X, positive, model.coef_[0])
         distance = float(np.sum((model.coef_ - split.optimum(l2, l1).coef_) ** 2))
         passes = float(model.history_["passes"][-1])
         rows.append({"kind": "variance", "epoch": epochs, "passes": passes, "variance": value, "distance": distance})
     if reduced:
         M = float(np.sqrt(row_norms(split.X, squared=True).max()))
-        noises = {"bound": rates.noise_printed(M), "bound_rows": constants.noise_rows(split.X, positive)}
+        noises = {"bound": rates.noise_printed(M), "bound_rows": rates.noise_rows(split.X, positive)}
         for anchor, row in pairwise(rows):  # the last point of an epoch is the next anchor
             for name, noise in noises.items():
                 row[name] = min(rates.variance_bounds(noise, row["distance"], anchor["distance"]))
