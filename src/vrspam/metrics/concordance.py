@@ -104,8 +104,18 @@ class ComparablePairs:
         places[order] = counted - counted[start]
         weight = np.ones(time.size) if sample_weight is None else checked_weights(sample_weight, time.size)
         below = weight if sample_weight is None else unit_weights(weight)
-        factor = 1.0 if weights is None else uno_factors(time, happened, weight, tau)
-        above = np.where(happened, below * factor, 0.0)
+        above = np.where(happened, below, 0.0)
+        if weights == "uno":  # 1/G(t)² of the events that count, G the share not yet censored
+            if happened.all():
+                raise ValueError('weights="uno" needs event: no row is censored.')
+            times, free = kaplan_meier(time, happened, weight, censoring=True)
+            counts = happened if tau is None else happened & (time < tau)
+            left = np.where(counts, free[np.searchsorted(times, time)], 1.0)
+            if (left <= 0.0).any():
+                raise ValueError(
+                    "An event comes when all other rows are censored: Uno's weights are infinite, give tau."
+                )
+            above = np.where(counts, below / left**2, 0.0)
         found = cls(time, happened, names, places, above, below, weights == "uno")
         if strata_weight == "pairs":
             return found
@@ -403,18 +413,6 @@ def paired_concordance(
     a, b = (_measured(pairs, (score,), groups)[0] for score in both)
     difference, error, freedom = _measured(pairs, both, groups)
     return paired_test(a - less, b, difference - less, error, confidence, max(freedom, 1.0))
-
-
-def uno_factors(time: NDArray, event: NDArray[np.bool_], weight: NDArray, tau: float | None) -> NDArray[np.float64]:
-    """1/G(t)² of the events that count, G the share not yet censored; 0 for all other rows."""
-    if event.all():
-        raise ValueError('weights="uno" needs event: no row is censored.')
-    times, free = kaplan_meier(time, event, weight, censoring=True)
-    counts = event if tau is None else event & (time < tau)
-    left = np.where(counts, free[np.searchsorted(times, time)], 1.0)
-    if (left <= 0.0).any():
-        raise ValueError("An event comes when all other rows are censored, so Uno's weights are infinite: give tau.")
-    return np.where(counts, 1.0 / left**2, 0.0)
 
 
 def _measured(

@@ -194,8 +194,7 @@ def corrected_auc_of(
         delayed(_fit_one)(j, k, models[j], X, label, weight, *splits[k], sample.rows) for j, k in tasks
     )
     scores, by_all = np.empty((positive.size, len(models))), np.empty((len(models), sample.rows.size, len(splits)))
-    line = StepProgress("models") if progress else None
-    with line or nullcontext():
+    with StepProgress("models") if progress else nullcontext() as line:
         if line is not None:
             line.start(len(tasks))
         for j, k, own, drawn in run:
@@ -281,7 +280,7 @@ def corrected_choice(
     gives the widest interval; `fixed` is the same for the optimism. Rows of groups have `clusters`, from which the
     error comes. All is NaN, with a warning, if no fold has two rows of each class.
     """
-    if clusters is None and not sample.varies:
+    if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())
         return CorrectedAUC(*[float("nan")] * 3)
     moves = influences(sample, scores)
@@ -351,11 +350,6 @@ class Sample:
         self.kept = np.bincount(2 * self.fold + self.positive, minlength=self.sizes.size).reshape(self.sizes.shape)
         each = (self.sizes / np.maximum(self.kept, 1))[self.fold, self.positive.astype(np.intp)]
         self.standing_for = self.weights * each
-
-    @property
-    def varies(self) -> bool:
-        """Whether a fold shows how much its AUC varies: it has two rows of each class."""
-        return bool((self.kept.min(axis=1) >= 2).any())
 
     def widening(self, stable: float = 0.0) -> float:
         """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.

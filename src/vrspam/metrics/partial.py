@@ -107,10 +107,9 @@ def partial_auc_columns(
     """
     check_max_fpr(max_fpr)
     positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
-    sides = roc.rows_of_classes(positive, weight, "the partial AUC")
-    if sides is None:
+    up, down = roc.rows_of_classes(positive, weight, "the partial AUC")
+    if up.size == 0 or down.size == 0:
         return np.full(scores.shape[1], np.nan)
-    up, down = sides
     shares = np.empty(scores.shape[1])
     of_up, of_down = (None if weight is None else roc.unit_weights(weight[side]) for side in (up, down))
     for j in range(scores.shape[1]):

@@ -24,16 +24,12 @@ from vrspam._utils.warnings import warn
 
 def rows_of_classes(
     positive: NDArray[np.bool_], weight: NDArray | None, measure: str
-) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """The numbers of the positive rows and of the negative ones; rows of weight 0 do not count.
-
-    None, with a warning, if a class has no rows.
-    """
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The numbers of the positive and of the negative rows, with a warning if there are none; weight 0 is no row."""
     present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
     up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
     if up.size == 0 or down.size == 0:
         warn_of_one_class(measure)
-        return None
     return up, down
 
 
@@ -184,10 +180,9 @@ def roc_auc_columns(
             warn_of_one_class("ROC AUC")
         return aucs
     positive, scores, weight = checked_columns(positive, scores, sample_weight)
-    sides = rows_of_classes(positive, weight, "ROC AUC")
-    if sides is None:
+    few, many = rows_of_classes(positive, weight, "ROC AUC")
+    if few.size == 0 or many.size == 0:
         return np.full(scores.shape[1], np.nan)
-    few, many = sides
     if swapped := few.size > many.size:
         few, many = many, few
     if weight is not None:  # a power of two for each class keeps products of weights within range

@@ -52,10 +52,9 @@ def average_precision_columns(
     positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
     if weight is not None:
         weight = roc.unit_weights(weight)
-    sides = roc.rows_of_classes(positive, weight, "average precision")
-    if sides is None:
+    up, down = roc.rows_of_classes(positive, weight, "average precision")
+    if up.size == 0 or down.size == 0:
         return np.full(scores.shape[1], np.nan)
-    up, down = sides
     found = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
         if weight is None:

@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -201,28 +200,6 @@ class Worry(NamedTuple):
         return cls(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))
 
 
-def headline(
-    name: str,
-    number: str,
-    interval: str,
-    sentence: str,
-    picture: Html,
-    values: Mapping[str, str],
-    worries: Sequence[Worry],
-    remark: str,
-    alert: str = WORRIES,
-    quiet: str = QUIET,
-) -> Html:
-    """The first screen of a page: one large number, what it means, and what the reader should not miss."""
-    return Html(
-        '<div class="headline"><div class="number">'
-        f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(number)}</strong></p>"
-        f'{picture}<p class="interval"{NUMBERS}>{spelled(interval)}</p></div>'
-        f'<div class="meaning"><p class="sentence">{spelled(sentence)}</p>{facts(values, True)}'
-        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noticed(worries, alert, quiet)}</div>'
-    )
-
-
 def noticed(worries: Sequence[Worry], alert: str, quiet: str) -> Html:
     """What the reader should not miss, the gravest first; notes are folded."""
     label, grave, notes, severities = escape(alert), "", "", [worry.severity for worry in worries]
@@ -286,7 +263,6 @@ class Page:
         return write_text(path, self.html())
 
 
-@cache
 def _file(name: str) -> str:
     return files("vrspam.report").joinpath(name).read_text("utf-8")
 
@@ -359,9 +335,8 @@ class Stops:
         sums = [np.round(part, 6).tolist() for part in (self.hits, self.alarms)]
         hits, alarms = ([int(v) if v == int(v) else v for v in part] for part in sums)
         found: dict[str, Any] = {"thresholds": self.thresholds.tolist(), "hits": hits, "alarms": alarms}
-        # shown to 0.1 %, rounded once
-        p = None if self.probabilities is None else np.round(self.probabilities, 8).tolist()
         found |= {"positives": self.positives, "negatives": self.negatives, "effective": self.effective}
+        p = None if self.probabilities is None else np.round(self.probabilities, 8).tolist()  # shown to 0.1 %
         return {**found, "probabilities": p}
 
 

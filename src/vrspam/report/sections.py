@@ -79,12 +79,11 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     measure = words.name_measure(model)
     measure = f"{measure[0].upper()}{measure[1:]}"
-    page.headline = html.headline(
+    page.headline = pictures.headline(
         f"{measure} of rows kept from the training" if kept else f"{measure} to expect on new rows",
-        auc_text(expected.auc, 2),
+        expected,
         f"95 % interval {interval_text(expected.low, expected.high)}",
         words.describe_auc(expected.auc, names),
-        pictures.auc_scale(expected.auc, expected.low, expected.high),
         _first_facts(
             model,
             model.training["rows"] + (evaluation.n if kept else 0),
@@ -154,12 +153,11 @@ def evaluation_page(
     page, measure = Page(f"{model_name} on {data_name}"), words.name_measure(model)
     alone = several is None or len(several) < 2
     doubts = words.doubt_of(auc.low, auc.high, auc.confidence, measure) if made is None else []
-    page.headline = html.headline(
+    page.headline = pictures.headline(
         f"{measure[0].upper()}{measure[1:]}{'' if alone or made is None else f' of {model.name}'}",
-        auc_text(auc.auc, 2),
+        auc,
         f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
-        pictures.auc_scale(auc.auc, auc.low, auc.high),
         _first_facts(model, evaluation.n, evaluation, names, words.GUESSING, {}),
         [Worry(worded(text, parameter)) for text in (*doubts, *evaluation.notes)],
         words.describe_ranks(model) if model.ranks else words.AUC_IS,
@@ -488,11 +486,23 @@ def add_model(page: Page, model: Model) -> None:
         blocks += [html.paragraph(remark) for remark in remarks]
     found = [item for item in find_strongest(model, MOST_FEATURES) if np.isfinite(item[1])]
     spoken = f"Picture: what the model looks at, {words.describe_size(model)}."
-    label = "change for one standard deviation"
-    if model.features is not None:
-        label = "how much it moves scores" if shapes is not None else "part of the difference of the classes"
+    what, names, meaning = "columns", ["column", "spread", "share"], words.SPREAD
+    label = "how much it moves scores" if shapes is not None else "part of the difference of the classes"
+    if model.features is None:
+        what, meaning, label = "features", words.ONE_DEVIATION, "change for one standard deviation"
+        names = ["feature", "coefficient", "one deviation", "share", "share of its column"]
     strengths = [pictures.bars(found, label, "What matters most", spoken=spoken)] if found else []
-    caption, table = _effects_table(model)
+    effects, rows = explain(model), list[Row]()
+    shares = dict(sum_by_column(effects))
+    for effect in effects[:MOST_FEATURES]:
+        size, cells = effect.importance, [Cell(f"{effect.share:.1%}", effect.share)]
+        first: list[Cell | str] = ["" if size is None else number_cell(size)]
+        if effect.coefficient is not None and effect.effect is not None:
+            first = [Cell(f"{effect.coefficient:.4g}", effect.coefficient), number_cell(effect.effect, sign=True)]
+            cells.append(Cell(f"{shares[effect.column]:.1%}", shares[effect.column]))
+        rows.append([effect.feature, *first, *cells])
+    caption = f"The first {MOST_FEATURES} of {len(effects):,} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
+    table = html.table(names, rows, caption)
     if shapes is None:
         blocks.append(html.grid([*strengths, table], "large"))
     else:
@@ -508,34 +518,12 @@ def add_model(page: Page, model: Model) -> None:
         if (rest := len(columns) - MOST_CURVES) > 0:
             matter = "columns that matter less are" if rest != 1 else "column that matters less is"
             blocks.append(html.paragraph(f"{rest:,} {matter} not drawn.", soft=True))
-    meaning = words.ONE_DEVIATION if model.features is None else words.SPREAD
     share = words.SHARE_OF_PAIRS if model.ranks else words.SHARE
     explained = html.paragraph(f"{meaning} {share}", soft=True)
     blocks.append(explained if shapes is None else html.folded(f"{caption} as numbers", table, explained))
     page.add("What the model looks at", *blocks)
     if parts := _interactions(model):
         page.add("Which columns interact", *parts)
-
-
-def _effects_table(model: Model) -> tuple[str, Html]:
-    """What a table of the columns, or of the features, holds, and the table."""
-    effects = explain(model)
-    shares = dict(sum_by_column(effects))
-    what, names = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
-    if model.features is not None:
-        what, names = "columns", ["column", "spread", "share"]
-    rows: list[Row] = []
-    for effect in effects[:MOST_FEATURES]:
-        row: list[Cell | str] = [effect.feature]
-        if effect.coefficient is not None and effect.effect is not None:
-            row += [Cell(f"{effect.coefficient:.4g}", effect.coefficient), number_cell(effect.effect, sign=True)]
-            row += [Cell(f"{share:.1%}", share) for share in (effect.share, shares[effect.column])]
-        else:
-            row += ["" if effect.importance is None else number_cell(effect.importance)]
-            row += [Cell(f"{effect.share:.1%}", effect.share)]
-        rows.append(row)
-    more = f"The first {MOST_FEATURES} of {len(effects):,} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
-    return more, html.table(names, rows, more)
 
 
 def _interactions(model: Model) -> list[Html]:

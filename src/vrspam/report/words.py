@@ -362,9 +362,9 @@ def describe_decision(model: Model, called: int) -> str:
 
 def describe_calibration(found: Calibration | None) -> list[str]:
     """What is wrong with probabilities, beyond chance: a sentence or two, or none without probabilities."""
-    told: list[str] = []
     if found is None:
-        return told
+        return []
+    told = []
     if found.ratio.low > 1.0 or found.ratio.high < 1.0:
         wrong = f"{100 * found.ratio.value:.0f} positives were expected for 100 observed"
         told.append(f"Probabilities are too {'high' if found.ratio.low > 1.0 else 'low'} on average: {wrong}.")
