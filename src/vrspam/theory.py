@@ -18,19 +18,23 @@ Natole, Ying & Lyu (2018), Stochastic Proximal Algorithms for AUC Maximization, 
 """
 
 # ruff: noqa: F401 (all that is imported is for others)
-from vrspam.paper.constants import Description, describe, gradient_variance, lipschitz_rows, noise_rows
 from vrspam.paper.rates import (
+    Description,
     contraction,
     contraction_limit,
     contraction_printed,
+    describe,
     epochs,
     gradient_evaluations,
+    gradient_variance,
     gradient_variance_bound,
     inner_steps,
     lipschitz_bound,
     lipschitz_printed,
+    lipschitz_rows,
     noise_bound,
     noise_printed,
+    noise_rows,
     solution_bound,
     spam_constant,
     spam_log_iterations,

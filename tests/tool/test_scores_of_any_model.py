@@ -17,7 +17,6 @@ from scipy.optimize import brentq
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score, roc_curve
 from tool_data import make_model
 
-from vrspam._utils.texts import all_short_between, short_between
 from vrspam.cli import main
 from vrspam.data import DataError
 from vrspam.data.readers import Source
@@ -100,14 +99,6 @@ def test_scores_are_sorted_as_they_are(kind):
     order = Ranked.of(values > 0.0, made).order
     np.testing.assert_array_equal(np.sort(order), np.arange(9_000))
     np.testing.assert_array_equal(made[order], np.sort(made)[::-1])
-
-
-def test_thresholds_are_shortened_together_as_one_by_one():
-    rng = np.random.default_rng(3)
-    low = np.concatenate([rng.normal(size=300), np.round(rng.random(300), 2), 1e5 * rng.random(50), [0.1, -0.3]])
-    high = low + np.concatenate([10.0 ** -rng.integers(0, 12, 650).astype(float), [0.2, 0.0]])
-    wanted = [short_between(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-    assert all_short_between(low, high) == wanted
 
 
 def test_thinned_curves_move_by_no_more_than_asked():

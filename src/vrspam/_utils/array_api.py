@@ -43,16 +43,8 @@ def device_namespace(array: Any) -> Any:
     """Return the library of an array that is not NumPy's, if scikit-learn's dispatch is on; else None."""
     if not get_config()["array_api_dispatch"]:
         return None
-    kind = type(array)
-    if kind not in _LIBRARIES:
-        found = _find_namespace(array)
-        if found is None:  # not kept: what is no array may be anything
-            return None
-        _LIBRARIES[kind] = found
-    return _LIBRARIES[kind]
-
-
-def _find_namespace(array: Any) -> Any:
+    if type(array) in _LIBRARIES:
+        return _LIBRARIES[type(array)]
     if sparse.issparse(array) or isinstance(array, np.ndarray | np.generic | list | tuple):
         return None
     if hasattr(array, "columns") or not hasattr(array, "shape"):
@@ -69,7 +61,10 @@ def _find_namespace(array: Any) -> Any:
     except (AttributeError, TypeError):  # a container that is not an array, such as a series
         return None
     xp = found[0] if isinstance(found, tuple) else found
-    return None if xp is np or xp.__name__.split(".")[-1] == "numpy" else xp
+    if xp is np or xp.__name__.split(".")[-1] == "numpy":
+        return None
+    _LIBRARIES[type(array)] = xp
+    return xp
 
 
 def on_host(array: Any) -> np.ndarray:
@@ -79,11 +74,11 @@ def on_host(array: Any) -> np.ndarray:
     library = type(array).__module__.split(".")[0]
     if library in ("torch", "cupy"):  # also if dispatch is off
         return array.cpu().numpy() if library == "torch" else array.get()
-    if device_namespace(array) is None:
-        return np.asarray(array)
     try:
         return np.asarray(array)
     except (RuntimeError, TypeError, ValueError):  # it is not on the host
+        if device_namespace(array) is None:
+            raise
         return np.from_dlpack(array, device="cpu")
 
 

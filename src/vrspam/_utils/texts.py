@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from math import floor
 from os.path import commonprefix
 from textwrap import wrap
 
@@ -91,9 +92,9 @@ def number_labels(values: np.ndarray, digits: int = 4) -> list[str]:
     return labels
 
 
-def power_text(value: float, digits: int = 4) -> str:
-    """A number of few digits; one that would have an exponent is a factor times a power of ten."""
-    text = f"{value:.{digits}g}"
+def power_text(value: float, form: str = ".4g") -> str:
+    """A number of few digits; one that would have an exponent is a factor times a power of ten, as plain text."""
+    text = f"{value:{form}}"
     found = re.fullmatch(r"(-?)([\d.]+)e([+-]\d+)", text)
     if found is None:
         return text
@@ -113,29 +114,14 @@ def tick_texts(ticks: Sequence[float], shares: bool = False) -> list[str]:
     return [f"{tick:,.{digits}f}" if abs(tick) >= 1e4 else f"{tick:.{digits}f}" for tick in ticks]
 
 
-def short_between(low: float, high: float, fewest: int = -6) -> float:
-    """The number with the fewest decimals that is above `low` and at most `high`; at least `fewest` are needed."""
-    if not low < high:
-        return high
-    for digits in range(fewest, 17):
+def short_between(low: float, high: float) -> float:
+    """The number with the fewest decimals that is above `low` and at most `high`."""
+    for digits in range(-6, 17) if low < high < np.inf else ():
         step = 10.0**-digits
-        found = round(np.floor(high / step) * step, max(digits, 0))
+        found = round(floor(high / step) * step, max(digits, 0))
         if low < found <= high:
             return float(found)
     return high
-
-
-def all_short_between(lows: np.ndarray, highs: np.ndarray) -> list[float]:
-    """`short_between` of many pairs.
-
-    >>> all_short_between(np.array([0.1234, 7.0]), np.array([0.1272, 12.5]))
-    [0.127, 10.0]
-    """
-    fewest = np.full(lows.size, 16)
-    for digits in range(15, -7, -1):  # what is between two multiples of a step needs more decimals; rounding aside
-        low, high = lows * 10.0**digits, highs * 10.0**digits
-        fewest[np.floor(high + 1e-15 * np.abs(high)) > np.floor(low - 1e-15 * np.abs(low))] = digits
-    return [short_between(*one) for one in zip(lows.tolist(), highs.tolist(), fewest.tolist(), strict=True)]
 
 
 def shorten(text: str, most: int) -> str:
@@ -154,7 +140,9 @@ def shorten_distinct(texts: Sequence[str], most: int = 10) -> list[str]:
     even that is not enough, a number is added.
     """
     texts = list(texts)
-    ordered, found = sorted(set(texts)), {text: _without_end(text, most) for text in texts}
+
+    def without_end(text: str, most: int = most) -> str:
+        return text if len(text) <= most else text[: most - 1].rstrip("…") + "…"
 
     def without_middle(text: str) -> str:
         head, tail = text[: (most - 1) // 2], text[-(most - (most - 1) // 2 - 1) :]
@@ -165,8 +153,9 @@ def shorten_distinct(texts: Sequence[str], most: int = 10) -> list[str]:
         place = ordered.index(text)
         near = [*ordered[max(place - 1, 0) : place], *ordered[place + 1 : place + 2]]  # they agree with it longest
         start = max((len(commonprefix([text, other])) for other in near), default=0)  # noqa: RUF071
-        return "…" + _without_end(text[max(start - 1, 1) :], most - 1)
+        return "…" + without_end(text[max(start - 1, 1) :], most - 1)
 
+    ordered, found = sorted(set(texts)), {text: without_end(text) for text in texts}
     for cut in (without_middle, without_start):
         counts = Counter(found.values())
         found = {text: cut(text) if counts[short] > 1 and len(text) > most else short for text, short in found.items()}
@@ -178,10 +167,6 @@ def shorten_distinct(texts: Sequence[str], most: int = 10) -> list[str]:
             number += 1
         taken.add(found[text])
     return [found[text] for text in texts]
-
-
-def _without_end(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip("…") + "…"
 
 
 def wrap_distinct(texts: Sequence[str], letters: int, lines: int = 2) -> list[str]:

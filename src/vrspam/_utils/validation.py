@@ -44,12 +44,6 @@ def refuse_complex(X: Any) -> None:
 
 def rounded_columns(X: Any) -> list[Any]:
     """The columns with integers that change as 64-bit floats: their names in a frame, else their numbers."""
-    if sparse.issparse(X):
-        if X.dtype.kind not in "iu" or not _beyond(X.data):
-            return []
-        X = X.tocsc()
-        parts = np.split(X.data, X.indptr[1:-1])
-        return [j for j, values in enumerate(parts) if _any_changes(values)]
     return [name for name, values in _columns(X) if _any_changes(values)]
 
 
@@ -78,6 +72,10 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
     if xp is not None:
         if X.ndim == 2 and xp.isdtype(X.dtype, "integral"):
             yield from ((j, array_api.on_host(X[:, j])) for j in range(X.shape[1]))
+    elif sparse.issparse(X):
+        if X.dtype.kind in "iu" and _beyond(X.data):
+            X = X.tocsc()
+            yield from enumerate(np.split(X.data, X.indptr[1:-1]))
     elif isinstance(X, list | tuple) or hasattr(X, "__array_interface__"):
         try:
             X = np.asarray(X)
@@ -85,7 +83,7 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
             return
         if X.ndim == 2 and (X.dtype.kind in "cO" or (X.dtype.kind in "iu" and _beyond(X))):
             yield from ((j, X[:, j]) for j in range(X.shape[1]))
-    elif not sparse.issparse(X):
+    else:
         import narwhals.stable.v2 as nw  # only where there may be a frame
         from narwhals.exceptions import DuplicateError
 
@@ -128,11 +126,14 @@ class Rows(NamedTuple):
     weights: np.ndarray | None
 
 
-def strata_numbers(strata: Any, n_rows: int) -> np.ndarray:
-    """The number of the stratum of each row, from 0 on; strata may have names of any kind, but all rows need one."""
-    names = array_api.on_host(strata)
+def numbers_of(labels: Any, n_rows: int, name: str, one: str) -> np.ndarray:
+    """The number of the label of each row, from 0 on, in an argument of this name that gives each row `one` of them.
+
+    Labels may be of any kind, but all rows need one.
+    """
+    names = array_api.on_host(labels)
     if names.shape != (n_rows,):
-        raise ValueError(f"strata has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
+        raise ValueError(f"{name} has shape {names.shape}; it needs one label for each of {n_rows} rows.")
     missing = names != names if names.dtype.kind in "fcmM" else np.zeros(n_rows, dtype=bool)
     if names.dtype.kind not in "biufUSmM":
         entries = names.tolist()
@@ -140,7 +141,9 @@ def strata_numbers(strata: Any, n_rows: int) -> np.ndarray:
         numbers: dict[Any, int] = {}
         names = np.array([numbers.setdefault(one, len(numbers)) for one in entries], dtype=np.intp)
     if missing.any():
-        raise ValueError(f"strata is missing in {int(missing.sum())} rows: leave them out, or name their stratum.")
+        raise ValueError(
+            f"{name} is missing in {int(missing.sum())} rows; leave them out, or give each a {one} of its own."
+        )
     return np.unique(names, return_inverse=True)[1].ravel()
 
 
@@ -200,7 +203,17 @@ def check_rows(X, y, sample_weight):
     y = np.asarray(y)
     if y.ndim != 1 or y.shape[0] != X.shape[0]:
         raise ValueError(f"y must be one label for each of the {X.shape[0]} rows, got shape {y.shape}.")
-    _check_labels(y)
+    if y.dtype.kind not in "biufUSOM":
+        raise ValueError(f"The labels must be numbers, booleans or strings, got {y.dtype}.")
+    try:
+        labels = np.unique(y)
+        missing = bool((labels != labels).any())  # NaN
+    except TypeError:
+        raise ValueError("y holds labels of different types, or missing ones: give all labels one type.") from None
+    if missing:
+        raise ValueError("y contains NaN: drop the rows that have no label.")
+    if labels.size > 2:
+        raise ValueError(f"Only two classes are possible, got labels {labels.tolist()[:5]}.")
     values = X.data if sparse.issparse(X) else X
     if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
         raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
@@ -213,20 +226,6 @@ def check_rows(X, y, sample_weight):
     if weights.dtype.kind == "c" or not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be real, finite and not negative.")
     return X, y, weights
-
-
-def _check_labels(y: np.ndarray) -> None:
-    if y.dtype.kind not in "biufUSOM":
-        raise ValueError(f"The labels must be numbers, booleans or strings, got {y.dtype}.")
-    try:
-        labels = np.unique(y)
-        missing = bool((labels != labels).any())  # NaN
-    except TypeError:
-        raise ValueError("y holds labels of different types, or missing ones: give all labels one type.") from None
-    if missing:
-        raise ValueError("y contains NaN: drop the rows that have no label.")
-    if labels.size > 2:
-        raise ValueError(f"Only two classes are possible, got labels {labels.tolist()[:5]}.")
 
 
 # ---- rows that an estimator cannot take, refused in the words of a table: which column, what is in it, what to do

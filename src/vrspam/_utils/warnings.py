@@ -242,18 +242,13 @@ class CategoriesGrouped(WordedWarning):
 class NumbersAreNames(WordedWarning):
     """Trees take the numbers of a column as names: equal ones have labels alike, near ones have not."""
 
+    template = (
+        "Column {column!r} holds {different:,} different numbers that are names: rows of equal ones have labels alike, "
+        "rows of near ones have not. Scores use what is known of each; a new one tells nothing. Give the column as "
+        "{groups} if new rows have new ones, or drop it."
+    )
     column: str
     different: int
-
-    @property
-    def message(self) -> Message:
-        """The text, with the parameter that keeps rows of a name together."""
-        return Message(
-            "Column {column!r} holds {different:,} different numbers that are names: rows of equal ones have labels "
-            "alike, rows of near ones have not. Scores use what is known of each; a new one tells nothing. Give the "
-            "column as {groups} if new rows have new ones, or drop it.",
-            **vars(self),
-        )
 
 
 class TextRead(WordedWarning):

@@ -196,7 +196,7 @@ def compare(
         save_figure(comparison_picture(found.positive, drawn, max_fpr), picture)
     partial = () if max_fpr is None else found.partial_pairs(max_fpr)
     if html is not None:
-        from vrspam.report.comparing import comparison_page
+        from vrspam.report.sections import comparison_page
 
         more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
         comparison_page(found, data_name=Path(data).name, **more).write(html)

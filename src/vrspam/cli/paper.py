@@ -144,7 +144,7 @@ def theory(
     from scipy.sparse import issparse
 
     from vrspam import AUCClassifier, ClassMoments
-    from vrspam.paper.constants import describe
+    from vrspam.paper.rates import describe
     from vrspam.tool.model import Scaling
     from vrspam.tool.table import open_labelled
 

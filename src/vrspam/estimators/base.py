@@ -147,7 +147,7 @@ class PairsOfStrata(NamedTuple):
     @classmethod
     def of(cls, rows: Rows, strata: Any, same: bool) -> PairsOfStrata:
         """Those of a block that holds all rows of its strata."""
-        numbers = validation.strata_numbers(strata, rows.X.shape[0])
+        numbers = validation.numbers_of(strata, rows.X.shape[0], "strata", "stratum")
         labels, rank = np.unique(array_api.on_host(rows.y), return_inverse=True)
         pairs = RankedPairs(rank.astype(np.float64), np.ones(rank.size, dtype=bool), numbers, same)
         without = np.flatnonzero(pairs.pairs_of_strata(rows.weights) == 0.0)
@@ -390,7 +390,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         """The loss on pairs of the two classes inside strata; on all pairs without strata, or with a single one."""
         if strata is None:
             return self._loss
-        numbers = validation.strata_numbers(strata, rows.X.shape[0])
+        numbers = validation.numbers_of(strata, rows.X.shape[0], "strata", "stratum")
         if numbers.max(initial=0) == 0:
             return self._loss
         positive = array_api.on_host(rows.y) == classes[1]

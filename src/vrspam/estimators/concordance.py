@@ -70,7 +70,7 @@ class Ranker(BaseEstimator):
         rows = self._validate_rows(X, None if target is None else np.zeros(target[0].size), sample_weight, table=table)
         assert target is not None
         time, happened, higher = target
-        numbers = None if strata is None else validation.strata_numbers(strata, time.size)
+        numbers = None if strata is None else validation.numbers_of(strata, time.size, "strata", "stratum")
         numbers = None if numbers is None or numbers.max(initial=0) == 0 else numbers
         counted = slice(None) if rows.weights is None else rows.weights > 0.0
         self._higher = higher

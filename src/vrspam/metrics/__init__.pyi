@@ -1,7 +1,7 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .comparison import ComparedPair, compare_aucs, unpaired_auc_test
 from .concordance import concordance_index, concordance_index_ci, concordance_test
-from .correction import CorrectedAUC, corrected_auc
+from .correction import CorrectedAUC, corrected_auc, corrected_auc_of
 from .intervals import (
     ENOUGH_FOR_DELONG,
     AUCInterval,
@@ -12,12 +12,12 @@ from .intervals import (
     logit_interval,
     newcombe_interval,
     roc_auc_ci,
+    rows_for_difference,
+    rows_for_width,
 )
 from .partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
-from .planning import rows_for_difference, rows_for_width
 from .promises import PromisedThreshold, promised_threshold
 from .roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
-from .searches import corrected_auc_of
 from .thresholds import Calibration, Estimate, NetBenefit, average_precision_columns, calibration_measures, net_benefit
 
 __all__ = [

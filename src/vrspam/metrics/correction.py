@@ -8,17 +8,22 @@ what it takes is scored on the rows left out. docs/corrected_auc.md says why.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
 
 from vrspam._utils import array_api
+from vrspam._utils.progress import StepProgress
 from vrspam._utils.warnings import FewGroups, NoCorrection, warn
 from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, Clusters, logit_interval, newcombe_interval, placements
-from vrspam.metrics.roc import both_classes, checked_columns, positive_rows, roc_auc_columns
+from vrspam.metrics.roc import both_classes, checked_columns, checked_weights, positive_rows, roc_auc_columns
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
@@ -109,20 +114,104 @@ def corrected_auc(
     positive, matrix, weight = checked_columns(
         positive, matrix[:, np.newaxis] if matrix.ndim == 1 else matrix, sample_weight
     )
-    parts = fold_parts(folds, positive, weight)
-    fold = np.empty(positive.size, dtype=np.intp)
-    for number, part in enumerate(parts):
-        fold[part] = number
+    fold, parts = fold_parts(folds, positive, weight)
     if groups is not None:
         numbers = group_numbers(groups, positive.size)
         if (count := np.unique(numbers * len(parts) + fold).size - np.unique(numbers).size) > 0:
             raise ValueError(f"{count} groups have rows in several folds: make folds of whole groups, by GroupKFold.")
-    sample = sample_of_folds(parts, positive, weight, groups, matrix.shape[1])
+    trained = [positive.size - part.size for part in parts]
+    sample = draw_sample(parts, trained, positive, weight, groups, matrix.shape[1], seed=0)
     return corrected_best(sample, matrix, positive, parts, weight, groups)
 
 
-def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> list[NDArray]:
-    """The rows that each fold holds out, from the fold of each row."""
+def corrected_auc_of(
+    search: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    cv: Any = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> CorrectedAUC:
+    """The AUC to expect of the best model of a search, corrected for the choice.
+
+    All candidates are fitted again on the folds, because a search keeps no scores of rows; the one with the highest
+    mean AUC is the best. The interval allows for how much the models of different folds agree on the same rows.
+
+    Parameters
+    ----------
+    search : fitted GridSearchCV or RandomizedSearchCV, or list of estimators
+        Of a search its candidates are taken, its folds, and `n_jobs`.
+    X : rows, as the estimators take them
+    y : array of n labels
+        As in :func:`roc_auc`.
+    cv : int, splitter or splits, optional
+        Folds that hold each row out once; by default those of the search, five for a list.
+    groups : array of n labels, optional
+        Rows that belong together: `cv` must keep them together, as GroupKFold does.
+    sample_weight : array of n numbers, optional
+        How much each row counts, in `fit` and in the AUC.
+    n_jobs : int, optional
+        Fits at the same time, as in joblib.
+    progress : bool, default=False
+        Show what is done and the time left, on the standard error stream.
+
+    Returns
+    -------
+    CorrectedAUC
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from vrspam.metrics import corrected_auc_of
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> search = GridSearchCV(model, {"logisticregression__C": [0.01, 0.1, 1.0]}, scoring="roc_auc").fit(X, y)
+    >>> found = corrected_auc_of(search, X, y)
+    >>> print(f"expect {found.auc:.3f}, 95 % interval {found.low:.2f} to {found.high:.2f}")
+    expect 0.995, 95 % interval 0.98 to 1.00
+    """
+    models, cv, n_jobs = _candidates(search, cv, n_jobs)
+    positive = both_classes(positive_rows(y), at_least=2)
+    weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
+    splits = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=True).split(X, y, groups)]
+    fold = np.full(positive.size, -1)
+    for number, (_, held_out) in enumerate(splits):
+        fold[held_out] = number
+    if sum(held_out.size for _, held_out in splits) != positive.size or fold.min() < 0:
+        raise ValueError("cv must hold each row out exactly once: use StratifiedKFold, or GroupKFold with groups.")
+    _, parts = fold_parts(fold, positive, weight)
+    sizes = [positive.size - part.size for part in parts]
+    sample = draw_sample(parts, sizes, positive, weight, groups, len(models), seed=0)
+    label, tasks = np.asarray(y), [(j, k) for j in range(len(models)) for k in range(len(splits))]
+    run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_fit_one)(j, k, models[j], X, label, weight, *splits[k], sample.rows) for j, k in tasks
+    )
+    scores, by_all = np.empty((positive.size, len(models))), np.empty((len(models), sample.rows.size, len(splits)))
+    with StepProgress("models") if progress else nullcontext() as line:
+        if line is not None:
+            line.start(len(tasks))
+        for j, k, own, drawn in run:
+            scores[splits[k][1], j], by_all[j, :, k] = own, drawn
+            if line is not None:
+                line.tell(f"model {j + 1} of {len(models)}")
+    used = np.zeros((len(splits), positive.size), dtype=np.float32)
+    for row, (trained, _) in zip(used, splits, strict=True):
+        row[trained] = 1.0
+    common = (used @ used.T).astype(np.float64)
+    return corrected_best(
+        sample, scores, positive, parts, weight, groups, lambda best: stable_share(by_all[best], common, sample)
+    )
+
+
+def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> tuple[NDArray, list[NDArray]]:
+    """The number of the fold of each row, and the rows that each fold holds out."""
     names = np.asarray(folds)
     if names.shape != positive.shape:
         raise ValueError(f"folds has shape {names.shape}; it needs one entry for each of {positive.size} rows.")
@@ -134,15 +223,7 @@ def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> l
     for name, part in zip(values, parts, strict=True):
         if np.unique(positive[part][counts[part]]).size < 2:
             raise ValueError(f"fold {name} holds rows of one class alone: use fewer folds, or stratified ones.")
-    return parts
-
-
-def sample_of_folds(
-    parts: Sequence[NDArray], positive: NDArray, weight: NDArray | None, groups: Any, n_models: int
-) -> Sample:
-    """The rows of which draws are made, where each fold was trained on all rows that it does not hold out."""
-    trained = [positive.size - part.size for part in parts]
-    return draw_sample(parts, trained, positive, weight, groups, n_models, seed=0)
+    return fold, parts
 
 
 def corrected_best(
@@ -164,8 +245,8 @@ def corrected_best(
 
     chosen, clusters = int(take(auc[:, :, np.newaxis]).argmax()), None
     if groups is not None:
-        placed = placements(positive, scores[np.newaxis, :, chosen].astype(np.float64), own)[0]
-        clusters = Clusters.of(positive, placed, own, group_numbers(groups, positive.size))
+        numbers = group_numbers(groups, positive.size)
+        clusters = Clusters.of(positive, scores[:, chosen].astype(np.float64), own, numbers)
     kept = scores[sample.rows].astype(np.float64)
     return corrected_choice(sample, kept, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
 
@@ -199,7 +280,7 @@ def corrected_choice(
     gives the widest interval; `fixed` is the same for the optimism. Rows of groups have `clusters`, from which the
     error comes. All is NaN, with a warning, if no fold has two rows of each class.
     """
-    if clusters is None and not sample.varies:
+    if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())
         return CorrectedAUC(*[float("nan")] * 3)
     moves = influences(sample, scores)
@@ -269,11 +350,6 @@ class Sample:
         self.kept = np.bincount(2 * self.fold + self.positive, minlength=self.sizes.size).reshape(self.sizes.shape)
         each = (self.sizes / np.maximum(self.kept, 1))[self.fold, self.positive.astype(np.intp)]
         self.standing_for = self.weights * each
-
-    @property
-    def varies(self) -> bool:
-        """Whether a fold shows how much its AUC varies: it has two rows of each class."""
-        return bool((self.kept.min(axis=1) >= 2).any())
 
     def widening(self, stable: float = 0.0) -> float:
         """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
@@ -501,3 +577,42 @@ def optimism_of(
 def standard_error(sample: Sample, moves: NDArray) -> float:
     """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
     return float(np.linalg.norm(np.bincount(sample.unit, moves, sample.n_units))) / len(sample.sizes)
+
+
+def _candidates(search: Any, cv: Any, n_jobs: int | None) -> tuple[list[Any], Any, int | None]:
+    """The models of a search, or of a list, unfitted; the folds; how many are fitted at the same time."""
+    if isinstance(search, Sequence):
+        if not search:
+            raise ValueError("give at least one estimator.")
+        return [clone(model) for model in search], 5 if cv is None else cv, n_jobs
+    if not hasattr(search, "cv_results_"):
+        kind = type(search).__name__
+        raise ValueError(f"{kind} is not a fitted search: fit a GridSearchCV or RandomizedSearchCV, or give a list.")
+    asked = search.scoring if isinstance(search.refit, bool) else search.refit
+    if asked != "roc_auc":
+        measure = "the score of the estimator" if asked is None else repr(asked)
+        warn(f"The search chose by {measure}; here the model with the best AUC is chosen. Use scoring='roc_auc'.")
+    models = [clone(search.estimator).set_params(**clone(given, safe=False)) for given in search.cv_results_["params"]]
+    return models, search.cv if cv is None else cv, search.n_jobs if n_jobs is None else n_jobs
+
+
+def _fit_one(
+    j: int, k: int, model: Any, X: Any, y: NDArray, weight: NDArray | None, train: NDArray, test: NDArray, some: NDArray
+) -> tuple[int, int, NDArray, NDArray]:
+    """Model j fitted without fold k: its scores of the rows of that fold, and of `some` rows of all folds."""
+    given = {} if weight is None else {"sample_weight": weight[train]}
+    fitted = clone(model).fit(_take(X, train), y[train], **given)
+    return j, k, _scores(fitted, _take(X, test)), _scores(fitted, _take(X, some))
+
+
+def _take(X: Any, rows: NDArray) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
+
+
+def _scores(model: Any, X: Any) -> NDArray:
+    """Decision values, or probabilities of the larger label."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X), dtype=np.float64)
+    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]

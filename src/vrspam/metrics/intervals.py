@@ -1,7 +1,8 @@
-"""Confidence intervals of an AUC, and DeLong's paired test of two."""
+"""Confidence intervals of an AUC, DeLong's paired test of two, and how many rows both take."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -9,12 +10,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, logit, stdtr
+from scipy.special import expit, logit, ndtri, stdtr
 
+from vrspam._utils.validation import numbers_of
 from vrspam.metrics import roc
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
+_COUNTS = range(1 << 50)  # of rows: the least number that is enough is looked for among these
 
 
 @dataclass(frozen=True)
@@ -256,7 +259,6 @@ def newcombe_interval(
     return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
 
 
-@roc.documented
 def delong_test(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -277,7 +279,8 @@ def delong_test(
         As in :func:`roc_auc`; at least two observations of each class.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference AUC(a) - AUC(b).
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -397,17 +400,6 @@ def checked_rows(
     return roc.both_classes(positive, at_least=2), checked, weight, together
 
 
-def numbers_of(labels: ArrayLike, n: int, name: str, one: str) -> NDArray[np.intp]:
-    """The number of the label of each row, in an argument of this name that gives each row `one` of them."""
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        raise ValueError(f"{name} has shape {values.shape}; it needs one label for each of {n} rows.")
-    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
-    if missing.any():
-        raise ValueError(f"{name} is missing in {int(missing.sum())} rows; give each of them a {one} of its own.")
-    return np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)[1]
-
-
 def group_names(groups: ArrayLike, n: int) -> NDArray:
     """The number of the group of each row."""
     names = numbers_of(groups, n, "groups", "group")
@@ -429,17 +421,14 @@ class Clusters(NamedTuple):
     effective: float  # the number of groups of equal size that would vary as much: (Σ rows)² / Σ rows²
 
     @classmethod
-    def of(cls, positive: NDArray, placed: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
-        """From DeLong's placements V of the rows, or differences of two, and the number of the group of each row.
-
-        One sum of (V - AUC) / (rows of the class) for each group over both classes; their squares times G/(G-1) add up
-        to the variance.
-        """
+    def of(cls, positive: NDArray, scores: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
+        """The error of the AUC of scores; `groups` are the numbers of the groups of the rows."""
+        placed = placements(positive, scores[np.newaxis], weights)[0]
         return cls.of_moves(influence(positive, placed, weights), weights, groups)
 
     @classmethod
     def of_moves(cls, moves: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
-        """From how much each row moves the measure."""
+        """From how much each row moves a measure: squared sums of the groups, times G/(G-1), are its variance."""
         names = np.unique(groups, return_inverse=True)[1]
         sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
         factor = sums.size / max(sums.size - 1, 1)
@@ -528,3 +517,104 @@ def exponential_variance(true: float, n_up: float, n_down: float) -> float:
     others = (n_up + n_down) / 2 - 1
     pairs = 1 + others * ((1 - true) / (2 - true) + true / (1 + true))
     return true * (1 - true) * pairs / (n_up * n_down)
+
+
+def rows_for_width(
+    auc: float, width: float, *, share: float = 0.5, confidence: float = 0.95, known: tuple[int, float] | None = None
+) -> int:
+    """The rows that it takes for an interval of the AUC that is at most so wide.
+
+    The variance is that of Hanley and McNeil (:func:`exponential_variance`), the interval the "logit" one of
+    :func:`roc_auc_ci`.
+
+    Parameters
+    ----------
+    auc : float in (0, 1)
+        The AUC that is expected.
+    width : float in (0, 1)
+        From the lower to the upper end.
+    share : float in (0, 1)
+        Of the positives among the rows.
+    confidence : float in (0, 1)
+        Of the interval.
+    known : tuple of int and float, optional
+        So many rows gave this standard error: it takes the place of the formula, and falls with the root of the rows.
+
+    Returns
+    -------
+    int
+        Rows of both classes together.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import rows_for_width
+    >>> rows_for_width(0.8, 0.05), rows_for_width(0.8, 0.05, share=0.1)
+    (1204, 3342)
+    """
+    roc.quantile(confidence)
+    _check_shares(auc=auc, width=width, share=share)
+
+    def enough(n: int) -> bool:
+        interval = logit_interval(auc, _variance(auc, n, share, known) ** 0.5, 1, confidence)
+        return interval.high - interval.low <= width
+
+    return bisect_left(_COUNTS, True, lo=4, key=enough)
+
+
+def rows_for_difference(
+    auc: float,
+    difference: float,
+    *,
+    power: float = 0.8,
+    share: float = 0.5,
+    correlation: float = 0.5,
+    confidence: float = 0.95,
+    known: tuple[int, float] | None = None,
+) -> int:
+    """The rows that it takes for DeLong's test to see that another AUC is larger, on the same rows.
+
+    The variance of the difference is v(a) + v(b) - 2 · correlation · √(v(a) v(b)).
+
+    Parameters
+    ----------
+    auc, difference : float
+        The smaller AUC, and how much larger the other is.
+    power : float in (0, 1)
+        How probable it is that the test sees it.
+    share, confidence, known
+        As in :func:`rows_for_width`; the level of the test is 1 - confidence.
+    correlation : float in [-1, 1)
+        Of the two AUCs: near 1 for models that are nearly alike, 0 for models on different rows, each with so many.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from vrspam.metrics import rows_for_difference
+    >>> rows_for_difference(0.8, 0.02), rows_for_difference(0.8, 0.02, correlation=0.8)
+    (3671, 1474)
+    """
+    z = roc.quantile(confidence) + float(ndtri(power))
+    _check_shares(auc=auc, difference=difference, share=share, power=power, larger_auc=auc + difference)
+    if not -1.0 <= correlation < 1.0:
+        raise ValueError(f"correlation is {correlation}, but must be at least -1 and less than 1.")
+
+    def enough(n: int) -> bool:
+        a, b = (_variance(one, n, share, known) for one in (auc, auc + difference))
+        return difference >= z * (a + b - 2.0 * correlation * (a * b) ** 0.5) ** 0.5
+
+    return bisect_left(_COUNTS, True, lo=4, key=enough)
+
+
+def _variance(auc: float, n: int, share: float, known: tuple[int, float] | None) -> float:
+    if known is not None:
+        return known[1] ** 2 * known[0] / n
+    return exponential_variance(auc, share * n, (1.0 - share) * n)
+
+
+def _check_shares(**given: float) -> None:
+    for name, value in given.items():
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"{name.replace('_', ' ')} is {value}, but must be between 0 and 1.")

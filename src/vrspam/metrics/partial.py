@@ -23,6 +23,8 @@ from scipy.special import ndtr, ndtri
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.metrics import intervals, roc
 
+EQUAL = 1e-12  # numbers that differ by less, relative to their size, are equal but for rounding
+
 
 def partial_auc(
     y_true: ArrayLike,
@@ -63,7 +65,8 @@ def partial_auc(
     >>> round(partial_auc(y, score, max_fpr=0.25), 4)
     0.8571
     """
-    positive, score = roc.labels_and_scores(y_true, y_score)
+    positive = roc.positive_rows(y_true)
+    score = roc.checked_scores(y_score, positive.size, "y_score")
     columns = partial_auc_columns(positive, score[:, None], sample_weight, max_fpr=max_fpr, standardized=standardized)
     return float(columns[0])
 
@@ -104,10 +107,9 @@ def partial_auc_columns(
     """
     check_max_fpr(max_fpr)
     positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
-    sides = roc.rows_of_classes(positive, weight, "the partial AUC")
-    if sides is None:
+    up, down = roc.rows_of_classes(positive, weight, "the partial AUC")
+    if up.size == 0 or down.size == 0:
         return np.full(scores.shape[1], np.nan)
-    up, down = sides
     shares = np.empty(scores.shape[1])
     of_up, of_down = (None if weight is None else roc.unit_weights(weight[side]) for side in (up, down))
     for j in range(scores.shape[1]):
@@ -139,37 +141,29 @@ def check_max_fpr(max_fpr: float, negatives: int | None = None, of_fold: bool = 
 
 def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: NDArray | None = None) -> NDArray:
     """What the scores `up` of the positives add to the area; `weight` is that of the negatives."""
-    areas = np.zeros(up.size)
     if weight is None:
-        rounding = 1e-12  # 0.55 · 100 is 55.00000000000001
-        # The part ends at the first negative, from the top, that is not wholly inside.
-        place = down.size - min(down.size, int(max_fpr * down.size * (1.0 + rounding)) + 1)
-        cut = np.partition(down, place)[place]
+        # The part ends at the first negative, from the top, that is not wholly inside; 0.55 · 100 is 55.00000000000001.
+        place = down.size - min(down.size, int(max_fpr * down.size * (1.0 + EQUAL)) + 1)
+        cut, total = np.partition(down, place)[place], down.size
         ranked, inside = np.sort(down[down >= cut]), up >= cut  # no other row matters
-        below, not_above = (ranked.searchsorted(up[inside], side=side) for side in ("left", "right"))
-        above, tied = (ranked.size - not_above) / down.size, (not_above - below) / down.size
-        areas[inside] = _area_beyond(np.maximum(max_fpr - above, 0.0), tied)
-        return areas
-    order = np.argsort(down)
-    ranked, mass = down[order], np.append(weight[order][::-1].cumsum()[::-1], 0.0)
-    below, not_above = (ranked.searchsorted(up, side=side) for side in ("left", "right"))
-    above, tied = mass[not_above] / mass[0], (mass[below] - mass[not_above]) / mass[0]
-    return _area_beyond(np.maximum(max_fpr - above, 0.0), tied)
-
-
-def _area_beyond(room: NDArray, tied: NDArray) -> NDArray:
-    """Area under a line that rises from 0 to 1 over the width `tied`, then stays at 1, up to the width `room`."""
-    rising = np.minimum(room, tied)
-    return room - rising + rising * np.divide(rising, tied, out=np.zeros_like(rising), where=tied > 0) / 2.0
+        mass = np.arange(ranked.size, -1.0, -1.0)
+    else:
+        order, inside = np.argsort(down), np.ones(up.size, dtype=bool)
+        ranked, mass = down[order], np.append(weight[order][::-1].cumsum()[::-1], 0.0)
+        total = mass[0]
+    below, not_above = (ranked.searchsorted(up[inside], side=side) for side in ("left", "right"))
+    room, tied = np.maximum(max_fpr - mass[not_above] / total, 0.0), (mass[below] - mass[not_above]) / total
+    # under a line that rises from 0 to 1 over the width `tied`, then stays at 1, up to the width `room`
+    rising, areas = np.minimum(room, tied), np.zeros(up.size)
+    areas[inside] = room - rising + rising * np.divide(rising, tied, out=np.zeros_like(rising), where=tied > 0) / 2.0
+    return areas
 
 
 # Confidence intervals of a partial AUC, and the paired test of two.
 
-EQUAL = 1e-12  # placements that differ by less are equal but for rounding
 FAR = 40.0  # standard deviations between the classes at which normal scores separate them completely
 
 
-@roc.documented
 def partial_auc_ci(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -189,7 +183,7 @@ def partial_auc_ci(
         se² = var(V₊)/n₊ + var(V₋)/n₋,   V₊ = max(0, u - T) of a positive,   V₋ = min(R(T), R(u)) of a negative
 
     divided by u². V₋ stays at R(u) beyond the part: so it counts that the score at which the part ends is itself
-    estimated from the negatives. With `max_fpr=1` it is DeLong's.
+    estimated from the negatives. With `max_fpr=1` it is DeLong's. docs/intervals.md has the coverage in simulations.
 
     Parameters
     ----------
@@ -205,17 +199,14 @@ def partial_auc_ci(
         scores of equal variance have at that true value, multiplied by se²/v(A) where that exceeds 1 (A at least half
         a positive away from 0 and 1); it needs no standard error. "auto" is "logit" with at least 500 positives and 500
         negatives in the part, else "score".
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
     AUCInterval
         Its `auc` is the partial AUC, `method` the one that was used. Where the standard error is 0 (all positives
         are above the part, or all scores are tied) the method is "score".
-
-    Notes
-    -----
-    docs/intervals.md has the coverage of these intervals in simulations.
 
     References
     ----------
@@ -242,7 +233,7 @@ def partial_auc_ci(
     few = min(positives, max_fpr * negatives) < intervals.ENOUGH_FOR_DELONG
     used: Literal["logit", "plain", "score"]
     if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
-        used, (low, high) = "score", _score_bounds(share, error, positives, negatives, max_fpr, z)
+        used, (low, high) = "score", _NormalScores(positives, negatives, max_fpr).bounds(share, error, z)
     elif method == "plain":
         used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
     else:
@@ -254,7 +245,6 @@ def partial_auc_ci(
     return intervals.AUCInterval(share, low, high, error, confidence, used)
 
 
-@roc.documented
 def partial_auc_test(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -270,7 +260,7 @@ def partial_auc_test(
 
     The standard error is that of :func:`partial_auc_ci` for the differences of the placements, so the correlation of
     the two scores is accounted for; z = difference / standard error is compared with a normal variable. With
-    `max_fpr=1` it is :func:`delong_test`.
+    `max_fpr=1` it is :func:`delong_test`. docs/intervals.md says how often it rejects scores that are equally good.
 
     Parameters
     ----------
@@ -280,7 +270,8 @@ def partial_auc_test(
         As in :func:`partial_auc_ci`.
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference a - b.
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -288,10 +279,6 @@ def partial_auc_test(
         `auc_a` and `auc_b` are partial AUCs. Scores that place every row alike have difference 0, z 0 and p 1. If all
         placements differ by the same amount, the standard error is 0 and says nothing: z, p_value, low and high are
         NaN.
-
-    Notes
-    -----
-    docs/intervals.md says how often the test rejects scores that are equally good.
 
     Examples
     --------
@@ -387,21 +374,17 @@ class _NormalScores:
         of_down = (float(self.mass @ curve**2) + rest * end**2) / self.max_fpr - (mean + rest * end) ** 2
         return share, max(of_up, 0.0) / self.positives + max(of_down, 0.0) / self.negatives
 
+    def bounds(self, share: float, error: float, z: float) -> tuple[float, float]:
+        """The true values that lie z standard errors, each its own, below and above the share found."""
+        half_a_row = 0.5 / self.positives  # nearer to 0 or 1 the ratio of the two variances is one of chance numbers
+        steady = self.share_and_variance(self.distance(min(max(share, half_a_row), 1.0 - half_a_row)))[1]
+        scale = z**2 * max(1.0, error**2 / steady)
+        centre = self.distance(min(max(share, 1e-12), 1.0 - 1e-12))
 
-def _score_bounds(
-    share: float, error: float, positives: int, negatives: int, max_fpr: float, z: float
-) -> tuple[float, float]:
-    """The true values that lie z standard errors, each its own, below and above the one found."""
-    model = _NormalScores(positives, negatives, max_fpr)
-    half_a_row = 0.5 / positives  # nearer to 0 or 1 the ratio of the two variances would be one of two chance numbers
-    steady = model.share_and_variance(model.distance(min(max(share, half_a_row), 1.0 - half_a_row)))[1]
-    scale = z**2 * max(1.0, error**2 / steady)
-    centre = model.distance(min(max(share, 1e-12), 1.0 - 1e-12))
+        def beyond(distance: float) -> float:
+            true, variance = self.share_and_variance(distance)
+            return (share - true) ** 2 - scale * variance
 
-    def beyond(distance: float) -> float:
-        true, variance = model.share_and_variance(distance)
-        return (share - true) ** 2 - scale * variance
-
-    low = 0.0 if share == 0.0 else model.share(float(brentq(beyond, -FAR, centre)))
-    high = 1.0 if share == 1.0 else model.share(float(brentq(beyond, centre, FAR)))
-    return min(low, share), max(high, share)
+        low = 0.0 if share == 0.0 else self.share(float(brentq(beyond, -FAR, centre)))
+        high = 1.0 if share == 1.0 else self.share(float(brentq(beyond, centre, FAR)))
+        return min(low, share), max(high, share)

@@ -19,33 +19,17 @@ from scipy.special import ndtri, stdtrit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils import array_api
-from vrspam._utils.docstrings import share_texts
 from vrspam._utils.warnings import warn
-
-documented = share_texts("""
-groups, sample_weight : array of n, optional
-    Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
-""")
-
-
-def labels_and_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[NDArray[np.bool_], NDArray]:
-    """Which labels are the positive one, and a score for each label."""
-    positive = positive_rows(y_true)
-    return positive, checked_scores(y_score, positive.size, "y_score")
 
 
 def rows_of_classes(
     positive: NDArray[np.bool_], weight: NDArray | None, measure: str
-) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """The numbers of the positive rows and of the negative ones; rows of weight 0 do not count.
-
-    None, with a warning, if a class has no rows.
-    """
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The numbers of the positive and of the negative rows, with a warning if there are none; weight 0 is no row."""
     present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
     up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
     if up.size == 0 or down.size == 0:
         warn_of_one_class(measure)
-        return None
     return up, down
 
 
@@ -161,7 +145,8 @@ def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike |
     >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    positive, score = labels_and_scores(y_true, y_score)
+    positive = positive_rows(y_true)
+    score = checked_scores(y_score, positive.size, "y_score")
     return float(roc_auc_columns(positive, score[:, None], sample_weight)[0])
 
 
@@ -195,10 +180,9 @@ def roc_auc_columns(
             warn_of_one_class("ROC AUC")
         return aucs
     positive, scores, weight = checked_columns(positive, scores, sample_weight)
-    sides = rows_of_classes(positive, weight, "ROC AUC")
-    if sides is None:
+    few, many = rows_of_classes(positive, weight, "ROC AUC")
+    if few.size == 0 or many.size == 0:
         return np.full(scores.shape[1], np.nan)
-    few, many = sides
     if swapped := few.size > many.size:
         few, many = many, few
     if weight is not None:  # a power of two for each class keeps products of weights within range
@@ -243,7 +227,8 @@ def sensitivity_at_specificity(
     >>> sensitivity_at_specificity(y, score, [0.5, 0.75, 0.9]).tolist()
     [1.0, 1.0, 0.75]
     """
-    positive, score = labels_and_scores(y_true, y_score)
+    positive = positive_rows(y_true)
+    score = checked_scores(y_score, positive.size, "y_score")
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
     both_classes(positive if weight is None else positive[weight > 0.0], at_least=1)
     wanted = np.asarray(specificity, dtype=np.float64)

@@ -52,10 +52,9 @@ def average_precision_columns(
     positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
     if weight is not None:
         weight = roc.unit_weights(weight)
-    sides = roc.rows_of_classes(positive, weight, "average precision")
-    if sides is None:
+    up, down = roc.rows_of_classes(positive, weight, "average precision")
+    if up.size == 0 or down.size == 0:
         return np.full(scores.shape[1], np.nan)
-    up, down = sides
     found = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
         if weight is None:
@@ -287,7 +286,6 @@ class NetBenefit(NamedTuple):
     treat_all: NDArray
 
 
-@roc.documented
 def net_benefit(
     y: ArrayLike,
     probability: ArrayLike,
@@ -312,7 +310,8 @@ def net_benefit(
         By default 0.01, 0.02, ..., 0.99.
     confidence : float in (0, 1)
         Of the intervals.
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------
@@ -421,7 +420,6 @@ class Calibration(NamedTuple):
     ratio: Estimate
 
 
-@roc.documented
 def calibration_measures(
     y: ArrayLike,
     probability: ArrayLike,
@@ -443,7 +441,8 @@ def calibration_measures(
     probability : array of n numbers in [0, 1]
         Those nearer to 0 or 1 than a millionth count as a millionth away.
     confidence : float in (0, 1)
-    {groups}
+    groups, sample_weight : array of n, optional
+        Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
     Returns
     -------

@@ -269,7 +269,7 @@ def _power_ticks(scale: Scale) -> Ticks:
     wanted = wanted[(wanted >= low) & (wanted <= high)]
     sizes = np.abs(wanted[wanted != 0.0])
     far = sizes.size > 0 and not (sizes.min() >= 1e-3 and sizes.max() < 1e5)
-    text: Callable[[float], str] = (lambda value: power_text(value, 1)) if far else rounded
+    text: Callable[[float], str] = (lambda value: power_text(value, ".1g")) if far else rounded
     taken: list[tuple[float, float, float, str]] = []
     for tick in wanted.tolist():
         label = rounded(tick) if 0.1 <= abs(tick) < 1000.0 else text(tick)

@@ -29,7 +29,7 @@ from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
 from vrspam.metrics import CorrectedAUC
 from vrspam.metrics.correction import MANY_GROUPS, Sample, group_numbers, some_of_each_class, stable_share
-from vrspam.metrics.intervals import Clusters, placements
+from vrspam.metrics.intervals import Clusters
 from vrspam.model_selection import sources
 from vrspam.model_selection.correction import Grid, Nested, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
@@ -328,8 +328,7 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
     if isinstance(unmapped, FoldedRows) and unmapped.groups is not None and unmapped.pairs is None:
         numbers = group_numbers(unmapped.groups, folds.rows.y.size)
         # pairs of all rows count, also of different folds: a fold of few groups has hardly any pairs of two groups
-        placed = placements(held_out.positive, held_out.scores[np.newaxis], held_out.weights)[0]
-        clusters = Clusters.of(held_out.positive, placed, held_out.weights, numbers[held_out.places])
+        clusters = Clusters.of(held_out.positive, held_out.scores, held_out.weights, numbers[held_out.places])
         nested = nested_scores(found, unmapped, search) if clusters.n_groups < MANY_GROUPS else None
     corrected = found.corrected(sample, search, held_out, stable=stable, nested=nested, clusters=clusters)
     return Selected(found, fit, held_out, corrected)

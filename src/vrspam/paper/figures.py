@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from vrspam._utils.texts import power_text
 from vrspam.paper.protocol import Protocol, Row
 from vrspam.plotting.grid import SMALLEST
 from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, ink, new_figure, save_figure
@@ -97,8 +98,12 @@ def plot_panels(panels: Panels, against: str) -> Figure:
         top, floor = values.max(), max(values.min(), values.max() - 0.15)  # a bad start may lie below the frame
         margin = 0.06 * max(top - floor, 1e-3)
         above.set_ylim(floor - margin, top + margin)
-        for panel in (above, below):
-            _log_x(panel)
+        for panel in (above, below):  # few, plain tick labels: 1, 2, 5, 10 ..., or powers of ten on longer axes
+            panel.set_xscale("log")
+            low, high = panel.get_xlim()
+            panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 40 * low else (1,)))
+            panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            panel.xaxis.set_minor_formatter(NullFormatter())
         _log_y(below)
         below.set_xlabel(f"{against} (log scale)")
     axes[0, 0].set_ylabel("test AUC")
@@ -171,31 +176,11 @@ def _legend(figure: Figure, axes: np.ndarray) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
 
 
-def _log_x(axes: Axes) -> None:
-    """Use few, plain tick labels: 1, 2, 5, 10 ... on an axis of up to a decade and a half, else powers of ten."""
-    axes.set_xscale("log")
-    low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 40 * low else (1,)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-
-
 def _log_y(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(numticks=7))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
-
-
-def power_of_ten(value: float) -> str:
-    """A power of ten as plain text: matplotlib's own, a formula, takes longer to set than all else of a figure.
-
-    >>> power_of_ten(1e-12), power_of_ten(100.0), power_of_ten(2000.0)
-    ('10⁻¹²', '10²', '2×10³')
-    """
-    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    digits, _, exponent = f"{value:.0e}".partition("e")
-    power = f"10{str(int(exponent)).translate(raised)}"
-    return power if digits == "1" else f"{digits}×{power}"
+    # matplotlib's own powers, formulas, take longer to set than all else of a figure
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_text(value, ".0e")))
 
 
 def _look(algorithm: str) -> dict[str, Any]:

@@ -177,7 +177,6 @@ class Protocol:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
 
     def algorithm(self, name: str) -> Algorithm:
-        """Return the algorithm of that name."""
         known = {algorithm.name: algorithm for algorithm in self.algorithms}
         if name not in known:
             raise ValueError(f"no algorithm is called {name!r}; there are {', '.join(known)}.")

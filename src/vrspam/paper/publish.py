@@ -79,13 +79,19 @@ class CellResult:
 def summarise(rows: Sequence[Row]) -> list[CellResult]:
     """Return all cells for which there are rows, and the paper's cells of the same sets."""
     by_cell: dict[tuple[str, str], list[Row]] = {}
+    best: dict[tuple[str, bool], dict[int, float]] = {}  # set and whether there is an l1 -> the best AUC of each split
     for row in rows:
         if row["kind"] == "result" and row["task"] == "score":
             by_cell.setdefault((row["set"], row["algorithm"]), []).append(row)
-    sets: Iterable[str] = dict.fromkeys(row["set"] for row in rows)
-    ceilings = {name: _ceilings(rows, name) for name in sets}
-    algorithms = dict.fromkeys(algorithm for _, algorithm in by_cell)
-    return [_cell(*key, by_cell.get(key, []), ceilings[key[0]]) for key in product(sets, algorithms)]
+        elif row["kind"] == "grid" and row["algorithm"] == GRID:
+            splits = best.setdefault((row["set"], bool(row["l1"])), {})
+            splits[row["split"]] = max(splits.get(row["split"], 0.0), row["auc"])
+    ceilings = {key: Summary.of(splits.values()) for key, splits in best.items()}
+    pairs = product(dict.fromkeys(row["set"] for row in rows), dict.fromkeys(algorithm for _, algorithm in by_cell))
+    return [
+        _cell(name, algorithm, by_cell.get((name, algorithm), []), ceilings.get((name, algorithm.endswith("NET"))))
+        for name, algorithm in pairs
+    ]
 
 
 def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
@@ -107,11 +113,16 @@ def format_auc(value: float) -> str:
     return text[1:] if text.startswith("0.") else text
 
 
-def _cell(name: str, algorithm: str, rows: list[Row], ceilings: dict[str, Summary | None]) -> CellResult:
+def _cell(name: str, algorithm: str, rows: list[Row], ceiling: Summary | None) -> CellResult:
     paper = Summary(*paper_cells()[name, algorithm], 20) if (name, algorithm) in paper_cells() else None
     optimum = Summary.of(row["auc_exact"] for row in rows)
-    ceiling = ceilings.get("net" if algorithm.endswith("NET") else "l2")
-    mark, reason = _judge(paper, optimum, ceiling)
+    mark = reason = ""  # there is one if the objective cannot give the paper's cell, up to two standard errors
+    if paper is not None and optimum is not None and ceiling is not None and min(optimum.runs, ceiling.runs) > 1:
+        if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), _AGREEMENT):
+            mark, best = "above", format_auc(ceiling.mean)
+            reason = f"no penalty of the grid reaches it: {best} is the best even if chosen on the test part"
+        elif paper.mean < optimum.mean - max(2 * math.hypot(paper.error, optimum.error), _AGREEMENT):
+            mark, reason = "below", f"the minimiser of the same objective reaches {format_auc(optimum.mean)}"
     passes = [row["passes"] for row in rows if row["passes"] is not None]  # the exact fit has none
     return CellResult(
         set=name,
@@ -126,27 +137,6 @@ def _cell(name: str, algorithm: str, rows: list[Row], ceilings: dict[str, Summar
         passes=float(np.median(passes)) if passes else None,
         seconds=float(np.median([row["seconds"] for row in rows])) if rows else None,
     )
-
-
-def _judge(paper: Summary | None, optimum: Summary | None, ceiling: Summary | None) -> tuple[str, str]:
-    """Return the mark and its reason if the objective cannot give the paper's cell, up to two standard errors."""
-    if paper is None or optimum is None or ceiling is None or min(optimum.runs, ceiling.runs) < 2:
-        return "", ""  # one run has no standard error
-    if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), _AGREEMENT):
-        best = format_auc(ceiling.mean)
-        return "above", f"no penalty of the grid reaches it: {best} is the best even if chosen on the test part"
-    if paper.mean < optimum.mean - max(2 * math.hypot(paper.error, optimum.error), _AGREEMENT):
-        return "below", f"the minimiser of the same objective reaches {format_auc(optimum.mean)}"
-    return "", ""
-
-
-def _ceilings(rows: Sequence[Row], name: str) -> dict[str, Summary | None]:
-    best: dict[str, dict[int, float]] = {"l2": {}, "net": {}}
-    for row in rows:
-        if row["kind"] == "grid" and row["set"] == name and row["algorithm"] == GRID:
-            splits = best["net" if row["l1"] else "l2"]
-            splits[row["split"]] = max(splits.get(row["split"], 0.0), row["auc"])
-    return {penalty: Summary.of(splits.values()) for penalty, splits in best.items()}
 
 
 def _difference(row: Row) -> float:
@@ -182,7 +172,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     algorithms = _ordered([row["algorithm"] for row in rows if row["task"] == "score"], names)
     cells = {(cell.set, cell.algorithm): cell for cell in summarise(rows)}
     for name, algorithm in product(sets, algorithms):  # what was not run has the paper's cell alone
-        cells.setdefault((name, algorithm), _cell(name, algorithm, [], {}))
+        cells.setdefault((name, algorithm), _cell(name, algorithm, [], None))
     shown = [name for name in algorithms if not name.startswith("exact")]
     columns = ["set", *shown]
     grid: list[html.Row] = [[name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets]
@@ -307,20 +297,14 @@ def agreement(rows: Sequence[Row]) -> list[Html]:
     body = []
     for row in far:
         gap = row["gap"] / (row["positive_share"] * (1 - row["positive_share"]))
-        shown = [
-            ("d", row["split"]),
-            ("g", row["l2"]),
-            ("g", row["l1"]),
-            (".4f", row["auc"]),
-            (".4f", row["auc_exact"]),
-        ]
-        shown += [(".4f", row["auc"] - row["auc_exact"]), (".1e", gap), (".0f", row["passes"])]
-        body.append([row["set"], row["algorithm"], *(Cell(f"{value:{kind}}", value) for kind, value in shown)])
+        values = [row[name] for name in ("split", "l2", "l1", "auc", "auc_exact")]
+        values += [row["auc"] - row["auc_exact"], gap, row["passes"]]
+        shown = zip(("d", "g", "g", ".4f", ".4f", ".4f", ".1e", ".0f"), values, strict=True)
+        body.append([row["set"], row["algorithm"], *(Cell(f"{value:{form}}", value) for form, value in shown)])
     return [html.paragraph(text), html.table(columns, body)]
 
 
 def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
-    """Return the table of seconds and passes, with a row for each set."""
     rows: list[html.Row] = []
     for name in sets:
         row: list[Cell | str] = [name]
@@ -332,7 +316,6 @@ def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> 
 
 
 def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
-    """Describe the protocol in a few lines."""
     runs = len({row["split"] for row in rows if row["task"] == "score"})
     who = "the exact minimiser of the same objective, once per split for all algorithms"
     return {
@@ -347,7 +330,6 @@ def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
 
 
 def algorithm_table(ways: Sequence[Way]) -> TableParts:
-    """Return the table of the algorithms and their parameters."""
     rows: list[html.Row] = []
     for algorithm in unique([a for way in ways for a in way["protocol"]["algorithms"]]):
         parameters = ", ".join(f"{name}={value}" for name, value in algorithm["parameters"])
@@ -358,7 +340,6 @@ def algorithm_table(ways: Sequence[Way]) -> TableParts:
 
 
 def data_table(ways: Sequence[Way]) -> TableParts:
-    """Return the table of the data sets and their hashes."""
     rows: list[html.Row] = []
     for data in unique([way["data"] for way in ways if "data" in way]):
         hashes = " ".join(f"{name} {digest[:16]}…" for name, digest in zip(data["files"], data["sha256"], strict=True))

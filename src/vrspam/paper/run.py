@@ -102,7 +102,14 @@ def run_experiment(
     plan = make_plan(protocol)
     done = {run for run in plan if store.done(run, protocol.run_digest(run.algorithm, run.task))}
     tell = watcher.message if watcher else lambda text: None
-    missing = _missing_sets(dict.fromkeys(run.set for run in plan if run not in done), tell)
+    where, missing = {row["name"]: row["where"] for row in available()}, {}  # the latter are unavailable, or damaged
+    for name in dict.fromkeys(run.set for run in plan if run not in done):
+        if where[name] == "download":
+            tell(f"{name} is not on this machine: downloading it")
+        try:
+            load(name)
+        except DataError as error:
+            missing[name] = str(error)
     plan = [run for run in plan if run.set not in missing]
     if missing and (not skip_missing or not plan):
         raise DataError("; ".join(missing.values()))
@@ -125,20 +132,6 @@ def run_experiment(
         if watcher:
             watcher.step(outcome)
     return experiment
-
-
-def _missing_sets(names: Iterable[str], tell: Callable[[str], None]) -> dict[str, str]:
-    """Download the sets that are not on this machine; return the sets that are unavailable or damaged, and why."""
-    where = {row["name"]: row["where"] for row in available()}
-    missing = {}
-    for name in names:
-        if where[name] == "download":
-            tell(f"{name} is not on this machine: downloading it")
-        try:
-            load(name)
-        except DataError as error:
-            missing[name] = str(error)
-    return missing
 
 
 WORKER_DIED = "the process ended before the run was done (out of memory?)"
@@ -329,7 +322,6 @@ class Store:
         self.version = version
 
     def path(self, run: Run) -> Path:
-        """Return the path of a run's file."""
         return self.directory / f"{run.key}.v{self.version}.parquet"
 
     def write(self, run: Run, rows: Iterable[Row], about: dict[str, Any]) -> None:
@@ -350,7 +342,6 @@ class Store:
             os.fsync(file.fileno())
 
     def write_failure(self, run: Run, message: str, about: dict[str, Any]) -> None:
-        """Store that a run failed, and why."""
         self.write(run, [{"kind": "failed", "message": message}], about)
 
     def read(self, run: Run, run_digest: str | None = None) -> list[Row] | None:

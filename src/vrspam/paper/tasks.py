@@ -27,7 +27,7 @@ from vrspam.data import Dataset, load
 from vrspam.metrics import roc_auc
 from vrspam.model_selection.selection import select
 from vrspam.moments import ClassMoments
-from vrspam.paper import constants, rates
+from vrspam.paper import rates
 from vrspam.paper.protocol import GRID, Algorithm, Protocol, Row, Run
 from vrspam.solvers import choose_solver
 
@@ -60,7 +60,6 @@ class TrainTestSplit:
         self.facts = {"n_train": train.size, "n_test": test.size, "d": self.X.shape[1], "positive_share": share}
 
     def test_auc(self, coef: np.ndarray) -> float:
-        """Return the AUC on the test part."""
         return float(roc_auc(self.y_test == 1, np.asarray(self.X_test @ np.ravel(coef)).ravel()))
 
     @cached_property
@@ -238,13 +237,13 @@ def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
         if reduced:
             value = float(model.history_["variance"][-1])
         else:
-            value = constants.gradient_variance(split.X, positive, model.coef_[0])
+            value = rates.gradient_variance(split.X, positive, model.coef_[0])
         distance = float(np.sum((model.coef_ - split.optimum(l2, l1).coef_) ** 2))
         passes = float(model.history_["passes"][-1])
         rows.append({"kind": "variance", "epoch": epochs, "passes": passes, "variance": value, "distance": distance})
     if reduced:
         M = float(np.sqrt(row_norms(split.X, squared=True).max()))
-        noises = {"bound": rates.noise_printed(M), "bound_rows": constants.noise_rows(split.X, positive)}
+        noises = {"bound": rates.noise_printed(M), "bound_rows": rates.noise_rows(split.X, positive)}
         for anchor, row in pairwise(rows):  # the last point of an epoch is the next anchor
             for name, noise in noises.items():
                 row[name] = min(rates.variance_bounds(noise, row["distance"], anchor["distance"]))
@@ -275,7 +274,6 @@ def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
 
 def folds(run: Run, protocol: Protocol) -> StratifiedKFold:
-    """Return the folds of a run's training part."""
     return StratifiedKFold(protocol.folds, shuffle=True, random_state=run.seed)
 
 
@@ -290,7 +288,6 @@ def validated(estimator, split: TrainTestSplit, cv: StratifiedKFold) -> np.ndarr
 
 
 def own_penalties(algorithm: Algorithm, protocol: Protocol) -> list[tuple[float, float]]:
-    """Return the penalties that an algorithm can choose from."""
     return list(product(protocol.l2, protocol.l1 if algorithm.penalty == "net" else (0.0,)))
 
 

@@ -277,7 +277,6 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     return mesh
 
 
-@style.documented
 def plot_coefficients(
     names: Any,
     values: Sequence[float] | None = None,
@@ -301,7 +300,8 @@ def plot_coefficients(
         What the values mean; written below the axis. An estimator has its own.
     most : int, default=20
         Draw at most this many bars of an estimator.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -315,8 +315,11 @@ def plot_coefficients(
     ['age', 'dose']
     """
     if hasattr(names, "coef_"):
-        names, values, own = _bars_of(names, most)
-        label = own if label is None else label
+        if most < 1:
+            raise ValueError(f"most must be at least 1, got {most}.")
+        sizes, own = _sizes_of(names)
+        names = sorted(sizes, key=lambda name: -abs(sizes[name]))[:most]
+        values, label = [sizes[name] for name in names], own if label is None else label
     elif values is None and hasattr(names, "items"):
         pairs = list(names.items())
         names, values = [str(name) for name, _ in pairs], [value for _, value in pairs]
@@ -326,23 +329,18 @@ def plot_coefficients(
     return _draw_bars(shown, np.asarray(values, dtype=float), label, ax)
 
 
-def _bars_of(model: Any, most: int) -> tuple[list[str], list[float], str]:
-    """Names and sizes of the longest bars of a fitted estimator, and what they are."""
-    if most < 1:
-        raise ValueError(f"most must be at least 1, got {most}.")
+def _sizes_of(model: Any) -> tuple[dict[str, float], str]:
+    """The sizes of the bars of a fitted estimator, by the names of its columns, and what they are."""
     if getattr(model, "features_", None) is not None:
-        sizes, label = model.importances_, "standard deviation of what each adds to the score"
-    else:
-        coef, label = on_host(model.coef_)[0], "coefficient"
-        if hasattr(model, "moments_"):
-            share = model.moments_.weights / model.moments_.weights.sum()
-            means, variances = model.moments_.means, model.moments_.variances
-            coef = coef * np.sqrt(share @ variances + share @ (means - share @ means) ** 2)
-            label = "added to the score by one standard deviation"
-        given = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coef.size)])
-        sizes = dict(zip(distinct(given), coef.tolist(), strict=True))
-    shown = sorted(sizes, key=lambda name: -abs(sizes[name]))[:most]
-    return shown, [sizes[name] for name in shown], label
+        return model.importances_, "standard deviation of what each adds to the score"
+    coef, label = on_host(model.coef_)[0], "coefficient"
+    if hasattr(model, "moments_"):
+        share = model.moments_.weights / model.moments_.weights.sum()
+        means, variances = model.moments_.means, model.moments_.variances
+        coef = coef * np.sqrt(share @ variances + share @ (means - share @ means) ** 2)
+        label = "added to the score by one standard deviation"
+    given = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coef.size)])
+    return dict(zip(distinct(given), coef.tolist(), strict=True)), label
 
 
 def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None) -> Axes:
@@ -363,7 +361,6 @@ def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None)
     return ax
 
 
-@style.documented
 def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw what each column adds to the score of one row, the largest part on top; the last bar is their sum.
 
@@ -377,7 +374,8 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
         parts it may be left out, or be a dict, a Series or a frame of one row.
     most : int, default=12
         Draw at most this many parts; the others are added up in one bar.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------

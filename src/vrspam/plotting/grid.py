@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from vrspam._utils.texts import shorten_distinct
 from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
-from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, documented, ink, mixed
+from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
 from vrspam.solvers.path import coef_path
 
 SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
@@ -26,7 +26,6 @@ NAMES = {
 }
 
 
-@documented
 def plot_cv(
     auc_path: Any,
     l2s: ArrayLike | None = None,
@@ -53,7 +52,8 @@ def plot_cv(
     measure : str, optional
         What is drawn: by default that of the estimator, and "AUC" for an array; for `score_path_` it is
         `AUCClassifierCV.measure_`.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -97,14 +97,16 @@ def plot_cv(
         places[point[0]], choice.mean[point], "o", color=ink(), fillstyle="none", markersize=11, markeredgewidth=2,
         label="best" if chosen is None else "chosen", zorder=4,
     )  # fmt: skip
-    _frame(ax, choice.mean[:, best], choice.standard_error[:, best])
+    mean, band = choice.mean[:, best], np.nan_to_num(choice.standard_error[:, best])
+    low, high = float((mean - band).min()), float((mean + band).max())
+    span = max(high - low, 1e-3)  # the line of the best l1 and its band fill most of the height
+    ax.set_ylim(max(low - 0.5 * span, min(low, ax.dataLim.ymin) - 0.05 * span), high + 0.08 * span)
     _penalty_axis(ax, l2s, "l2")
     ax.set_ylabel(f"{measure or 'AUC'} on validation folds")
     add_legend(ax, fontsize="small", ncols=2 if many else 1)
     return ax
 
 
-@documented
 def plot_path(
     penalties: Any,
     coefs: ArrayLike | None = None,
@@ -128,7 +130,8 @@ def plot_path(
         This penalty is marked by a vertical line.
     label : str, default="l2"
         Label of the axis of penalties.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -142,8 +145,16 @@ def plot_path(
     ['age', 'dose']
     """
     if hasattr(penalties, "l2s_"):
-        penalties, coefs, own, best = _path_of(penalties)
-        names, chosen = own if names is None else names, best if chosen is None else chosen
+        model = penalties
+        if getattr(model, "features_", None) is not None or not hasattr(model, "moments_"):
+            raise ValueError(
+                "plot_path draws the coefficients of an estimator on columns as they are (features='linear') that has "
+                "kept its moments; for others pass l2s and the coefficients at each."
+            )
+        penalties, chosen = model.l2s_, model.l2_ if chosen is None else chosen
+        coefs = coef_path(model.moments_, penalties, [model.l1_], penalty=model.penalty, gamma=model.gamma)[:, 0]
+        own = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coefs.shape[1])])
+        names = distinct(own) if names is None else names
     if coefs is None:
         raise ValueError("plot_path takes penalties and coefficients, or a fitted AUCClassifierCV.")
     values, coefs = np.asarray(penalties, dtype=float), np.asarray(coefs, dtype=float)
@@ -179,7 +190,6 @@ def plot_path(
     return ax
 
 
-@documented
 def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: Axes | None = None) -> Axes:
     """Draw the certificate, or the objective, of one or several fits against passes or seconds.
 
@@ -190,7 +200,8 @@ def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: A
     x : {"passes", "seconds", "epoch"}, default="passes"
     y : {"gap", "stationarity", "objective"}, default="gap"
         The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -225,27 +236,6 @@ def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: A
     return ax
 
 
-def _path_of(model: Any) -> tuple[np.ndarray, np.ndarray, list[str], float]:
-    """The l2s of a fitted estimator, its coefficients along them, the names of its columns, and its own l2."""
-    if getattr(model, "features_", None) is not None or not hasattr(model, "moments_"):
-        raise ValueError(
-            "plot_path draws the coefficients of an estimator on columns as they are (features='linear') that has kept "
-            "its moments; for others pass l2s and the coefficients at each."
-        )
-    coefs = coef_path(model.moments_, model.l2s_, [model.l1_], penalty=model.penalty, gamma=model.gamma)[:, 0]
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coefs.shape[1])])
-    return model.l2s_, coefs, distinct(names), model.l2_
-
-
-def _frame(ax: Axes, mean: np.ndarray, error: np.ndarray) -> None:
-    """Let the line of the best l1 and its band fill most of the height."""
-    band = np.nan_to_num(error)
-    low, high = float((mean - band).min()), float((mean + band).max())
-    span = max(high - low, 1e-3)
-    lowest = max(low - 0.5 * span, min(low, ax.dataLim.ymin) - 0.05 * span)
-    ax.set_ylim(lowest, high + 0.08 * span)
-
-
 def _position(values: np.ndarray, value: float, name: str) -> int:
     nearest = int(np.argmin(np.abs(values - value)))
     if not np.isclose(values[nearest], value, rtol=1e-9, atol=0.0):
@@ -260,13 +250,12 @@ def _log_places(values: np.ndarray) -> np.ndarray:
 
 
 def _penalty_axis(ax: Axes, values: np.ndarray, name: str) -> None:
-    zero = float(_log_places(values).min()) if (values == 0.0).any() else None
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(f"{name} (log scale)")
-    if zero is not None and values.any():  # 0 gets its own tick
-        low, high = values[values > 0.0].min(), values.max()
+    if (values == 0.0).any() and values.any():  # 0 gets its own tick
+        zero, low, high = float(_log_places(values).min()), values[values > 0.0].min(), values.max()
         decades = 10.0 ** np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
         ax.set_xticks([zero, *decades[:: max(1, -(-decades.size // 7))]])
         ax.xaxis.set_major_formatter(

@@ -19,7 +19,6 @@ from vrspam.tables.frames import columns_of, is_frame
 Scores = Any  # an array, an estimator, a dict of names to these, or a frame
 
 
-@style.documented
 def plot_roc(
     y_true: Any, y_score: Scores = None, *, X: Any = None, max_fpr: float | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -35,7 +34,8 @@ def plot_roc(
     X : rows to score, optional
     max_fpr : float in (0, 1], optional
         The part of the curve that matters, up to this false-positive rate: the rest is shaded.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -73,7 +73,6 @@ def plot_roc(
     return ax
 
 
-@style.documented
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
@@ -81,7 +80,8 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     ----------
     y_true, y_score, X
         As in `plot_roc`.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -108,7 +108,6 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     return ax
 
 
-@style.documented
 def plot_scores(
     y_true: Any,
     y_score: Any = None,
@@ -128,7 +127,8 @@ def plot_scores(
         Drawn as a line.
     names : pair of str
         What the two classes are called.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -165,7 +165,6 @@ def plot_scores(
     return ax
 
 
-@style.documented
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
@@ -173,7 +172,8 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     ----------
     y_true, y_score, X
         As in `plot_roc`, of one model.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -199,7 +199,6 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     return ax
 
 
-@style.documented
 def plot_reliability(
     predicted: Any, observed: Any = None, rows: Sequence[int] | None = None, *, X: Any = None, ax: Axes | None = None
 ) -> Axes:
@@ -214,7 +213,8 @@ def plot_reliability(
     rows : sequence of int
         Size of each group.
     X : rows to predict, optional
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -246,7 +246,6 @@ def plot_reliability(
     return ax
 
 
-@style.documented
 def plot_decision_curve(
     y_true: Any, probability: Any = None, *, X: Any = None, ax: Axes | None = None, **beside: Any
 ) -> Axes:
@@ -261,7 +260,8 @@ def plot_decision_curve(
     probability : array of n numbers in [0, 1], fitted estimator, or dict of names to these
     **beside
         `confidence`, `groups` and `sample_weight` of `vrspam.metrics.net_benefit`.
-    {ax}
+    ax : matplotlib Axes, optional
+        By default a new figure.
 
     Returns
     -------
@@ -335,7 +335,9 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
             raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
         made = y_true.calibration_(made) if chances else made
         return np.asarray(held_out.positive), {"": np.asarray(made, dtype=float)}
-    positive, several = _labels(y_true), {}
+    if hasattr(y_true, "decision_function"):
+        raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
+    positive, several = both_classes(positive_rows(y_true), at_least=1), {}
     if is_frame(given):
         columns = columns_of(given)
         given = dict(zip(columns.names, columns.columns, strict=True))
@@ -353,9 +355,3 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
         if values.size != positive.size:
             raise ValueError(f"there are {positive.size:,} labels and {values.size:,} scores: give one for each row.")
     return positive, several
-
-
-def _labels(y_true: Any) -> np.ndarray:
-    if hasattr(y_true, "decision_function"):
-        raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
-    return both_classes(positive_rows(y_true), at_least=1)

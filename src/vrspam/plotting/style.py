@@ -17,7 +17,6 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from vrspam._utils.atomic import replacing
-from vrspam._utils.docstrings import share_texts
 from vrspam._utils.texts import wrap_distinct
 
 _STYLE: dict[str, Any] = {
@@ -39,7 +38,6 @@ _STYLE: dict[str, Any] = {
 # Okabe and Ito's colours
 BLUE, ORANGE, GREEN, PINK, BLACK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9"
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, BLACK, SKY)
-documented = share_texts("ax : matplotlib Axes, optional | By default a new figure.")
 DASHES = ("-", "--", "-.", ":")
 GREY = "#777777"  # can be read on white and on black
 

@@ -12,19 +12,22 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NewType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NewType
 
 import numpy as np
 
 from vrspam._utils.atomic import write_text
-from vrspam._utils.texts import all_short_between, percent
+from vrspam._utils.messages import Parameter, worded
+from vrspam._utils.texts import auc_text, interval_text, percent, short_between
 from vrspam.metrics.thresholds import Curve, wilson
+
+if TYPE_CHECKING:
+    from vrspam.metrics import AUCInterval, ComparedPair
 
 Html = NewType("Html", str)  # a text in which names and values are escaped
 
@@ -55,7 +58,6 @@ class Cell(NamedTuple):
 
 
 def number_cell(value: float, *, sign: bool = False) -> Cell:
-    """A number in a table."""
     return Cell(f"{value:{'+' if sign else ''}.4{'f' if abs(value) < 1e4 else 'g'}}", value)
 
 
@@ -85,6 +87,30 @@ def table(columns: Sequence[str], rows: Iterable[Row], caption: str = "") -> Htm
         f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table class="sortable">{above}'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def pair_tables(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence[AUCInterval] = ()) -> list[Html]:
+    """A table of the scores with their AUCs, and one of the tests of all pairs."""
+    aucs = {name: auc for a, b, test, _ in pairs for name, auc in ((a, test.auc_a), (b, test.auc_b))}
+    rows: list[Row] = [[name, Cell(auc_text(auc, 4), auc)] for name, auc in aucs.items()]
+    for row, found in zip(rows, intervals, strict=bool(intervals)):
+        row.append(Cell(interval_text(found.low, found.high, 4), found.low))  # type: ignore[attr-defined]
+    confidence, adjusted = f"{100 * pairs[0].test.confidence:g} % interval", len(pairs) > 1
+    tests: list[Row] = [
+        [
+            f"{a} minus {b}",
+            number_cell(test.difference, sign=True),
+            f"{test.low:+.4f} to {test.high:+.4f}",
+            Cell(f"{test.z:.3f}", test.z),
+            Cell(f"{test.p_value:.3g}", test.p_value),
+            *([Cell(f"{p:.3g}", p)] if adjusted else []),
+        ]
+        for a, b, test, p in pairs
+    ]
+    names = ["difference of", measure, confidence, "z", "p, two-sided", *(["p, adjusted"] if adjusted else [])]
+    several = f"; adjusted: for {len(pairs)} pairs, by Holm's method" if adjusted else ""
+    each = table(["scores", measure, *([confidence] if intervals else [])], rows)
+    return [each, table(names, tests, f"Paired tests{several}")]
 
 
 def figure(path: Path, caption: str, alt: str) -> Html:
@@ -168,46 +194,25 @@ class Worry(NamedTuple):
     severity: str = "warning"
     code: str = ""
 
-    def html(self) -> str:
-        """An item of a list."""
-        code = f' <code title="docs/doctor.md#{escape(self.code)}">{escape(self.code)}</code>' if self.code else ""
-        grave = "<b>Severe:</b> " if self.severity == "severe" else ""
-        return f'<li class="{escape(self.severity)}">{grave}{spelled(self.text)}{code}</li>'
-
-
-def headline(
-    name: str,
-    number: str,
-    interval: str,
-    sentence: str,
-    picture: Html,
-    values: Mapping[str, str],
-    worries: Sequence[Worry],
-    remark: str,
-    alert: str = WORRIES,
-    quiet: str = QUIET,
-) -> Html:
-    """The first screen of a page: one large number, what it means, and what the reader should not miss."""
-    return Html(
-        '<div class="headline"><div class="number">'
-        f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(number)}</strong></p>"
-        f'{picture}<p class="interval"{NUMBERS}>{spelled(interval)}</p></div>'
-        f'<div class="meaning"><p class="sentence">{spelled(sentence)}</p>{facts(values, True)}'
-        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noticed(worries, alert, quiet)}</div>'
-    )
+    @classmethod
+    def of(cls, note: str, parameter: Callable[[Parameter], str]) -> Worry:
+        """That of a finding, or of a note of the training; `parameter` is how parameters are shown."""
+        return cls(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))
 
 
 def noticed(worries: Sequence[Worry], alert: str, quiet: str) -> Html:
     """What the reader should not miss, the gravest first; notes are folded."""
-    title = f'<p class="title">{escape(alert)}</p>'
-    worries = sorted(worries, key=lambda worry: worry.severity != "severe")
-    grave, notes = ("".join(w.html() for w in worries if (w.severity == "note") == note) for note in (False, True))
-    count = sum(worry.severity == "note" for worry in worries)
+    label, grave, notes, severities = escape(alert), "", "", [worry.severity for worry in worries]
+    for text, severity, code in sorted(worries, key=lambda worry: worry.severity != "severe"):
+        code = f' <code title="docs/doctor.md#{escape(code)}">{escape(code)}</code>' if code else ""
+        severe = "<b>Severe:</b> " if severity == "severe" else ""
+        item = f'<li class="{escape(severity)}">{severe}{spelled(text)}{code}</li>'
+        grave, notes = (grave, notes + item) if severity == "note" else (grave + item, notes)
+    title, count = f'<p class="title">{label}</p>', severities.count("note")
     more = folded(f"{count} note{'s' if count > 1 else ''} on the table", Html(f"<ul>{notes}</ul>")) if notes else ""
     if not grave:
         return Html(f'<div class="quiet">{title}<p>{escape(quiet)}</p>{more}</div>')
-    severe = " severe" if any(worry.severity == "severe" for worry in worries) else ""
-    label = escape(alert)
+    severe = " severe" if "severe" in severities else ""
     return Html(f'<aside class="alert{severe}" aria-label="{label}">{title}<ul>{grave}</ul>{more}</aside>')
 
 
@@ -258,7 +263,6 @@ class Page:
         return write_text(path, self.html())
 
 
-@cache
 def _file(name: str) -> str:
     return files("vrspam.report").joinpath(name).read_text("utf-8")
 
@@ -311,7 +315,7 @@ class Stops:
         margin = 0.02 * (high - low) or max(1.0, abs(low))
         at = np.where(kept == 0, high + margin, ranked[kept])  # the last is one that no row reaches
         below = np.where(kept == ranked.size - 1, low - margin, ranked[np.minimum(kept + 1, ranked.size - 1)])
-        found = np.array(all_short_between(below, at))
+        found = np.array(list(map(short_between, below.tolist(), at.tolist())))
         return cls(found, curve.hits[kept], curve.alarms[kept], curve.positives, curve.negatives)
 
     @property
@@ -331,9 +335,8 @@ class Stops:
         sums = [np.round(part, 6).tolist() for part in (self.hits, self.alarms)]
         hits, alarms = ([int(v) if v == int(v) else v for v in part] for part in sums)
         found: dict[str, Any] = {"thresholds": self.thresholds.tolist(), "hits": hits, "alarms": alarms}
-        # shown to 0.1 %, rounded once
-        p = None if self.probabilities is None else np.round(self.probabilities, 8).tolist()
         found |= {"positives": self.positives, "negatives": self.negatives, "effective": self.effective}
+        p = None if self.probabilities is None else np.round(self.probabilities, 8).tolist()  # shown to 0.1 %
         return {**found, "probabilities": p}
 
 
@@ -376,17 +379,6 @@ def confusion(stops: Stops, place: int) -> dict[str, float]:
         "npv": rejections / (rejections + misses) if rejections + misses > 0.0 else np.nan,
         "alerts": 1000.0 * called / total,
     }
-
-
-def intervals(stops: Stops, place: int) -> dict[str, str]:
-    """The 95 % intervals of the sensitivity and of the positive predictive value, as text."""
-    hits, called = float(stops.hits[place]), float(stops.hits[place] + stops.alarms[place])
-    found = {"sensitivity": (hits, stops.positives), "ppv": (hits, called)}
-    texts = {}
-    for (name, (right, rows)), each in zip(found.items(), stops.effective, strict=True):
-        ends = wilson(np.array(right / rows), np.array(rows * each)) if rows else ()
-        texts[name] = " to ".join(percent(float(end)) for end in ends)
-    return texts
 
 
 def explorer(
@@ -440,14 +432,18 @@ def _shares(stops: Stops, place: int, shown: Mapping[str, float], names: Mapping
         for name, (title, words) in measures.items()
     ]
     cost = (shown["fp"] + ratio * shown["fn"]) * 1000.0 / (stops.positives + stops.negatives)
-    ends = intervals(stops, place)
+    called = {"sensitivity": stops.positives, "ppv": shown["tp"] + shown["fp"]}  # shares with an interval, of so many
+    effective = dict(zip(called, stops.effective, strict=True))
     tiles.append(("Alerts per 1,000 rows", "alerts", f"{shown['alerts']:.1f}", "rows called positive"))
     tiles.append(("Cost per 1,000 rows", "cost", f"{cost:,.1f}", "by the costs below"))
     listed = ""
     for title, name, text, words in tiles:
         words = f'<small><bdi dir="ltr">{escape(words)}</bdi></small>'
-        if name in ends:
-            words += f'<small class="interval">95 % interval {_value(f"{name}-interval", ends[name])}</small>'
+        if name in called:
+            rows = called[name]
+            ends = wilson(np.array(shown["tp"] / rows), np.array(rows * effective[name])) if rows else ()
+            interval = " to ".join(percent(float(end)) for end in ends)
+            words += f'<small class="interval">95 % interval {_value(f"{name}-interval", interval)}</small>'
         listed += f"<div><dt>{title}</dt><dd>{_value(name, text)}{words}</dd></div>"
     price = (
         '<p class="price"><label for="cost">One missed row costs</label> '

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from vrspam.metrics import NetBenefit
 from vrspam.metrics.thresholds import Bin, Curve, wilson
 from vrspam.model import drawing
 from vrspam.model_selection.cross_validate import LearningCurve
-from vrspam.report.page import NUMBERS, Html, Stops, spelled
+from vrspam.report.page import NUMBERS, QUIET, WORRIES, Html, Stops, Worry, facts, grid, noticed, spelled, thin
 
 WIDTH, HEIGHT = 330.0, 270.0
 
@@ -325,6 +326,21 @@ def several_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray
     return picture(frame, marks, label=f"{title} of {' and '.join(curves)}.", title=title)
 
 
+def curves_of(curves: Mapping[str, Curve]) -> Html:
+    """ROC curves, and curves of precision and recall, of two or more scores."""
+    roc, precision = {}, {}
+    for name, curve in curves.items():
+        kept = thin(curve, 1.0 / 400.0)[::-1]
+        hits, alarms, called = (part[kept] for part in (curve.hits, curve.alarms, curve.called))
+        roc[name] = alarms / curve.negatives, hits / curve.positives
+        precision[name] = hits[1:] / curve.positives, hits[1:] / called[1:]
+    drawn = [
+        several_curves("ROC curves", roc, ("negatives called positive", "positives found")),
+        several_curves("Precision and recall", precision, ("positives found", "positives among those called")),
+    ]
+    return grid(drawn, "large")
+
+
 def survival_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: tuple[str, str]) -> Html:
     """Kaplan-Meier curves of three groups of rows, (times, share free of the event after each), the lowest first."""
     last = max(float(times[-1]) for times, _ in curves.values()) or 1.0
@@ -359,9 +375,22 @@ def learning_curve(curve: LearningCurve) -> Html:
     return picture(frame, marks, label=label, title="Learning curve", remark=remark)
 
 
-def auc_scale(auc: float, low: float, high: float) -> Html:
-    """An AUC and its interval, if that is known, on a scale from guessing to perfect."""
-    low, high = (auc, auc) if np.isnan(low) else (low, high)
+def headline(
+    name: str,
+    found: Any,
+    interval: str,
+    sentence: str,
+    values: Mapping[str, str],
+    worries: Sequence[Worry],
+    remark: str,
+    alert: str = WORRIES,
+    quiet: str = QUIET,
+) -> Html:
+    """The first screen of a page: one large AUC, what it means, and what the reader should not miss.
+
+    `found` has an AUC and the ends of its interval, if that is known: they are drawn from guessing to perfect.
+    """
+    auc, low, high = (found.auc, found.auc, found.auc) if np.isnan(found.low) else (found.auc, found.low, found.high)
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
     frame = Frame((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
     a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
@@ -374,8 +403,15 @@ def auc_scale(auc: float, low: float, high: float) -> Html:
         segment(at, 5.0, at, 27.0, "at"),
         f"<g{NUMBERS}>{below}{words(frame.x.stop, 46.0, '1 perfect', 'end')}</g>",
     ]
-    interval = "" if low == high else f", interval {texts.interval_text(low, high)}"
-    return picture(frame, marks, label=f"AUC {texts.auc_text(auc)}{interval}, on a scale to 1.")
+    spoken = "" if low == high else f", interval {texts.interval_text(low, high)}"
+    scale = picture(frame, marks, label=f"AUC {texts.auc_text(auc)}{spoken}, on a scale to 1.")
+    return Html(
+        '<div class="headline"><div class="number">'
+        f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(texts.auc_text(auc, 2))}</strong></p>"
+        f'{scale}<p class="interval"{NUMBERS}>{spelled(interval)}</p></div>'
+        f'<div class="meaning"><p class="sentence">{spelled(sentence)}</p>{facts(values, True)}'
+        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noticed(worries, alert, quiet)}</div>'
+    )
 
 
 def forest(

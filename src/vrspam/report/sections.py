@@ -14,18 +14,19 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten, signed
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.thresholds import BINS, benefit_over_all, calibration_error, effective_share, reliability
+from vrspam.metrics.thresholds import BINS, Curve, benefit_over_all, calibration_error, effective_share, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.comparing import compared_curves, curves_of, pair_tables
 from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry, number_cell
 
 if TYPE_CHECKING:
+    from vrspam.metrics import ComparedPair
     from vrspam.model_selection.cross_validate import LearningCurve
     from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.model import Model
     from vrspam.tool.report import MoreRows, Report
+    from vrspam.tool.scores import Comparison
     from vrspam.tool.subgroups import Subgroup
 
 MOST_FEATURES = 20
@@ -69,32 +70,27 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
-    noticed = [worry_of(note, parameter) for note in model.training.get("warnings", ())]
+    noticed = [Worry.of(note, parameter) for note in model.training.get("warnings", ())]
     other = words.as_independent(model)
     beside = {} if other is None or kept else {"as independent rows": other}
     if (free := words.without_directions(model)) is not None:
         beside["without directions"] = free
-    other_notes = [] if report.beside is None else [Worry(worded(note, parameter)) for note in report.beside.notes]
+    other_notes = [] if report.beside is None else [Worry.of(note, parameter) for note in report.beside.notes]
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     measure = words.name_measure(model)
     measure = f"{measure[0].upper()}{measure[1:]}"
-    page.headline = html.headline(
+    page.headline = pictures.headline(
         f"{measure} of rows kept from the training" if kept else f"{measure} to expect on new rows",
-        auc_text(expected.auc, 2),
+        expected,
         f"95 % interval {interval_text(expected.low, expected.high)}",
         words.describe_auc(expected.auc, names),
-        pictures.auc_scale(expected.auc, expected.low, expected.high),
         _first_facts(
+            model,
             model.training["rows"] + (evaluation.n if kept else 0),
             evaluation,
             names,
             words.GUESSING if kept else words.NOT_CORRECTED,
-            {
-                **_pair_facts(model, evaluation),
-                "judged by": where,
-                "expect": f"{auc_text(expected.auc)} ({expected.remark})",
-                **beside,
-            },
+            {"judged by": where, "expect": f"{auc_text(expected.auc)} ({expected.remark})", **beside},
         ),
         [
             *map(Worry, words.doubt_of(expected.low, expected.high)),
@@ -131,8 +127,8 @@ def add_beside(page: Page, report: Report) -> None:
     if (found := report.beside) is not None:
         grouped = evaluation.groups is not None
         told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
-        drawn = [] if model.ranks else [curves_of(compared_curves(found))]
-        tests = pair_tables(words.name_measure(model), found.pairs, found.intervals)
+        drawn = [] if model.ranks else [pictures.curves_of(compared_curves(found))]
+        tests = html.pair_tables(words.name_measure(model), found.pairs, found.intervals)
         page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
 
 
@@ -157,20 +153,34 @@ def evaluation_page(
     page, measure = Page(f"{model_name} on {data_name}"), words.name_measure(model)
     alone = several is None or len(several) < 2
     doubts = words.doubt_of(auc.low, auc.high, auc.confidence, measure) if made is None else []
-    page.headline = html.headline(
+    page.headline = pictures.headline(
         f"{measure[0].upper()}{measure[1:]}{'' if alone or made is None else f' of {model.name}'}",
-        auc_text(auc.auc, 2),
+        auc,
         f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
-        pictures.auc_scale(auc.auc, auc.low, auc.high),
-        _first_facts(evaluation.n, evaluation, names, words.GUESSING, _pair_facts(model, evaluation)),
+        _first_facts(model, evaluation.n, evaluation, names, words.GUESSING, {}),
         [Worry(worded(text, parameter)) for text in (*doubts, *evaluation.notes)],
         words.describe_ranks(model) if model.ranks else words.AUC_IS,
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training." if made is None else "Nothing stands out.",
     )
-    if several is not None and not alone:
-        add_columns(page, several, names, cost_ratio, recall)
+    if several is not None and not alone:  # side by side: AUCs, tests of all pairs, curves; further numbers of each
+        compared, drawn, numbers = several.comparison, [], []
+        for name, one in [] if model.ranks else list(several.items())[1:]:
+            numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
+            if one.bins:
+                drawn.append(pictures.calibration(one.bins, names, None, title=f"Calibration of {name}"))
+        curves = {name: one.curve for name, one in several.items() if one.curve is not None}
+        page.add(
+            "The columns side by side",
+            html.paragraph(words.describe_tests(compared.pairs, measure)),
+            *html.pair_tables(measure, compared.pairs, compared.intervals),
+            *([pictures.curves_of(curves), html.grid(drawn)] if curves else []),
+            *numbers,
+            html.paragraph(
+                f"What follows on this page is about {model.name}. To see another, name it first.", soft=True
+            ),
+        )
     add_scores(page, model, evaluation, names, cost_ratio, recall)
     if evaluation.subgroups:
         page.add("Groups", *describe_groups(evaluation.subgroups, evaluation))
@@ -182,25 +192,40 @@ def evaluation_page(
     return page
 
 
-def add_columns(
-    page: Page, several: Evaluations, names: Mapping[str, str], cost_ratio: float | None, recall: float
-) -> None:
-    """Add columns of scores side by side: AUCs, tests of all pairs, curves; and further numbers of each."""
-    first, compared = next(iter(several)), several.comparison
-    drawn, numbers, measure = [], [], words.name_measure(several.columns[first])
-    for name, one in [] if several.columns[first].ranks else list(several.items())[1:]:
-        numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
-        if one.bins:
-            drawn.append(pictures.calibration(one.bins, names, None, title=f"Calibration of {name}"))
-    curves = {name: one.curve for name, one in several.items() if one.curve is not None}
+def comparison_page(
+    found: Comparison,
+    *,
+    data_name: str,
+    partial: Sequence[ComparedPair] = (),
+    max_fpr: float | None = None,
+    measure: str = "AUC",
+    curves: bool = True,
+) -> Page:
+    """Models, or columns of scores, on the same rows, on one page.
+
+    `partial` are the tests of their partial AUCs up to `max_fpr`, if they are to be shown too; `measure` is what the
+    other tests are about, and `curves` whether it has curves of thresholds.
+    """
+    positive = found.positive
+    told = words.describe_tests(found.pairs, measure)
+    counted = "" if positive.all() else f", {int(positive.sum()):,} positive"
+    page = Page(f"{words.listed(found.names)} on {data_name}", f"{told} ({positive.size:,} rows{counted}.)")
+    how = "DeLong's paired test" if curves else "Paired test, by the jackknife,"
+    shown = f"{measure[0].upper()}{measure[1:]}"
     page.add(
-        "The columns side by side",
-        html.paragraph(words.describe_tests(compared.pairs, measure)),
-        *pair_tables(measure, compared.pairs, compared.intervals),
-        *([curves_of(curves), html.grid(drawn)] if curves else []),
-        *numbers,
-        html.paragraph(f"What follows on this page is about {first}. To see another, name it first.", soft=True),
+        shown, html.paragraph(f"{how} on the same rows:"), *html.pair_tables(measure, found.pairs, found.intervals)
     )
+    if partial and max_fpr is not None:
+        what = f"{words.describe_partial(max_fpr)} {words.describe_tests(partial, 'partial AUC')}"
+        page.add("Partial AUC", html.paragraph(what), *html.pair_tables("partial AUC", partial))
+    if curves:
+        page.add("Curves", pictures.curves_of(compared_curves(found)))
+    return page
+
+
+def compared_curves(found: Comparison) -> dict[str, Curve]:
+    """The curve of each of the scores that are compared."""
+    return {name: Curve.of(found.positive, own) for name, own in zip(found.names, found.scores, strict=True)}
 
 
 def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter = str) -> Page:
@@ -221,7 +246,7 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
 def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: ShowParameter = str) -> Page:
     """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
     page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
-    page.headline = html.noticed([worry_of(note, parameter) for note in more.notes], html.WORRIES, html.QUIET)
+    page.headline = html.noticed([Worry.of(note, parameter) for note in more.notes], html.WORRIES, html.QUIET)
     add_rows(page, more.curve, more.lines, fold=False)
     if asked:
         page.add("How many does it take?", html.bullets(asked))
@@ -245,23 +270,15 @@ def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -
 
 
 def _first_facts(
-    rows: int, evaluation: Evaluation, names: Mapping[str, str], remark: str, more: Mapping[str, str]
+    model: Any, rows: int, evaluation: Evaluation, names: Mapping[str, str], remark: str, more: Mapping[str, str]
 ) -> dict[str, str]:
-    """Rows, the share of positives (by weight if rows have some) and the partial AUC, for the first screen."""
-    name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
-    share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
-    count = f"{evaluation.positives:,}" if rows == evaluation.n else f"{evaluation.positives:,} of {evaluation.n:,}"
-    balance = {} if "upper" in names else {name: f"{count} ({share})"}
-    facts, part = {"rows": f"{rows:,}", **balance, **more}, evaluation.partial_auc
-    if part is not None and evaluation.max_fpr is not None:
-        name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
-        facts[name] = f"{auc_text(part.auc)} ({interval_text(part.low, part.high)}), {remark}"
-    return facts
-
-
-def _pair_facts(model: Any, evaluation: Evaluation) -> dict[str, str]:
-    """Times, and strata with the pairs that count, for the first screen."""
-    facts, found = {}, model.training
+    """What the first screen tells: rows, the share of positives (by weight if rows have some), times, strata, ..."""
+    facts, found, part = {"rows": f"{rows:,}"}, model.training, evaluation.partial_auc
+    if "upper" not in names:
+        name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
+        share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
+        count = f"{evaluation.positives:,}" if rows == evaluation.n else f"{evaluation.positives:,} of {evaluation.n:,}"
+        facts[name] = f"{count} ({share})"
     if evaluation.times is not None:
         values = -evaluation.times if "order" in found else evaluation.times
         low, middle, high = (f"{np.quantile(values, q):.4g}" for q in (0.0, 0.5, 1.0))
@@ -272,6 +289,10 @@ def _pair_facts(model: Any, evaluation: Evaluation) -> dict[str, str]:
         usable = np.unique(np.unique(np.stack([evaluation.within, target]), axis=1)[0], return_counts=True)[1] > 1
         many = "" if evaluation.times is not None else f", {int(usable.sum()):,} of them with both kinds of rows"
         facts[f"values of {found['within']}"] = f"{usable.size:,}{many}"
+    facts |= more
+    if part is not None and evaluation.max_fpr is not None:
+        name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
+        facts[name] = f"{auc_text(part.auc)} ({interval_text(part.low, part.high)}), {remark}"
     return facts
 
 
@@ -290,20 +311,18 @@ def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str
     if "order" in model.training:
         return _add_order(page, model, evaluation, meaning, elsewhere)
     third = np.searchsorted(np.quantile(evaluation.scores, (1 / 3, 2 / 3)), evaluation.scores, side="left")
-    curves, rows = {}, list[list[Cell | str]]()
+    curves, counts = {}, []
     for number, name in enumerate(("lowest third", "middle third", "highest third")):
         own = third == number
         if not own.any():  # where most scores are equal
             return page.add("How long rows stay free of the event", meaning)
         mass = None if evaluation.weights is None else evaluation.weights[own]
         at, free = curves[f"{name} of the scores"] = kaplan_meier(times[own], evaluation.positive[own], mass)
-        row: list[Cell | str] = [name, Cell(f"{own.sum():,}", float(own.sum()))]
-        row += [Cell(f"{evaluation.positive[own].sum():,}", float(evaluation.positive[own].sum()))]
-        rows.append(row)
-    time, last = model.training["times"], min(float(at[-1]) for at, _ in curves.values())
-    for row, (at, free) in zip(rows, curves.values(), strict=True):
+        counts.append((name, int(own.sum()), int(evaluation.positive[own].sum())))
+    time, last, rows = model.training["times"], min(float(at[-1]) for at, _ in curves.values()), list[Row]()
+    for (name, count, events), (at, free) in zip(counts, curves.values(), strict=True):
         share = float(free[np.searchsorted(at, last, side="right") - 1])
-        row.append(Cell(percent(share), share))
+        rows.append([name, Cell(f"{count:,}", count), Cell(f"{events:,}", events), Cell(percent(share), share)])
     drawn = pictures.survival_curves(curves, (time, f"share without {names['positive']}"))
     columns = ["scores", "rows", names["positive"], "without it"]
     caption = f"Thirds of the rows by their score; the last column is the share without it up to {time} = {last:.4g}"
@@ -467,11 +486,23 @@ def add_model(page: Page, model: Model) -> None:
         blocks += [html.paragraph(remark) for remark in remarks]
     found = [item for item in find_strongest(model, MOST_FEATURES) if np.isfinite(item[1])]
     spoken = f"Picture: what the model looks at, {words.describe_size(model)}."
-    label = "change for one standard deviation"
-    if model.features is not None:
-        label = "how much it moves scores" if shapes is not None else "part of the difference of the classes"
+    what, names, meaning = "columns", ["column", "spread", "share"], words.SPREAD
+    label = "how much it moves scores" if shapes is not None else "part of the difference of the classes"
+    if model.features is None:
+        what, meaning, label = "features", words.ONE_DEVIATION, "change for one standard deviation"
+        names = ["feature", "coefficient", "one deviation", "share", "share of its column"]
     strengths = [pictures.bars(found, label, "What matters most", spoken=spoken)] if found else []
-    caption, table = _effects_table(model)
+    effects, rows = explain(model), list[Row]()
+    shares = dict(sum_by_column(effects))
+    for effect in effects[:MOST_FEATURES]:
+        size, cells = effect.importance, [Cell(f"{effect.share:.1%}", effect.share)]
+        first: list[Cell | str] = ["" if size is None else number_cell(size)]
+        if effect.coefficient is not None and effect.effect is not None:
+            first = [Cell(f"{effect.coefficient:.4g}", effect.coefficient), number_cell(effect.effect, sign=True)]
+            cells.append(Cell(f"{shares[effect.column]:.1%}", shares[effect.column]))
+        rows.append([effect.feature, *first, *cells])
+    caption = f"The first {MOST_FEATURES} of {len(effects):,} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
+    table = html.table(names, rows, caption)
     if shapes is None:
         blocks.append(html.grid([*strengths, table], "large"))
     else:
@@ -487,34 +518,12 @@ def add_model(page: Page, model: Model) -> None:
         if (rest := len(columns) - MOST_CURVES) > 0:
             matter = "columns that matter less are" if rest != 1 else "column that matters less is"
             blocks.append(html.paragraph(f"{rest:,} {matter} not drawn.", soft=True))
-    meaning = words.ONE_DEVIATION if model.features is None else words.SPREAD
     share = words.SHARE_OF_PAIRS if model.ranks else words.SHARE
     explained = html.paragraph(f"{meaning} {share}", soft=True)
     blocks.append(explained if shapes is None else html.folded(f"{caption} as numbers", table, explained))
     page.add("What the model looks at", *blocks)
     if parts := _interactions(model):
         page.add("Which columns interact", *parts)
-
-
-def _effects_table(model: Model) -> tuple[str, Html]:
-    """What a table of the columns, or of the features, holds, and the table."""
-    effects = explain(model)
-    shares = dict(sum_by_column(effects))
-    what, names = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
-    if model.features is not None:
-        what, names = "columns", ["column", "spread", "share"]
-    rows: list[Row] = []
-    for effect in effects[:MOST_FEATURES]:
-        row: list[Cell | str] = [effect.feature]
-        if effect.coefficient is not None and effect.effect is not None:
-            row += [Cell(f"{effect.coefficient:.4g}", effect.coefficient), number_cell(effect.effect, sign=True)]
-            row += [Cell(f"{share:.1%}", share) for share in (effect.share, shares[effect.column])]
-        else:
-            row += ["" if effect.importance is None else number_cell(effect.importance)]
-            row += [Cell(f"{effect.share:.1%}", effect.share)]
-        rows.append(row)
-    more = f"The first {MOST_FEATURES} of {len(effects):,} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
-    return more, html.table(names, rows, more)
 
 
 def _interactions(model: Model) -> list[Html]:
@@ -541,15 +550,14 @@ def _interactions(model: Model) -> list[Html]:
 
 def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> list[Html]:
     """A picture and a table for each column."""
-    tested = (
-        "Each level is compared with all other rows: its {measure} with theirs{predicted} (two-sided tests, normal "
-        "approximation). Holm's method keeps the chance of any false mark on this page at 5 %. Levels with too few "
-        "rows of a class, inside or outside, are not tested."
-    )
     pairs = evaluation.times is not None
     measure, order = "concordance index" if pairs else "AUC", pairs and bool(evaluation.positive.all())
     asked = "" if evaluation.probabilities is None else ", and its positives with those that were predicted"
-    tested = tested.format(measure=measure, predicted=asked)
+    tested = (
+        f"Each level is compared with all other rows: its {measure} with theirs{asked} (two-sided tests, normal "
+        "approximation). Holm's method keeps the chance of any false mark on this page at 5 %. Levels with too few "
+        "rows of a class, inside or outside, are not tested."
+    )
     names = ["level", "rows", "positive", f"{measure}, 95 % interval", "predicted", "observed", "beyond chance"]
     left_out = {4: evaluation.probabilities is None, 2: order, 5: order}
     names = [name for place, name in enumerate(names) if not left_out.get(place)]
@@ -673,8 +681,3 @@ def add_origin(
         names = ["model", "features", f"{measure} of the folds", "taken"]
         compared = [html.folded(f"The {len(tried)} models that were compared", html.table(names, rows, caption))]
     page.add("How it was made", html.facts(facts), *known, *compared, *noticed, *again)
-
-
-def worry_of(note: str, parameter: ShowParameter) -> Worry:
-    """What the first screen shows of a finding, or of a note of the training."""
-    return Worry(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))

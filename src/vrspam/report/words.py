@@ -99,7 +99,6 @@ def describe_ranks(model: Model | ScoreColumn) -> str:
 
 
 def describe_direction(model: Model | ScoreColumn) -> str:
-    """What a high score means."""
     if model.ranks:
         return f"A higher score means {describe_higher(model)}."
     name = f"{model.schema.target} = " if model.schema.target else ""
@@ -352,17 +351,6 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
     return [f"{kept}The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
 
 
-def describe_threshold(model: Model) -> str:
-    """The threshold that a model stores, with what it promises."""
-    chosen = model.threshold
-    assert chosen is not None
-    right = "" if chosen.precision is None else f", and {100 * chosen.precision:.1f} % of them are positive"
-    return (
-        f"score at least {chosen.threshold:g} ({chosen.words}). On held-out rows it finds "
-        f"{100 * chosen.sensitivity:.1f} % of the positives and calls {100 * chosen.share:.1f} % of the rows{right}"
-    )
-
-
 def describe_decision(model: Model, called: int) -> str:
     """How many rows of a file are called positive, and by what."""
     by = "probability above 1/2" if model.calibration is not None else "score above 0"
@@ -373,9 +361,9 @@ def describe_decision(model: Model, called: int) -> str:
 
 def describe_calibration(found: Calibration | None) -> list[str]:
     """What is wrong with probabilities, beyond chance: a sentence or two, or none without probabilities."""
-    told: list[str] = []
     if found is None:
-        return told
+        return []
+    told = []
     if found.ratio.low > 1.0 or found.ratio.high < 1.0:
         wrong = f"{100 * found.ratio.value:.0f} positives were expected for 100 observed"
         told.append(f"Probabilities are too {'high' if found.ratio.low > 1.0 else 'low'} on average: {wrong}.")
@@ -591,7 +579,7 @@ def describe_together(model: Model) -> list[str]:
                 done.add(name)
                 group.append(name)
                 waiting += [other for other in near if other in near[name] or name in near[other]]
-        remarks.append(f"{', '.join(group[:-1])} and {group[-1]} say nearly the same: judge them together.")
+        remarks.append(f"{listed(group)} say nearly the same: judge them together.")
     return remarks
 
 
@@ -603,17 +591,6 @@ def describe_pairs(model: Model) -> list[tuple[str, float]]:
 def describe_rows_held(count: int) -> str:
     """What a model file that holds rows should be told with."""
     return f"this file contains data of {count:,} of your rows; share it with care, or use --private"
-
-
-def describe_penalty(facts: Mapping[str, Any]) -> str:
-    """The penalties that the folds have chosen, and what they do."""
-    if facts.get("map") == "stacked":
-        return "each model of the blend has its own, chosen by the folds"
-    kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
-    used = "keeps coefficients small"
-    if facts["l1"]:
-        used = "l2 keeps coefficients small, l1 sets some to 0"
-    return f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
 
 
 def training_facts(model: Model) -> dict[str, str]:
@@ -636,12 +613,20 @@ def training_facts(model: Model) -> dict[str, str]:
         words["cross-validated partial AUC"] = f"{shown}, {part}; {NOT_CORRECTED}"
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
-    if facts.get("map") == "stacked" or facts.keys() >= {"l2", "l1"}:
-        words["penalty"] = describe_penalty(facts)
+    if facts.get("map") == "stacked":
+        words["penalty"] = "each model of the blend has its own, chosen by the folds"
+    elif facts.keys() >= {"l2", "l1"}:
+        kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
+        used = "l2 keeps coefficients small, l1 sets some to 0" if facts["l1"] else "keeps coefficients small"
+        words["penalty"] = f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
     if (fit := describe_fit(facts)) is not None:
         words["fit"] = fit[0]
-    if model.threshold is not None:
-        words["threshold"] = describe_threshold(model)
+    if (chosen := model.threshold) is not None:
+        right = "" if chosen.precision is None else f", and {100 * chosen.precision:.1f} % of them are positive"
+        words["threshold"] = (
+            f"score at least {chosen.threshold:g} ({chosen.words}). On held-out rows it finds "
+            f"{100 * chosen.sensitivity:.1f} % of the positives and calls {100 * chosen.share:.1f} % of the rows{right}"
+        )
     if not model.ranks:
         words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"

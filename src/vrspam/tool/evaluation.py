@@ -614,7 +614,7 @@ def compare_scores(
         comparable = ComparablePairs.of(y, event, within, weights)
 
         def test(a: str, b: str) -> DeLongTest:
-            return paired_concordance(comparable, (scores[a], scores[b]), groups, confidence, False, less.get(a, 0.0))
+            return paired_concordance(comparable, (scores[a], scores[b]), groups, confidence, less.get(a, 0.0))
 
         pairs = compare_pairs(names, test)
         same: dict[str, Any] = {"weights": weights, "groups": groups, "times": times, "within": within}

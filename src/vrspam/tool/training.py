@@ -37,7 +37,7 @@ from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_ma
 from vrspam.inspection import Shape, shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
-from vrspam.metrics.intervals import Clusters, placements
+from vrspam.metrics.intervals import Clusters
 from vrspam.metrics.promises import stored_threshold
 from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
@@ -433,7 +433,7 @@ def fold_auc_ci(
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
     if groups is not None and max_fpr is None:
         mass = np.ones(scores.size) if weights is None else weights
-        clusters = Clusters.of(positive, placements(positive, scores[np.newaxis], mass)[0], mass, groups)
+        clusters = Clusters.of(positive, scores, mass, groups)
         if clusters.n_groups < 6:
             return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
         error = clusters.error * float(stdtrit(clusters.freedom, 0.5 + confidence / 2) / ndtri(0.5 + confidence / 2))
