@@ -435,7 +435,8 @@ def evaluate_columns(
         needed = {"times": "times", "order": "times", "within": "within"}
         lacking = [name for key, name in needed.items() if key in first.training and beside[name] is None]
         if lacking:
-            raise TypeError(f"evaluate() needs the {' and '.join(lacking)} of the rows, beside their scores.")
+            words = f"the {' and '.join(lacking)} of the rows of this model, beside their scores."
+            raise TypeError(f"evaluate() needs {words}")
     ranked = [Ranked.of(rows.positive, one, beside["weights"]) for one in rows.scores.values() if not first.ranks]
     compared = compare_scores(rows.positive, rows.scores, ranked, confidence=confidence, **beside)
     found = {}
