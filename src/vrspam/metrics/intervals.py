@@ -418,7 +418,7 @@ class Clusters(NamedTuple):
 
     error: float
     n_groups: int
-    effective: float  # the number of groups of equal size that would vary as much: (Σ rows)² / Σ rows²
+    freedom: float  # degrees of freedom of the error: as many as groups of equal size that would vary as much, less 1
 
     @classmethod
     def of(cls, positive: NDArray, scores: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
@@ -432,12 +432,7 @@ class Clusters(NamedTuple):
         names = np.unique(groups, return_inverse=True)[1]
         sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
         factor = sums.size / max(sums.size - 1, 1)
-        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, effective(sizes))
-
-    @property
-    def freedom(self) -> float:
-        """Degrees of freedom of the error."""
-        return max(self.effective - 1.0, 1.0)
+        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, max(effective(sizes) - 1.0, 1.0))
 
 
 def influence(positive: NDArray, placed: NDArray, weights: NDArray, equal: float = 0.0) -> NDArray:

@@ -1,7 +1,6 @@
 """The paper's figures, drawn from stored rows: convergence, variance of the update direction, Theorem 1."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +26,8 @@ _LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A figure on disk; the last of `paths` is the SVG file."""
-
-    paths: tuple[Path, ...]
-    caption: str
-    alt: str
-
-
-def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Drawn]:
-    """Draw every figure for which there are rows, as PNG and SVG, into `folder`."""
+def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[tuple[tuple[Path, Path], str, str]]:
+    """Draw every figure for which there are rows, into `folder`: PNG and SVG, the caption, and a description."""
     passes = (
         "Test AUC (top; dashed: the optimum) and distance of the objective from its minimum (bottom, logarithmic) "
         "against passes over the training rows: set-up, anchor gradients and inner steps / n are counted, and for "
@@ -62,7 +52,7 @@ def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Draw
         ("theorem", theorem.format(protocol.theorem), _panels(rows, "theorem", protocol.theorem.sets), plot_theorem),
     ]
     return [
-        Drawn(save(draw(panels), folder / name), caption, f"{caption} Data sets: {', '.join(panels)}.")
+        (save(draw(panels), folder / name), caption, f"{caption} Data sets: {', '.join(panels)}.")
         for name, caption, panels, draw in figures
         if panels
     ]

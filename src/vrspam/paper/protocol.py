@@ -108,10 +108,6 @@ class Algorithm:
     tune: tuple[str, tuple[float | str, ...]] | None = None
     paper: bool = False
 
-    @property
-    def exact(self) -> bool:
-        return self.estimator == "AUCClassifier"
-
 
 @dataclass(frozen=True)
 class ConvergenceFigure:

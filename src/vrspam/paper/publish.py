@@ -183,7 +183,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
         ]
     }
     figures = draw_all(rows, protocol, folder)
-    written["figure"] = [path for figure in figures for path in figure.paths]
+    written["figure"] = [path for paths, _, _ in figures for path in paths]
     results = [row for row in rows if row["kind"] == "result"]
     done, runs = {row["set"] for row in results}, sum(row["task"] == "score" for row in results)
     found = f"{runs} trained models on {len(done)} of {len(sets)} data sets, each tested on rows it has not seen."
@@ -191,7 +191,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     page.add("Test AUC", html.paragraph(legend(cells)), html.table(columns, grid), *remarks(cells, sets))
     page.add("Does VRSPAM reach the optimum?", *agreement(rows))
     if figures:
-        drawn = (html.figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures)
+        drawn = (html.figure(svg, caption, alt) for (_, svg), caption, alt in figures)
         page.add("Figures", html.grid(drawn, "large"))
     cost = (
         "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. "

@@ -186,7 +186,7 @@ def score(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     split = prepare(run, protocol)
     algorithm = protocol.algorithm(run.algorithm)
     tuned = tuned_value(needed)
-    if protocol.cv == "own" and not algorithm.exact:  # by fits of the algorithm itself
+    if protocol.cv == "own" and algorithm.estimator != "AUCClassifier":  # by fits of the algorithm itself
         penalties = own_penalties(algorithm, protocol)
         models = (build(algorithm, l2, l1, run.seed, tuned) for l2, l1 in penalties)
         scores = np.array([validated(model, split, folds(run, protocol)) for model in models])

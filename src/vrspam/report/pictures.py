@@ -414,21 +414,18 @@ def headline(
     )
 
 
-def forest(
-    title: str, rows: Sequence[tuple[str, float, float, float, bool]], reference: float, measure: str = "AUC"
-) -> Html:
-    """AUCs with intervals below each other, each with a name; `reference`, that of all rows, is a line through them.
-
-    The last entry of a row says whether it is marked.
-    """
-    names = [row[0] for row in rows]
-    least = max(0.0, min(0.5, *(row[2] - 0.02 for row in rows)))  # an interval that ends beside its name looks cut
-    frame = Frame((least, 1.0), UNIT, width=360.0, height=52.0 + 21.0 * len(rows), left=label_room(names))
-    places = [frame.y.stop + 11.0 + 21.0 * number for number in range(len(rows))]
+def forest(title: str, groups: Sequence[Any], reference: float, measure: str) -> Html:
+    """The AUCs of groups of rows, with their intervals, below each other; `reference` is that of all rows, a line."""
+    names = [group.name for group in groups]
+    least = max(0.0, min(0.5, *(group.auc.low - 0.02 for group in groups)))  # an interval beside its name looks cut
+    frame = Frame((least, 1.0), UNIT, width=360.0, height=52.0 + 21.0 * len(groups), left=label_room(names))
+    places = [frame.y.stop + 11.0 + 21.0 * number for number in range(len(groups))]
     marks = [axes(frame, measure), rule(frame, x=reference, css="guess"), row_names(frame, names, places)]
-    for y, (name, *part, marked) in zip(places, rows, strict=True):
-        said = f"{name}: {measure} {texts.auc_text(part[0])} ({texts.interval_text(part[1], part[2])})"
-        marks.append(whisker(y, frame.x(np.array(part)), "marked" if marked else "dot", said, across=True))
+    for y, group in zip(places, groups, strict=True):
+        value, low, high = group.auc.auc, group.auc.low, group.auc.high
+        said = f"{group.name}: {measure} {texts.auc_text(value)} ({texts.interval_text(low, high)})"
+        css = "marked" if group.ranked_differently else "dot"
+        marks.append(whisker(y, frame.x(np.array([value, low, high])), css, said, across=True))
     label = f"{measure} of each group with its interval; dashed: all rows."
     return picture(frame, marks, label=label, title=title, remark="dashed: all rows")
 

@@ -558,9 +558,7 @@ def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> lis
         "approximation). Holm's method keeps the chance of any false mark on this page at 5 %. Levels with too few "
         "rows of a class, inside or outside, are not tested."
     )
-    names = ["level", "rows", "positive", f"{measure}, 95 % interval", "predicted", "observed", "beyond chance"]
-    left_out = {4: evaluation.probabilities is None, 2: order, 5: order}
-    names = [name for place, name in enumerate(names) if not left_out.get(place)]
+    left_out = {"predicted": evaluation.probabilities is None, "positive": order, "observed": order}
     lower = "indices" if pairs else "AUCs"
     blocks = [
         html.paragraph(f"▲▼: differs from the rest by more than chance. Lower {lower} inside groups are normal."),
@@ -568,20 +566,17 @@ def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> lis
     ]
     for column in dict.fromkeys(group.column for group in groups):
         levels = [group for group in groups if group.column == column]
-        drawn = [
-            (group.name, group.auc.auc, group.auc.low, group.auc.high, group.ranked_differently)
-            for group in levels
-            if group.auc is not None
-        ]
+        drawn = [group for group in levels if group.auc is not None]
         title = f"{measure[0].upper()}{measure[1:]} by {column}"
         picture = [pictures.forest(title, drawn, evaluation.auc.auc, measure)] if drawn else []
-        rows = [[c for place, c in enumerate(_group_row(group)) if not left_out.get(place)] for group in levels]
-        table = html.table(names, rows, column)
+        rows = [_group_row(group, measure) for group in levels]
+        names = [name for name in rows[0] if not left_out.get(name)]
+        table = html.table(names, [[row[name] for name in names] for row in rows], column)
         blocks.append(html.grid([*picture, table], "beside" if picture else "large"))
     return blocks
 
 
-def _group_row(group: Subgroup) -> list[Cell | str]:
+def _group_row(group: Subgroup, measure: str) -> dict[str, Cell | str]:
     remarks = []
     if group.ranked_differently:
         word = "worse ▼" if group.worse else "better ▲"
@@ -591,18 +586,18 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
         remarks.append(f"predicted too {word} (p = {group.calibration_p:.2g})")
     if group.auc_p is None and group.calibration_p is None:
         remarks.append("too few rows to test")
-    auc, found = group.auc, "; ".join(remarks) or "no"
+    auc, found, interval = group.auc, "; ".join(remarks) or "no", f"{measure}, 95 % interval"
     bad = group.predicted_wrongly or (group.ranked_differently and group.worse)
     mark = "bad" if bad else "below" if group.ranked_differently else ""  # blue: different, and good news
-    return [
-        group.name,
-        Cell(f"{group.rows:,}", group.rows),
-        Cell(f"{group.positives:,}", group.positives),
-        "–" if auc is None else Cell(f"{auc_text(auc.auc)} ({interval_text(auc.low, auc.high)})", auc.auc),
-        "–" if group.predicted is None else Cell(percent(group.predicted), group.predicted),
-        Cell(percent(group.observed), group.observed),
-        Cell(found, None, "", mark) if mark else found,
-    ]
+    return {
+        "level": group.name,
+        "rows": Cell(f"{group.rows:,}", group.rows),
+        "positive": Cell(f"{group.positives:,}", group.positives),
+        interval: "–" if auc is None else Cell(f"{auc_text(auc.auc)} ({interval_text(auc.low, auc.high)})", auc.auc),
+        "predicted": "–" if group.predicted is None else Cell(percent(group.predicted), group.predicted),
+        "observed": Cell(percent(group.observed), group.observed),
+        "beyond chance": Cell(found, None, "", mark) if mark else found,
+    }
 
 
 def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParameter) -> list[Html]:
