@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -79,12 +79,12 @@ class Evaluation:
     scores: np.ndarray
     probabilities: np.ndarray | None
     auc: AUCInterval
-    average_precision: float = np.nan
-    sensitivity: dict[float, float] = field(default_factory=dict)
-    lift: dict[float, float] = field(default_factory=dict)
-    thresholds: dict[str, Threshold] = field(default_factory=dict)
-    bins: tuple[Bin, ...] = ()
-    brier: float | None = None
+    average_precision: float
+    sensitivity: dict[float, float]
+    lift: dict[float, float]
+    thresholds: dict[str, Threshold]
+    bins: tuple[Bin, ...]
+    brier: float | None
     max_fpr: float | None = None
     partial_auc: AUCInterval | None = None
     notes: tuple[str, ...] = ()
@@ -443,7 +443,8 @@ def evaluate_columns(
     for place, ((name, column), auc) in enumerate(zip(rows.columns.items(), compared.intervals, strict=True)):
         scores, notes = rows.scores[name], [*rows.notes]
         if first.ranks:
-            one = Evaluation(rows.positive, scores, None, auc, **beside)
+            nothing: Any = {"average_precision": np.nan, "sensitivity": {}, "lift": {}, "thresholds": {}, "bins": ()}
+            one = Evaluation(rows.positive, scores, None, auc, **nothing, brier=None, **beside)
         else:
             given = column, rows.positive, scores, ranked[place], auc, beside, probabilities
             one = _evaluate(*given, confidence=confidence, **measures)
