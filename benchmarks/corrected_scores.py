@@ -102,7 +102,7 @@ def fit_one(name: str, number: int, path: Path) -> None:
     references: list[np.ndarray] = []  # of each map, the fold models at a point that nobody chose
     make = Candidate.of
 
-    def listen(found: Comparison, rows: Sample, rule: str, seed: int, held_out: Any, stable: float, *_: Any) -> Any:
+    def listen(found: Comparison, rows: Sample, search: Any, held_out: Any, stable: float, **_: Any) -> Any:
         seen.extend((found, rows, stable))
         return CorrectedAUC(0.5, 0.0, 1.0)
 

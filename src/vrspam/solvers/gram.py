@@ -208,7 +208,9 @@ class RidgePath:
 
     l2s: np.ndarray
     like: Any = None
-    _solutions: dict[float, Solution] = field(default_factory=dict)  # of one loss and one tolerance
+    _loss: Any = None  # the one that `_solutions` belong to, and the tolerance they were solved to
+    _tol: float = 0.0
+    _solutions: dict[float, Solution] = field(default_factory=dict)
 
     def refuses(self, objective: Objective) -> str | None:
         if self.l2s.size < EIGEN_MIN_POINTS:
@@ -219,7 +221,7 @@ class RidgePath:
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int = 1, w0: Any = None) -> Solution:
         loss = objective.loss
-        if not self._solutions:
+        if self._loss is not loss or self._tol != tol:
             coefs = ridge_coefs(loss, self.l2s, self.like)
             products = loss.matrix @ coefs.T
             for l2, w, product in zip(self.l2s.tolist(), coefs, products.T, strict=True):
@@ -227,6 +229,7 @@ class RidgePath:
                 solution = certify(point, w, 1, tol, product)
                 accurate = solution.converged or l2 == 0.0
                 self._solutions[l2] = solution if accurate else Cholesky().solve(point, tol=tol)
+            self._loss, self._tol = loss, tol
         return self._solutions[objective.penalty.ridge]
 
 

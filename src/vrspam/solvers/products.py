@@ -167,7 +167,9 @@ class ShiftedConjugateGradient:
     """
 
     l2s: np.ndarray
-    _found: dict[float, tuple[np.ndarray, int]] = field(default_factory=dict)  # of one loss and one tolerance
+    _loss: Any = None  # the one that `_found` belong to, and the tolerance they were solved to
+    _tol: float = 0.0
+    _found: dict[float, tuple[np.ndarray, int]] = field(default_factory=dict)
 
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:
@@ -186,8 +188,9 @@ class ShiftedConjugateGradient:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
         budget = 2  # times the most iterations of one point: products for all points together
-        if not self._found:
+        if self._loss is not loss or self._tol != tol:
             self._found = self._solve_together(loss, tol, budget * max_iter)
+            self._loss, self._tol = loss, tol
         w, products = self._found[l2]
         solution = certify(objective, w, products, tol)
         if solution.converged or products == budget * max_iter:

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -120,16 +120,17 @@ class Source:
     def blocks(self, wanted: Choice, rows: int, problems: Problems, label: str | None = None) -> Iterator[Block]:
         """Read the files one after the other; with a `label` a progress line says how far the reading is."""
         before = count = 0
-        with Progress(label or "", self.n_bytes, "rows", enabled=label is not None) as bar:
+        with Progress(label, self.n_bytes, "rows") if label else nullcontext() as bar:
             for path in self.paths:
-                size = self.reader.size(path)
+                size = self.reader.size(path) if bar else 0
                 for block in self.reader.blocks(path, wanted, rows, problems):
                     for _, where, reason, n_rows in block.broken:
                         problems.report(path, block.index, where, reason, n_rows)
                     if block.rows or (block.broken and problems.on_error == "keep"):
                         yield block
                     count += block.rows
-                    bar.update(before + int(size * block.done), count)
+                    if bar:
+                        bar.update(before + int(size * block.done), count)
                 before += size
 
 
