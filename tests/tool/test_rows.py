@@ -123,3 +123,15 @@ def test_a_curve_of_some_rows_says_so():
     curve = LearningCurve(rows, np.array([0.70, 0.72, 0.73]), np.full(3, 1e-3), error=0.01, total=2_500)
     assert "at random" not in describe_gain(curve, lines=True)
     assert "drawn from 2,500 rows, taken at random" in describe_gain(replace(curve, total=9_000), lines=True)
+
+
+def test_true_and_false_with_blanks_are_labels(tmp_path):
+    from vrspam.tool import train
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(300)
+    labels = np.where(rng.random(300) < 0.1, "", np.where(x + rng.standard_normal(300) > 0.0, "True", "False"))
+    lines = [f"{value:.3f},{label}" for value, label in zip(x, labels, strict=True)]
+    (tmp_path / "flags.csv").write_text("\n".join(["x,flag", *lines]) + "\n")
+    model = train(tmp_path / "flags.csv", "flag", features="linear", positive="True")
+    assert model.training["cv_auc"] > 0.7

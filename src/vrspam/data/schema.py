@@ -508,7 +508,8 @@ def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
         y, missing = words[codes], (words == "")[codes]
     else:
         missing = column.is_null().to_numpy(zero_copy_only=False)
-        y = (column.fill_null(0) if missing.any() else column).to_numpy(zero_copy_only=False)
+        nothing = False if str(column.type) == "bool" else 0
+        y = (column.fill_null(nothing) if missing.any() else column).to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(missing):
         bad.setdefault(int(row), NoLabel(f"the label in column {schema.target!r} is missing"))
     if y.dtype.kind == "f" and not np.isfinite(y.sum()):
