@@ -17,9 +17,10 @@ from sklearn.metrics import roc_auc_score
 from vrspam._utils.messages import CODES, SEVERITIES, Finding, Message
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.cli import main
+from vrspam.model_selection.calibration import calibrate
 from vrspam.report.words import as_independent, expected_auc
 from vrspam.tool import TrainPlan, check, evaluate, load_model, make_report, report_page, save_model, train
-from vrspam.tool.repeats import find_copies, name_groups
+from vrspam.tool.repeats import find_copies, name_groups, scores_of_known_groups
 
 
 def independent(rng: np.random.Generator, rows: int = 600, signal: float = 1.0) -> pd.DataFrame:
@@ -74,7 +75,7 @@ def test_repeats_are_told_from_chance_by_what_rows_of_a_group_share():
     who = np.repeat(np.arange(25), 4)
     columns = {"who": who, "own": rng.integers(0, 9, 100)}
     columns |= {name: rng.integers(0, 9, 25)[who] for name in ("shared", "more")}
-    name, mean, groups = name_groups(columns) or ("", 0.0, who)
+    ((name, mean, groups),) = name_groups(columns)
     pairs = [(i, j) for i in range(100) for j in range(100) if i != j and who[i] == who[j]]
     brute = []
     for other in ("shared", "more", "own"):
@@ -85,7 +86,7 @@ def test_repeats_are_told_from_chance_by_what_rows_of_a_group_share():
     assert np.array_equal(groups, who)
     assert abs(mean - np.mean(brute)) < 0.1  # it looks at one pair a row
     alone = {**columns, "who": np.where(np.arange(100) < 84, who, -1)}  # without a name a row is a group of its own
-    assert np.unique((name_groups(alone) or ("", 0.0, who))[2]).size == 21 + 16
+    assert np.unique(name_groups(alone)[0][2]).size == 21 + 16
 
 
 def test_the_headline_is_that_of_new_patients():
@@ -106,6 +107,52 @@ def test_the_headline_is_that_of_new_patients():
     assert "patient" in taken.schema.columns
     ignored = train(old, "y", features="additive", ignore=["repeated-rows"])
     assert ignored.training["corrected_auc"] == taken.training["corrected_auc"]
+
+
+def payments(rng: np.random.Generator, of_card: float, of_store: float, rows: int = 3000) -> pd.DataFrame:
+    """Payments by cards in stores, which cross: four columns follow from the store, two from the card."""
+    card, store = rng.integers(0, 900, rows), rng.integers(0, 250, rows)
+    odds = of_card * rng.standard_normal(900)[card] + of_store * rng.standard_normal(250)[store] - 0.5
+    table = pd.DataFrame({"card_id": 50_000 + 3 * card, "store_id": 7 * store})
+    for name in ("lat", "lng", "height", "area"):
+        table[name] = rng.standard_normal(250)[store].round(3)
+    for name, values in (("provider", 10), ("expiry", 60)):
+        table[name] = np.char.add(name[0], rng.integers(0, values, 900).astype(str))[card]
+    table["amount"] = rng.lognormal(3.0, 1.0, rows).round(2)
+    table["hour"] = rng.integers(0, 24, rows)
+    table["y"] = np.where(rng.random(rows) < expit(odds + 0.4 * np.log(table.amount)), "yes", "no")
+    return table
+
+
+def test_of_groups_that_cross_the_one_that_labels_go_with_is_kept_together():
+    """Most columns follow from the store, but a card knows its label: folds by store would promise known cards."""
+    for of_card, of_store, expected, other in ((2.5, 1.5, "card_id", "store_id"), (0.0, 2.5, "store_id", "card_id")):
+        table = payments(np.random.default_rng(5), of_card, of_store)
+        found = {one.code: one for one in check(table, "y")}["repeated-rows"]
+        assert found.severity in ("severe", "warning")
+        assert found.fix == ("groups", expected)
+        assert (other in str(found)) == (of_card > 0.0)  # both are said where both matter
+    table = payments(np.random.default_rng(6), 2.5, 1.0, 6000)
+    old, new = table[table.card_id < 51_800], table[table.card_id >= 51_800]
+    model = train(old, "y", features="boosted", random_state=0)
+    assert model.training["groups"] == "card_id"
+    held = evaluate(model, *_scored(model, new))
+    assert model.training["corrected_auc_low"] <= held.auc.auc <= model.training["corrected_auc_high"]
+
+
+def test_a_model_that_knows_the_groups_predicts_errors_as_well_as_any_linear_one():
+    """Against the normal equations of each row: errors of one group have the correlation r, others none."""
+    rng = np.random.default_rng(8)
+    groups, r = rng.integers(0, 12, 80), 0.3
+    y, scores = rng.random(80) < 0.4, rng.standard_normal(80)
+    chances = calibrate(scores, y, "sigmoid")(scores)
+    known = scores_of_known_groups(y, scores, groups, r, seed=3)
+    fifth = np.random.default_rng(3).integers(0, 5, 80)
+    for i in range(80):
+        others = np.flatnonzero((groups == groups[i]) & (fifth != fifth[i]))
+        covariance = np.full((others.size, others.size), r) + (1.0 - r) * np.eye(others.size)
+        best = np.linalg.solve(covariance, np.full(others.size, r)) @ (y - chances)[others]
+        assert abs(known[i] - chances[i] - best) < 1e-12
 
 
 def _scored(model, table):

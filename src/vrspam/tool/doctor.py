@@ -194,8 +194,9 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
         if len(opened.schema.columns) > QUICK_COLUMNS:
             X = X.select(_most_distant(X, positive, opened.schema, QUICK_COLUMNS // 2)[:QUICK_COLUMNS])
-        repeats = find_repeats(X, positive, seen.codes, seen.names, plan.random_state, plan.groups == COPIES)
-        found += [] if repeats is None else describe_repeats(repeats)
+        groups = find_repeats(X, positive, seen.codes, seen.names, plan.random_state, plan.groups == COPIES)
+        repeats = next(iter(groups), None)
+        found += [] if repeats is None else describe_repeats(repeats, [other.name for other in groups[1:]])
         if repeats is None or not repeats.matters:
             found += look_at_drift(X, seen, plan.random_state)
     acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and repeats.code not in plan.ignore
@@ -398,19 +399,23 @@ def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[
     return [*(without.columns[place] for place in places), *schema.categorical]
 
 
-def describe_repeats(found: Repeats) -> Iterator[Finding]:
-    """What to say about groups of rows, if they matter or are many."""
+def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Finding]:
+    """What to say about groups of rows, if they matter or are many; `others` matter too, and cross them."""
     copies, share = found.name == COPIES, 100.0 * found.share
     fix = Parameter("groups", found.name)
     if found.matters:
         words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
         words += ": as independent rows a quick model has the AUC {apart}, {how} {together}"
         words += "; the second is what {new} will give" if found.changes_headline else "; intervals would be too narrow"
-        words += ". So folds keep them together, as with {fix}; {none} takes rows as independent"
+        words += ". So folds keep them together, as with {fix}; "
+        words += "{none} takes rows as independent" if copies else "add {none} if {known} will come back in new rows"
+        words += ". Rows with the same {other!r} are alike too: {another} would keep those together" if others else ""
         fields: dict[str, Any] = {"share": share} if copies else {"name": found.name}
         fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
-        fields |= {"new": "new rows"} if copies else {"new": f"rows of a new {found.name}"}
+        known = {"new": f"rows of a new {found.name}", "known": f"a known {found.name}"}
+        fields |= {"new": "new rows"} if copies else known
         fields |= {"how": "kept together" if copies else f"by {found.name}", "none": Parameter("groups", INDEPENDENT)}
+        fields |= {"other": others[0], "another": Parameter("groups", others[0])} if others else {}
         yield Finding(found.code, "severe" if found.changes_headline else "warning", words, **fields)
     elif copies and found.share >= 0.05:
         words = "{share:.0f} % of the rows equal another one in all columns, or in all but one; that changes no number"

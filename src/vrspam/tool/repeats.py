@@ -5,7 +5,8 @@ group D = (a - c) / (1 - c), a the share of such pairs that agree in a column, c
 columns is 1 for copies and 0 for independent rows. Rows that agree in all columns but one are near copies.
 
 Whether that matters is told by a quick model, straight lines or curves on at most 5,000 rows: its AUC with folds that
-split the groups and with folds that keep them, and whether its errors of rows of one group go together.
+split the groups and with folds that keep them, and whether its errors of rows of one group go together. If they do, a
+model that learns the groups would have a higher AUC in folds that split them: one that knows the errors of other rows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from vrspam import AUCClassifierCV
 from vrspam._utils.blas import blas_threads
 from vrspam.features import AdditiveFeatures, LinearFeatures
-from vrspam.metrics import delong_test
+from vrspam.metrics import delong_test, roc_auc
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.pairs import whole_units
@@ -47,8 +48,9 @@ class TableClassifier(AUCClassifierCV):
 class Repeats(NamedTuple):
     """Groups of rows, by a column or of copies: the share of rows that are not alone, and AUCs of the quick model.
 
-    `apart` is the AUC with folds that split groups, `together` with folds that keep them, `z` their difference in
-    standard errors. `bound` is the correlation of the errors of two rows of one group, `bound_z` in standard errors.
+    `apart` is the AUC with folds that split groups (if the groups matter, of a model that knows them), `together` with
+    folds that keep them, `z` their difference in standard errors. `bound` is the correlation of the errors of two rows
+    of one group, `bound_z` in standard errors.
     """
 
     name: str
@@ -87,35 +89,39 @@ def find_repeats(
     names: Mapping[str, np.ndarray],
     seed: int,
     copies_alone: bool = False,
-) -> Repeats | None:
-    """The column that names groups of rows most clearly; copies of rows where none does, or where it does not matter.
+) -> list[Repeats]:
+    """Columns that name groups of rows, first the one that labels go with; copies where none matters.
 
-    `columns` are codes, -1 for missing; `names` the same of columns that are no features.
+    `columns` are codes, -1 for missing; `names` the same of columns that are no features. Groups that matter as well,
+    but cross the first, come behind it.
     """
-    found, judged = None if copies_alone else name_groups(columns, names, seed), None
-    if found is not None and found[1] <= 0.95:  # rows that agree in everything are copies, whichever column names them
-        judged = _judged(found[0], found[2], X, positive, seed)
-    if judged is None or not judged.matters:
-        copies = find_copies(columns, seed)
-        other = None if copies is None else _judged(COPIES, copies, X, positive, seed)
-        judged = other if judged is None or (other is not None and other.matters) else judged
-    return judged
+    found = [] if copies_alone else name_groups(columns, names, seed)
+    # rows that agree in everything are copies, whichever column names them
+    judged = [_judged(name, codes, X, positive, seed) for name, mean, codes in found if mean <= 0.95]
+    if matter := sorted((one for one in judged if one.matters), key=lambda one: -one.bound):
+        return matter
+    copies = find_copies(columns, seed)
+    other = [] if copies is None else [_judged(COPIES, copies, X, positive, seed)]
+    return other if not judged or (other and other[0].matters) else judged[:1]
 
 
 def name_groups(
     columns: Mapping[str, np.ndarray], names: Mapping[str, np.ndarray] = {}, seed: int = 0
-) -> tuple[str, float, np.ndarray] | None:
+) -> list[tuple[str, float, np.ndarray]]:
     """The column whose values name groups of rows, the mean of D over the others, and the group of each row.
 
     What is shared must not follow from one column, as a region from its town, unless the column is called an "id". Of
-    columns that name nearly the same groups, the one with the most values is taken.
+    columns that name nearly the same groups, the one with the most values is taken. Behind it comes another one that is
+    called an "id" if it names other groups, as cards that pay in many stores: two columns that it tells are enough.
 
     >>> rng = np.random.default_rng(0)
     >>> patient = np.repeat(np.arange(50), 4)
     >>> table = {"patient": patient, "visit": rng.integers(0, 9, 200)}
     >>> table |= {name: rng.integers(0, 2, 50)[patient] for name in ("sex", "old")}
-    >>> name_groups(table)[:1], name_groups({name: rng.permutation(codes) for name, codes in table.items()})
-    (('patient',), None)
+    >>> [name for name, _, _ in name_groups(table)]
+    ['patient']
+    >>> name_groups({name: rng.permutation(codes) for name, codes in table.items()})
+    []
     """
     least_groups, most_each = 20, 100  # groups, and rows of a group in the mean: an age or a state names no group
     found: list[tuple[str, float, np.ndarray]] = []
@@ -127,13 +133,16 @@ def name_groups(
             continue
         shares = _shares(codes, {other: column for other, column in columns.items() if other != name}, rng)
         shared = {other: columns[other] for other, share in shares.items() if share > 0.9}
-        if len(shares) > 1 and (mean := float(np.mean([*shares.values()]))) > SHARED:
+        mean, called_id = float(np.mean([*shares.values()] or 0.0)), ID_NAME.search(name.lower())
+        if len(shares) > 1 and (mean > SHARED or called_id):
             coarse = [other for other in shared if 2 * values[other] <= values[name]]
             nested = [x for c in coarse for x, d in _shares(columns[c], shared, rng).items() if x != c and d > 0.9]
-            if len(shared) - len({*nested}) > 1 or (shared and ID_NAME.search(name.lower())):
+            if len(shared) - len({*nested}) > 1 or (shared and called_id and mean > SHARED):
                 found.append((name, mean, np.where(present, codes, np.cumsum(~present) + values[name] - 1)))
     best = max((mean for _, mean, _ in found), default=0.0)
-    return max((one for one in found if one[1] > best - 0.05), key=lambda one: int(one[2].max()), default=None)
+    first = max((one for one in found if one[1] > best - 0.05), key=lambda one: int(one[2].max()), default=None)
+    others = [one for one in found if one is not first and ID_NAME.search(one[0].lower())]
+    return [] if first is None else [first, *sorted(others, key=lambda one: -one[1])[:2]]
 
 
 def _shares(codes: np.ndarray, columns: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, float]:
@@ -214,7 +223,32 @@ def _judged(name: str, codes: np.ndarray, X: Any, positive: np.ndarray, seed: in
     if name == COPIES and share < 0.05 and not judged.matters:  # too few to change the AUC
         return judged
     apart, others = quick_scores(some, y, 5, seed)
+    if judged.matters:
+        known = scores_of_known_groups(y, others, codes[rows], judged.bound, seed)
+        apart, others = max((apart, others), (roc_auc(y, known), known), key=lambda one: one[0])
     return judged._replace(apart=apart, z=delong_test(y, others, scores).z)
+
+
+def scores_of_known_groups(
+    positive: np.ndarray, scores: np.ndarray, groups: np.ndarray, bound: float, seed: int
+) -> np.ndarray:
+    """Probabilities that also know the errors of other rows of the group, those outside a fifth of all rows.
+
+    The best linear prediction of a row's error from n others that all have the correlation `bound` is their sum times
+    bound / (1 + (n - 1) bound): what a model that is flexible enough to learn the groups finds in independent folds.
+
+    >>> y, groups = np.tile([False, True], 50), np.tile([0, 1], 50)
+    >>> known = scores_of_known_groups(y, np.zeros(100), groups, 0.9, seed=0)
+    >>> bool(known[y].min() > known[~y].max())
+    True
+    """
+    chances = calibrate(scores, positive, "sigmoid")(scores)
+    fifth = np.random.default_rng(seed).integers(0, 5, positive.size)
+    errors, counts = np.zeros((2, int(groups.max()) + 1, 5))
+    np.add.at(errors, (groups, fifth), positive - chances)
+    np.add.at(counts, (groups, fifth), 1.0)
+    total, n = (own.sum(axis=1)[groups] - own[groups, fifth] for own in (errors, counts))
+    return chances + bound * total / (1.0 + np.maximum(n - 1.0, 0.0) * bound)
 
 
 def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> tuple[float, np.ndarray]:
