@@ -202,7 +202,8 @@ class AUCClassifier(AUCClassifierBase):
         """
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows)
-        return self._fit_rows(rows, classes, self._loss_inside(rows, classes, strata))
+        loss = self._loss if strata is None else self._loss_inside(rows, classes, strata)
+        return self._fit_rows(rows, classes, loss)
 
     def _fit_rows(self, rows: Rows, classes: np.ndarray, loss: LossChoice) -> Self:
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
