@@ -286,13 +286,29 @@ def corrected_choice(
     moves = influences(sample, scores)
 
     def rule(weights: NDArray) -> NDArray:
-        return take(drawn_auc(sample, point_auc, moves, weights) if other is None else other(weights))
+        """What is taken of drawn rows, whose AUCs are those of all rows and the influences, to first order."""
+        if other is not None:
+            return take(other(weights))
+        drawn = [
+            of_fold[:, np.newaxis] + moves[:, part] @ (weights[part] - 1.0)
+            for of_fold, part in zip(point_auc.T, sample.parts, strict=True)
+        ]
+        return take(np.stack(drawn, axis=1))
 
     def measure(lines: NDArray) -> tuple[NDArray, NDArray]:
-        if mixed:
-            return mixture_auc(sample, scores, lines)
-        points = lines.argmax(axis=1)
-        return point_auc[points], moves[points]
+        """Mixtures are all measured on the sample, so that they are alike."""
+        if not mixed:
+            points = lines.argmax(axis=1)
+            return point_auc[points], moves[points]
+        mixtures = lines @ scores.T
+        if sample.of_pairs is not None:
+            found = [sample.of_pairs(sample, part, mixtures[:, part]) for part in sample.parts]
+            return np.stack([one[0] for one in found], axis=1), np.concatenate([one[1] for one in found], axis=1)
+        auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
+        for number, part in enumerate(sample.parts):
+            if np.unique(sample.positive[part]).size == 2:
+                auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
+        return auc, influences(sample, mixtures.T)
 
     everything = rule(np.ones((sample.rows.size, 1))).T
     auc, moved = measure(everything)
@@ -500,31 +516,6 @@ def influences(sample: Sample, scores: NDArray) -> NDArray:
             moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
         found[:, part] = scale * moves
     return found
-
-
-def drawn_auc(sample: Sample, auc: NDArray, moves: NDArray, weights: NDArray) -> NDArray:
-    """AUCs of drawn rows to first order, (points, folds, draws), from those of all rows and their influences."""
-    drawn = [
-        of_fold[:, np.newaxis] + moves[:, p] @ (weights[p] - 1.0)
-        for of_fold, p in zip(auc.T, sample.parts, strict=True)
-    ]
-    return np.stack(drawn, axis=1)
-
-
-def mixture_auc(sample: Sample, scores: NDArray, lines: NDArray) -> tuple[NDArray, NDArray]:
-    """AUCs of mixtures of points on the sample, (lines, folds), and the influences of the rows, (lines, rows).
-
-    Each line has the weights of the points. All are measured on the sample, so that they are alike.
-    """
-    mixtures = lines @ scores.T
-    auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
-    if sample.of_pairs is not None:
-        found = [sample.of_pairs(sample, part, mixtures[:, part]) for part in sample.parts]
-        return np.stack([one[0] for one in found], axis=1), np.concatenate([one[1] for one in found], axis=1)
-    for number, part in enumerate(sample.parts):
-        if np.unique(sample.positive[part]).size == 2:
-            auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
-    return auc, influences(sample, mixtures.T)
 
 
 def optimism_of(
