@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from vrspam import metrics
-from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.blas import blas_threads
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
@@ -455,7 +455,7 @@ class OneVsRestAUC(AUCClassifierBase):
         of_all: Any = [None] * classes.size
         if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
             kept = {"scatter": solver == "moments", "precise": d < COARSE_FROM}
-            with blas_threads_for(d):
+            with blas_threads(columns=d):
                 of_all = one_vs_rest_moments(X, codes, weights, classes.size, **kept)
         fits: list[Solution] = []
         l2s, intercepts, coarse = [], [], 0

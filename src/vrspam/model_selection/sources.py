@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn's settings on to the threads
 
 from vrspam._utils import array_api
-from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads, blas_threads_for
+from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, hold_features
@@ -409,7 +409,7 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
 def add_block(moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None) -> None:
     """Add a block, or the rows of it numbered by `index`, to moments; an error names the block."""
     try:
-        with blas_threads_for(rows.X.shape[1]):
+        with blas_threads(columns=rows.X.shape[1]):
             moments.add_checked(*rows, index=index)
     except ValueError as error:
         raise error_in_block(number, error) from error

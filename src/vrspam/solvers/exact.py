@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
-from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.blas import blas_threads
 from vrspam._utils.validation import Rows
 from vrspam.moments import ClassMoments
 from vrspam.objective import (
@@ -105,7 +105,7 @@ class ExactSolver:
 
     def from_moments(self, moments: ClassMoments) -> ExactFit:
         """Solve from d×d matrices."""
-        with blas_threads_for(moments.means.shape[1], square=True):
+        with blas_threads(columns=moments.means.shape[1], square=True):
             return self._solve(SquaredPairLoss.from_moments(moments), moments, "moments")
 
     def from_operator(self, within: Operator, moments: ClassMoments) -> ExactFit:
@@ -121,15 +121,15 @@ class ExactSolver:
             # Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the
             # tolerance, in float64.
             scatter, precise = solver == "moments" and not self.loss.needs_rows, X.shape[1] < COARSE_FROM
-            with blas_threads_for(X.shape[1]):
+            with blas_threads(columns=X.shape[1]):
                 moments = self.loss.gather(rows, classes, scatter=scatter, precise=precise)
         if self.loss.needs_rows:
-            with blas_threads_for(X.shape[1]):
+            with blas_threads(columns=X.shape[1]):
                 return self._solve(self.loss.from_rows(X, y == classes[1], weights, moments), moments, "newton")
         if solver == "moments":
             fit = self._solve_and_refine(moments, rows, classes)
             if moments.rounding > 0.0 and not fit.solution.converged:
-                with blas_threads_for(X.shape[1]):
+                with blas_threads(columns=X.shape[1]):
                     moments = self.loss.gather(rows, classes)
                 fit = self._solve_and_refine(moments, rows, classes)
             return fit
@@ -149,7 +149,7 @@ class ExactSolver:
         """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""
         X, y, weights = rows
         loss = SquaredPairLoss.from_moments(moments)
-        with blas_threads_for(X.shape[1], square=True):
+        with blas_threads(columns=X.shape[1], square=True):
             fit = self._solve(loss, moments, "moments")
         penalty = self.penalty(loss)(fit.l2, float(self.l1))
         # Not for rows on a device, nor for features that a map computes, nor for certain pairs.
