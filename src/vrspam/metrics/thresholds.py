@@ -48,12 +48,11 @@ def average_precision_columns(
     >>> average_precision_columns(np.array([False, False, True, True]), scores).round(4).tolist()
     [0.8333, 0.5]
     """
-    positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
-    if weight is not None:
-        weight = roc.unit_weights(weight)
-    up, down = roc.rows_of_classes(positive, weight, "average precision")
+    positive, scores, weight, up, down = roc.checked_columns(positive, scores, sample_weight, "average precision")
     if up.size == 0 or down.size == 0:
         return np.full(scores.shape[1], np.nan)
+    if weight is not None:
+        weight = roc.unit_weights(weight)
     found = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
         if weight is None:
