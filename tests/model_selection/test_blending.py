@@ -242,7 +242,7 @@ def test_blends_of_noise_are_corrected():
         auc = grid.auc
         (weights,) = grid.take("blend", rows.spreads(scores), auc[:, :, np.newaxis]).T
         mixture = scores @ weights
-        before = np.mean([roc_auc(rows.positive[part], mixture[part]) for part in rows.parts])
+        before = float(np.mean([roc_auc(rows.positive[part], mixture[part]) for part in rows.parts]))
         differences.append((before - 0.5, correct(rows, scores, grid, "blend", 0).auc - 0.5))
     before, after = np.mean(differences, axis=0)
     error = np.std(differences, axis=0)[1] / np.sqrt(40)

@@ -424,6 +424,6 @@ def test_a_blend_is_scored_as_the_mixture_of_its_points():
     assert same.auc == pytest.approx(np.mean(aucs), abs=1e-14)
     assert same.optimism == pytest.approx(0.0, abs=1e-15)
     # nothing varies from draw to draw: the interval is that of the mean of the folds
-    expected = newcombe_interval(same.auc, np.linalg.norm(errors) / 3, rows.totals, widened=rows.widening())
+    expected = newcombe_interval(same.auc, float(np.linalg.norm(errors)) / 3, rows.totals, widened=rows.widening())
     assert (same.low, same.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
     assert 0.0 < corrected_choice(rows, scores, grid.auc, towards_the_best, mixed=True).optimism < 0.2

@@ -418,7 +418,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             splits = make_splits(self.cv, rows, classes, whole, self.random_state)
         if pairs is not None:
             refuse_torn_pairs(pairs, splits, rows.weights)
-        folds = FoldedRows(rows, splits, classes, groups, pairs)
+        positive = array_api.on_host(rows.y) == classes[1]
+        folds = FoldedRows(rows, splits, classes, positive, groups, pairs)
         self._fit_columns(folds) if plain else self._fit_maps(folds)
         if pairs is not None:
             self.pairs_ = float(pairs.pairs_of_strata(rows.weights).sum())

@@ -111,9 +111,8 @@ def corrected_auc(
     """
     positive = both_classes(positive_rows(y), at_least=2)
     matrix = np.asarray(scores)
-    positive, matrix, weight = checked_columns(
-        positive, matrix[:, np.newaxis] if matrix.ndim == 1 else matrix, sample_weight
-    )
+    matrix = matrix[:, np.newaxis] if matrix.ndim == 1 else matrix
+    positive, matrix, weight, _, _ = checked_columns(positive, matrix, sample_weight, "the corrected AUC")
     fold, parts = fold_parts(folds, positive, weight)
     if groups is not None:
         numbers = group_numbers(groups, positive.size)
@@ -418,7 +417,8 @@ def draw_sample(
         kept = counts & np.isin(unit, order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, "right")))])
     else:
         kept = np.zeros(positive.size, dtype=bool)
-        kept[some_of_each_class(counts, positive, most, rng)] = True
+        sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
+        kept[np.concatenate(some_of_each_class(sides, most, rng))] = True
     places = [np.flatnonzero(kept[part]) for part in parts]
     rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
     negatives, positives = np.bincount(positive[counts], minlength=2)
@@ -435,19 +435,20 @@ def draw_sample(
     )
 
 
-def some_of_each_class(counts: NDArray, positive: NDArray, most: int, rng: np.random.Generator) -> NDArray:
-    """The numbers of at most `most` rows that count, class by class: half of each, or all of a class that has fewer."""
-    sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
-    drawn = places_in_classes([side.size for side in sides], most, rng)
-    return np.concatenate([side[places] for side, places in zip(sides, drawn, strict=True)])
+def some_of_each_class(sides: Sequence[Any], most: int, rng: np.random.Generator) -> list[Any]:
+    """At most `most` of the rows of two classes, given their numbers: half of each, or all of a class that has fewer.
 
-
-def places_in_classes(sizes: Sequence[int], most: int, rng: np.random.Generator) -> list[Any]:
-    """Which rows of two classes of these sizes are drawn, as in `some_of_each_class`."""
+    Numbers on a device stay there.
+    """
+    sizes = [side.shape[0] for side in sides]
     smaller, drawn = min(*sizes, most // 2), []
-    for size in sizes:
+    for side, size in zip(sides, sizes, strict=True):
         room = min(size, max(most - smaller, most // 2) if size > smaller else smaller)
-        drawn.append(slice(None) if room == size else rng.choice(size, room, replace=False, shuffle=False))
+        if room < size:
+            chosen = rng.choice(size, room, replace=False, shuffle=False)
+            xp = array_api.device_namespace(side)
+            side = side[chosen] if xp is None else xp.take(side, array_api.beside(chosen, side))
+        drawn.append(side)
     return drawn
 
 

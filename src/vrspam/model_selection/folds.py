@@ -242,17 +242,13 @@ class FoldedRows(NamedTuple):
     rows: Rows
     splits: list[Split]
     classes: np.ndarray
+    positive: np.ndarray  # which rows are positive, on the host
     groups: Any = None  # which rows belong together, if any do
     pairs: RankedPairs | None = None  # those that count, if not all of two classes
 
     @property
     def n_folds(self) -> int:
         return len(self.splits)
-
-    @property
-    def positive(self) -> np.ndarray:
-        """Which rows are positive, on the host."""
-        return on_host(self.rows.y) == self.classes[1]
 
     def sample(self, n_points: int, seed: int) -> correction.Sample:
         """Draw the rows whose scores are kept."""
@@ -504,14 +500,12 @@ class DeviceFolds:
     def sample(self, n_points: int, seed: int) -> correction.Sample:
         """Draw the rows whose scores are kept: those of `draw_sample`, without the numbers of all rows."""
         xp, weights, counted = device_namespace(self.rows.X), self.rows.weights, self.counted
-        totals, drawn = counted.sum(axis=0).tolist(), []
+        totals, every = counted.sum(axis=0).tolist(), list(range(self.n_folds))
         most = min(correction.MOST_ROWS, max(400, correction.MOST_VALUES // n_points))
-        for side, chosen in enumerate(correction.places_in_classes(totals, most, np.random.default_rng(seed))):
-            # In the order of the rows, as on the host, and not fold by fold.
-            index = xp.sort(self.of_class(side, list(range(self.n_folds))))
-            index = index if isinstance(chosen, slice) else xp.take(index, beside(chosen, index))
-            drawn.append(on_host(index))
-        rows = np.sort(np.concatenate(drawn))
+        # In the order of the rows, as on the host, and not fold by fold.
+        sides = [xp.sort(self.of_class(side, every)) for side in (0, 1)]
+        drawn = correction.some_of_each_class(sides, most, np.random.default_rng(seed))
+        rows = np.sort(np.concatenate([on_host(index) for index in drawn]))
         there = beside(rows, self.order)
         fold = on_host(xp.take(self.fold, there)).astype(np.intp)
         by_fold = np.argsort(fold, kind="stable")
