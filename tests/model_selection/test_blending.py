@@ -20,7 +20,8 @@ from vrspam.features import (
     TreeFeatures,
     map_from_dict,
 )
-from vrspam.metrics.correction import draw_sample, drawn_auc, influences, mixture_auc
+from vrspam.metrics import roc_auc
+from vrspam.metrics.correction import corrected_choice, draw_sample, influences
 from vrspam.model_selection.correction import Grid, correct
 from vrspam.model_selection.selection import blend_weights
 from vrspam.tool.modelfile import pack, parts_from_dict, parts_to_dict, unpack
@@ -199,13 +200,19 @@ def grid_of(rows, scores):
 def test_the_blend_is_made_again_in_each_draw():
     """The weights of the points by a loop over candidates and draws."""
     rows, scores, grid = problem()
-    moves, spread = influences(rows, scores), rows.spreads(scores)
-    weights = np.random.default_rng(5).random((rows.positive.size, 7)) * 2.0
-    auc = drawn_auc(rows, grid.auc, moves, weights)
+    moves, spread, seen = influences(rows, scores), rows.spreads(scores), []
+
+    def take(measured):
+        seen.append((measured, grid.take("blend", spread, measured)))
+        return seen[-1][1]
+
+    corrected_choice(rows, scores, grid.auc, take, seed=5, mixed=True)
+    auc, found = seen[-1]
+    left_out = np.random.default_rng(5).random((rows.n_units, auc.shape[2])) < 0.25
+    weights = np.where(left_out, 0.0, 4 / 3)[rows.unit]
     for k, part in enumerate(rows.parts):
-        np.testing.assert_allclose(auc[:, k], grid.auc[:, [k]] + moves[:, part] @ (weights[part] - 1.0), rtol=1e-14)
-    found = grid.take("blend", spread, auc)
-    for draw in range(7):
+        np.testing.assert_allclose(auc[:, k], grid.auc[:, [k]] + moves[:, part] @ (weights[part] - 1.0), rtol=1e-12)
+    for draw in range(auc.shape[2]):
         best = [3 * c + int(auc[3 * c : 3 * c + 3, :, draw].mean(axis=1).argmax()) for c in range(2)]
         weights = blend_weights(auc[best, :, draw])
         expected = np.zeros(6)
@@ -234,7 +241,8 @@ def test_blends_of_noise_are_corrected():
         grid = grid_of(rows, scores)
         auc = grid.auc
         (weights,) = grid.take("blend", rows.spreads(scores), auc[:, :, np.newaxis]).T
-        before = mixture_auc(rows, scores, weights[np.newaxis])[0].mean()
+        mixture = scores @ weights
+        before = float(np.mean([roc_auc(rows.positive[part], mixture[part]) for part in rows.parts]))
         differences.append((before - 0.5, correct(rows, scores, grid, "blend", 0).auc - 0.5))
     before, after = np.mean(differences, axis=0)
     error = np.std(differences, axis=0)[1] / np.sqrt(40)

@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 from vrspam import AUCClassifierCV, HashFolds
 from vrspam._utils.warnings import NoCorrection
 from vrspam.metrics import correction, logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
-from vrspam.metrics.correction import draw_sample, drawn_auc, influences, mixture_auc, optimism_of, placements
+from vrspam.metrics.correction import corrected_choice, draw_sample, influences, placements
 from vrspam.model_selection.candidates import Comparison
 from vrspam.model_selection.correction import Grid, correct
 
@@ -407,22 +407,23 @@ def test_a_stream_is_corrected_like_rows_in_memory(weighted):
 
 def test_a_blend_is_scored_as_the_mixture_of_its_points():
     rows, scores, grid = problem(n=90, points=4, shift=1.0)
-    moves, mixture = influences(rows, scores), np.array([0.5, 0.0, 0.3, 0.2])
-    (auc,), (moved,) = mixture_auc(rows, scores, mixture[np.newaxis])
-    for k, part in enumerate(rows.parts):
+    mixture, aucs, errors = np.array([0.5, 0.0, 0.3, 0.2]), [], []
+    for part in rows.parts:
         blended, positive = scores[part] @ mixture, rows.positive[part]
-        assert auc[k] == pytest.approx(pairwise_auc(positive, blended), abs=1e-14)
-        assert np.linalg.norm(moved[part]) == pytest.approx(roc_auc_ci(positive, blended).standard_error)
+        aucs.append(pairwise_auc(positive, blended))
+        errors.append(roc_auc_ci(positive, blended).standard_error)
 
-    def measure(lines):
-        return mixture_auc(rows, scores, lines)
+    def always_the_same(measured):
+        return np.tile(mixture[:, np.newaxis], measured.shape[2])
 
-    def always_the_same(weights):
-        return np.tile(mixture[:, np.newaxis], weights.shape[1])
-
-    def towards_the_best(weights):
-        shares = np.exp(40.0 * drawn_auc(rows, grid.auc, moves, weights).mean(axis=1))
+    def towards_the_best(measured):
+        shares = np.exp(40.0 * measured.mean(axis=1))
         return shares / shares.sum(axis=0)
 
-    assert optimism_of(always_the_same, measure, rows, 0, mixed=True) == pytest.approx((0.0, 0.0), abs=1e-15)
-    assert 0.0 < optimism_of(towards_the_best, measure, rows, 0, mixed=True)[0] < 0.2
+    same = corrected_choice(rows, scores, grid.auc, always_the_same, mixed=True)
+    assert same.auc == pytest.approx(np.mean(aucs), abs=1e-14)
+    assert same.optimism == pytest.approx(0.0, abs=1e-15)
+    # nothing varies from draw to draw: the interval is that of the mean of the folds
+    expected = newcombe_interval(same.auc, float(np.linalg.norm(errors)) / 3, rows.totals, widened=rows.widening())
+    assert (same.low, same.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
+    assert 0.0 < corrected_choice(rows, scores, grid.auc, towards_the_best, mixed=True).optimism < 0.2

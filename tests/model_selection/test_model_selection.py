@@ -224,7 +224,8 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     monkeypatch.setattr("vrspam.model_selection.candidates.cross_validate", given_scores)
     maps = {"linear": LinearFeatures(), "additive": AdditiveFeatures()}
     splits = [Split(np.arange(30), np.arange(30, 60)), Split(np.arange(30, 60), np.arange(30))]
-    folds, search = FoldedRows(Rows(X, y, None), splits, np.unique(y)), GridSearch("auto", (0.0,), 1e-8, 1000, None)
+    folds = FoldedRows(Rows(X, y, None), splits, np.unique(y), y == y.max())
+    search = GridSearch("auto", (0.0,), 1e-8, 1000, None)
     learn_maps(list(maps.values()), folds.rows, None, {})
 
     class FitNothing(MapsInMemory):

@@ -52,7 +52,7 @@ def run(X, y, maps, splits=None, weights=None, **changes):
     told: list[str] = []
     classes = np.unique(y)
     splits = splits or make_splits(3, Rows(X, y, None), classes, None, 0)
-    found = room.race(maps, FoldedRows(Rows(X, y, weights), splits, classes), SEARCH, told.append)
+    found = room.race(maps, FoldedRows(Rows(X, y, weights), splits, classes, y == classes[1]), SEARCH, told.append)
     return found, told
 
 
@@ -86,7 +86,7 @@ def test_the_part_has_rows_of_both_classes_and_no_row_without_weight():
     numbers, heat = np.arange(20_000.0)[:, np.newaxis], room.Heat(4_000, 1, 1)
 
     def part_of(positive, weights):
-        folds = FoldedRows(Rows(numbers, positive, weights), [], np.array([False, True]))
+        folds = FoldedRows(Rows(numbers, positive, weights), [], np.array([False, True]), positive)
         return heat._part(folds, rng).rows.X[:, 0].astype(int)
 
     part = part_of(positive, weights)
@@ -194,7 +194,7 @@ def test_of_kernels_of_a_kind_the_narrowest_goes_on_without_another_heat(monkeyp
     found, _ = run(X, y, {**kernels, "wide": KernelFeatures(bandwidth=1.1, additive=False, **few)})
     assert sorted(other.n_rows for other in found.others.values()) == [300, 500]
     splits = make_splits(3, Rows(X, y, None), np.unique(y), None, 0)
-    folds = FoldedRows(Rows(X, y, None), splits, np.unique(y))
+    folds = FoldedRows(Rows(X, y, None), splits, np.unique(y), y == y.max())
     both = room.race(kernels, folds, SEARCH, lambda what: None, alone=False)
     assert list(both.finalists) == ["wide", "narrow"]
 
@@ -380,7 +380,7 @@ def test_maps_of_a_race_run_at_the_same_time(monkeypatch):
     heat = room.Heat(500, 10, 3)
     maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
     with threadpool_limits(2, user_api="blas"):
-        folds = FoldedRows(Rows(X, y, None), splits, np.unique(y))
+        folds = FoldedRows(Rows(X, y, None), splits, np.unique(y), y == y.max())
         found = heat.run(maps, folds, SEARCH, np.random.default_rng(0), print)
     assert found == []
     assert jobs == [1, 1]

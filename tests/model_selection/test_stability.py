@@ -14,7 +14,7 @@ N, D = 300, 1_000
 
 
 def share_of_models(X, y, splits, coefs):
-    folds = FoldedRows(Rows(X, y, None), splits, np.array([False, True]))
+    folds = FoldedRows(Rows(X, y, None), splits, np.array([False, True]), y)
     sample = folds.sample(1, seed=0)
     return stable_share(scores_of(X, sample.rows, coefs), folds.overlap(), sample)
 

@@ -24,7 +24,6 @@ from vrspam._utils.blas import (
     SMALL,
     blas_thread_count,
     blas_threads,
-    blas_threads_for,
 )
 from vrspam.model_selection.sources import FoldProblem, over_folds
 
@@ -227,15 +226,15 @@ def test_an_interrupt_at_any_point_leaves_the_limits_as_they_were(use, beside):
 
 @pytest.mark.parametrize(("columns", "limited"), [(NARROW, True), (NARROW + 1, False)])
 def test_narrow_products_have_one_thread(columns, limited):
-    with threadpool_limits(2, user_api="blas"), blas_threads_for(columns):
+    with threadpool_limits(2, user_api="blas"), blas_threads(columns=columns):
         assert set(counts()) == ({1} if limited else {2})
 
 
 @pytest.mark.parametrize(("size", "expected"), [(NARROW, 1), (NARROW + 1, FEW), (SMALL, FEW), (SMALL + 1, FEW + 2)])
 def test_small_matrices_have_few_threads(size, expected):
-    with threadpool_limits(FEW + 2, user_api="blas"), blas_threads_for(size, square=True):
+    with threadpool_limits(FEW + 2, user_api="blas"), blas_threads(columns=size, square=True):
         assert set(counts()) == {expected}
-    with threadpool_limits(1, user_api="blas"), blas_threads_for(size, square=True):
+    with threadpool_limits(1, user_api="blas"), blas_threads(columns=size, square=True):
         assert set(counts()) == {1}  # never more than there were
 
 

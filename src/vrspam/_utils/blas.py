@@ -5,7 +5,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from operator import itemgetter
 from typing import Any
 
@@ -87,8 +87,15 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def blas_threads(most: int | None) -> Iterator[None]:
-    """A context in which matrix products use at most `most` threads; None sets no limit."""
+def blas_threads(most: int | None = None, *, columns: int | None = None, square: bool = False) -> Iterator[None]:
+    """A context in which matrix products use at most `most` threads; None sets no limit.
+
+    With `columns` it suits products of so many columns, or factors of a `square` matrix of this size. Narrow products
+    end before other threads have started. Factors of small matrices are not faster with more than a few threads, and
+    twice as slow where several libraries (NumPy, SciPy, PyTorch) keep idle threads spinning.
+    """
+    if columns is not None:
+        most = 1 if columns <= NARROW else FEW if square and columns <= SMALL else None
     if most is None:
         yield
         return
@@ -101,15 +108,6 @@ def blas_threads(most: int | None) -> Iterator[None]:
             _limits.change(limit, None)
     finally:  # an interrupt may have cut the first one short
         _limits.change(limit, None)
-
-
-def blas_threads_for(n_columns: int, *, square: bool = False) -> AbstractContextManager[Any]:
-    """A context for products of `n_columns` columns, or for factors of a square matrix of this size.
-
-    Narrow products end before other threads have started. Factors of small matrices are not faster with more than a
-    few threads, and twice as slow where several libraries (NumPy, SciPy, PyTorch) keep idle threads spinning.
-    """
-    return blas_threads(1 if n_columns <= NARROW else FEW if square and n_columns <= SMALL else None)
 
 
 def blas_thread_count() -> int:

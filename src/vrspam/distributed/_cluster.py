@@ -211,7 +211,7 @@ class MapsOnBlocks:
         labels = np.unique(self.rows.y)
         if labels.size == 2:
             splits = [Split(*split) for split in self.cluster.folds.split(self.rows.X)]
-            folded = FoldedRows(self.rows, splits, labels)
+            folded = FoldedRows(self.rows, splits, labels, self.rows.y == labels[1])
             finalists, others = race(maps, folded, self.search, lambda what: None, alone)
         return replace(compare(finalists, self, self.search.rule), order=tuple(maps), others=others)
 

@@ -387,9 +387,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         return loss
 
     def _loss_inside(self, rows: Rows, classes: np.ndarray, strata: Any) -> LossChoice:
-        """The loss on pairs of the two classes inside strata; on all pairs without strata, or with a single one."""
-        if strata is None:
-            return self._loss
+        """The loss on pairs of the two classes inside strata; on all pairs with a single one."""
         numbers = validation.numbers_of(strata, rows.X.shape[0], "strata", "stratum")
         if numbers.max(initial=0) == 0:
             return self._loss

@@ -393,7 +393,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         plain = is_plain(self.features, X) and not needs_reading(X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._labels(rows)
-        loss = self._loss_inside(rows, classes, strata)
+        loss = self._loss if strata is None else self._loss_inside(rows, classes, strata)
         if plain and groups is None and loss.pairs is None and array_api.device_namespace(rows.X) is not None:
             folds = DeviceFolds.of(self.cv, rows, classes, self.random_state)
             if folds is not None:
@@ -418,7 +418,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             splits = make_splits(self.cv, rows, classes, whole, self.random_state)
         if pairs is not None:
             refuse_torn_pairs(pairs, splits, rows.weights)
-        folds = FoldedRows(rows, splits, classes, groups, pairs)
+        positive = array_api.on_host(rows.y) == classes[1]
+        folds = FoldedRows(rows, splits, classes, positive, groups, pairs)
         self._fit_columns(folds) if plain else self._fit_maps(folds)
         if pairs is not None:
             self.pairs_ = float(pairs.pairs_of_strata(rows.weights).sum())
@@ -448,7 +449,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 reading = TableSchema.learn_frame(rows.X)
                 rows = rows._replace(X=reading.read(rows.X)[0])
             rows = rows._replace(X=HeldColumns.of(rows.X, orders=self._orders))
-        maps = self._obeying(maps, reading)
+        if self._limits is not None:
+            maps = self._obeying(maps, reading)
         folds = folds._replace(rows=rows)
         with StepProgress("comparing models", self._in_words) if self.verbose else nullcontext() as progress:
             alone = self.selection != "blend"  # who asks for a blend gets one
@@ -464,13 +466,11 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
 
     def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
-        """The maps that can keep the directions that are asked for, told so; all of them where none is."""
+        """The maps that can keep the limits that are asked for, told so; all of them where no direction is."""
         cst = Parameter("monotonic_cst")
         if self.bounds is not None:
             words = "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees."
             raise WordedError(words, bounds=Parameter("bounds"), linear=Parameter("features", "linear"), cst=cst)
-        if self._limits is None:
-            return maps
         if (signs := directions_of(self, names_of(self), self.n_features_in_)) is None:
             return maps
         if reading is not None:
@@ -589,7 +589,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         """Read the fitted score column by column, or say why that is not possible; columns as they are can wait."""
         fit, (X, _, weights) = selected.fit, folds.rows
         names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
-        w, share, left_out = fit.solution.w, 1.0 / folds.n_folds, []
+        w, left_out = fit.solution.w, []
         coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
         if isinstance(folds, FoldedRows):
             for split in folds.splits:
@@ -597,6 +597,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 left_out[-1][split.train] = False
             weights = None if weights is None else array_api.on_host(weights)
             share = float(np.mean([left.mean() for left in left_out]))
+        else:
+            share = 1.0 / folds.n_folds
         if fit.features is None:
             signs = None if self._limits is None else directions_of(self, names_of(self), w.size)
             signs = np.zeros(w.size) if signs is None else signs

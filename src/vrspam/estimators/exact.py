@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from vrspam import metrics
-from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.blas import blas_threads
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
@@ -202,7 +202,8 @@ class AUCClassifier(AUCClassifierBase):
         """
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows)
-        return self._fit_rows(rows, classes, self._loss_inside(rows, classes, strata))
+        loss = self._loss if strata is None else self._loss_inside(rows, classes, strata)
+        return self._fit_rows(rows, classes, loss)
 
     def _fit_rows(self, rows: Rows, classes: np.ndarray, loss: LossChoice) -> Self:
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
@@ -454,7 +455,7 @@ class OneVsRestAUC(AUCClassifierBase):
         of_all: Any = [None] * classes.size
         if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
             kept = {"scatter": solver == "moments", "precise": d < COARSE_FROM}
-            with blas_threads_for(d):
+            with blas_threads(columns=d):
                 of_all = one_vs_rest_moments(X, codes, weights, classes.size, **kept)
         fits: list[Solution] = []
         l2s, intercepts, coarse = [], [], 0

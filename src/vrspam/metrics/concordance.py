@@ -20,7 +20,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils.validation import numbers_of
 from vrspam._utils.warnings import warn
-from vrspam.metrics.intervals import AUCInterval, DeLongTest, effective, logit_interval, paired_test
+from vrspam.metrics.intervals import AUCInterval, DeLongTest, logit_interval, paired_test
 from vrspam.metrics.roc import checked_scores, checked_weights, ordered_numbers, quantile, unit_weights
 
 StrataWeight = Literal["pairs", "strata"]
@@ -413,6 +413,11 @@ def paired_concordance(
     a, b = (_measured(pairs, (score,), groups)[0] for score in both)
     difference, error, freedom = _measured(pairs, both, groups)
     return paired_test(a - less, b, difference - less, error, confidence, max(freedom, 1.0))
+
+
+def effective(masses: NDArray) -> float:
+    """How many equal masses vary as much: (Σ m)² / Σ m²."""
+    return float(masses.sum() ** 2 / np.sum(masses**2))
 
 
 def _measured(

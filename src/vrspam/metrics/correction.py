@@ -111,9 +111,8 @@ def corrected_auc(
     """
     positive = both_classes(positive_rows(y), at_least=2)
     matrix = np.asarray(scores)
-    positive, matrix, weight = checked_columns(
-        positive, matrix[:, np.newaxis] if matrix.ndim == 1 else matrix, sample_weight
-    )
+    matrix = matrix[:, np.newaxis] if matrix.ndim == 1 else matrix
+    positive, matrix, weight, _, _ = checked_columns(positive, matrix, sample_weight, "the corrected AUC")
     fold, parts = fold_parts(folds, positive, weight)
     if groups is not None:
         numbers = group_numbers(groups, positive.size)
@@ -286,13 +285,29 @@ def corrected_choice(
     moves = influences(sample, scores)
 
     def rule(weights: NDArray) -> NDArray:
-        return take(drawn_auc(sample, point_auc, moves, weights) if other is None else other(weights))
+        """What is taken of drawn rows, whose AUCs are those of all rows and the influences, to first order."""
+        if other is not None:
+            return take(other(weights))
+        drawn = [
+            of_fold[:, np.newaxis] + moves[:, part] @ (weights[part] - 1.0)
+            for of_fold, part in zip(point_auc.T, sample.parts, strict=True)
+        ]
+        return take(np.stack(drawn, axis=1))
 
     def measure(lines: NDArray) -> tuple[NDArray, NDArray]:
-        if mixed:
-            return mixture_auc(sample, scores, lines)
-        points = lines.argmax(axis=1)
-        return point_auc[points], moves[points]
+        """Mixtures are all measured on the sample, so that they are alike."""
+        if not mixed:
+            points = lines.argmax(axis=1)
+            return point_auc[points], moves[points]
+        mixtures = lines @ scores.T
+        if sample.of_pairs is not None:
+            found = [sample.of_pairs(sample, part, mixtures[:, part]) for part in sample.parts]
+            return np.stack([one[0] for one in found], axis=1), np.concatenate([one[1] for one in found], axis=1)
+        auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
+        for number, part in enumerate(sample.parts):
+            if np.unique(sample.positive[part]).size == 2:
+                auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
+        return auc, influences(sample, mixtures.T)
 
     everything = rule(np.ones((sample.rows.size, 1))).T
     auc, moved = measure(everything)
@@ -402,7 +417,8 @@ def draw_sample(
         kept = counts & np.isin(unit, order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, "right")))])
     else:
         kept = np.zeros(positive.size, dtype=bool)
-        kept[some_of_each_class(counts, positive, most, rng)] = True
+        sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
+        kept[np.concatenate(some_of_each_class(sides, most, rng))] = True
     places = [np.flatnonzero(kept[part]) for part in parts]
     rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
     negatives, positives = np.bincount(positive[counts], minlength=2)
@@ -419,19 +435,20 @@ def draw_sample(
     )
 
 
-def some_of_each_class(counts: NDArray, positive: NDArray, most: int, rng: np.random.Generator) -> NDArray:
-    """The numbers of at most `most` rows that count, class by class: half of each, or all of a class that has fewer."""
-    sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
-    drawn = places_in_classes([side.size for side in sides], most, rng)
-    return np.concatenate([side[places] for side, places in zip(sides, drawn, strict=True)])
+def some_of_each_class(sides: Sequence[Any], most: int, rng: np.random.Generator) -> list[Any]:
+    """At most `most` of the rows of two classes, given their numbers: half of each, or all of a class that has fewer.
 
-
-def places_in_classes(sizes: Sequence[int], most: int, rng: np.random.Generator) -> list[Any]:
-    """Which rows of two classes of these sizes are drawn, as in `some_of_each_class`."""
+    Numbers on a device stay there.
+    """
+    sizes = [side.shape[0] for side in sides]
     smaller, drawn = min(*sizes, most // 2), []
-    for size in sizes:
+    for side, size in zip(sides, sizes, strict=True):
         room = min(size, max(most - smaller, most // 2) if size > smaller else smaller)
-        drawn.append(slice(None) if room == size else rng.choice(size, room, replace=False, shuffle=False))
+        if room < size:
+            chosen = rng.choice(size, room, replace=False, shuffle=False)
+            xp = array_api.device_namespace(side)
+            side = side[chosen] if xp is None else xp.take(side, array_api.beside(chosen, side))
+        drawn.append(side)
     return drawn
 
 
@@ -500,31 +517,6 @@ def influences(sample: Sample, scores: NDArray) -> NDArray:
             moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
         found[:, part] = scale * moves
     return found
-
-
-def drawn_auc(sample: Sample, auc: NDArray, moves: NDArray, weights: NDArray) -> NDArray:
-    """AUCs of drawn rows to first order, (points, folds, draws), from those of all rows and their influences."""
-    drawn = [
-        of_fold[:, np.newaxis] + moves[:, p] @ (weights[p] - 1.0)
-        for of_fold, p in zip(auc.T, sample.parts, strict=True)
-    ]
-    return np.stack(drawn, axis=1)
-
-
-def mixture_auc(sample: Sample, scores: NDArray, lines: NDArray) -> tuple[NDArray, NDArray]:
-    """AUCs of mixtures of points on the sample, (lines, folds), and the influences of the rows, (lines, rows).
-
-    Each line has the weights of the points. All are measured on the sample, so that they are alike.
-    """
-    mixtures = lines @ scores.T
-    auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
-    if sample.of_pairs is not None:
-        found = [sample.of_pairs(sample, part, mixtures[:, part]) for part in sample.parts]
-        return np.stack([one[0] for one in found], axis=1), np.concatenate([one[1] for one in found], axis=1)
-    for number, part in enumerate(sample.parts):
-        if np.unique(sample.positive[part]).size == 2:
-            auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
-    return auc, influences(sample, mixtures.T)
 
 
 def optimism_of(

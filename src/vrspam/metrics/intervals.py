@@ -378,9 +378,17 @@ def roc_measures(
     """Labels and scores, checked, with the placements of the rows; `ranked` are the scores sorted, if they are."""
     positive, checked, weight, together = checked_rows(y_true, scores, names, sample_weight, groups)
     if weight is None and together is None:
-        known = ranked or [roc.Ranked.of(positive, score) for score in checked]
-        sides = np.flatnonzero(positive), np.flatnonzero(~positive)
-        return Placed(positive, [_placements(positive, sides, one) for one in known], None, None)
+        sides, placed, found = (np.flatnonzero(positive), np.flatnonzero(~positive)), np.empty(positive.size), []
+        for order, _, hits, alarms in ranked or [roc.Ranked.of(positive, score) for score in checked]:
+            # Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
+            below, above = np.add(alarms[1:], alarms[:-1]), np.add(hits[1:], hits[:-1])  # whole numbers
+            np.subtract(2.0 * alarms[-1], below, out=below)
+            if below.size < order.size:
+                sizes = np.diff(hits + alarms).astype(int)
+                below, above = np.repeat(below, sizes), np.repeat(above, sizes)
+            placed[order] = np.where(positive[order], below, above)
+            found.append((placed[sides[0]], placed[sides[1]]))
+        return Placed(positive, found, None, None)
     weight = np.ones(positive.size) if weight is None else weight
     return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
 
@@ -408,11 +416,6 @@ def group_names(groups: ArrayLike, n: int) -> NDArray:
     return names
 
 
-def effective(masses: NDArray) -> float:
-    """How many equal masses vary as much: (Σ m)² / Σ m²."""
-    return float(masses.sum() ** 2 / np.sum(masses**2))
-
-
 class Clusters(NamedTuple):
     """How much an AUC varies if whole groups of rows vary together."""
 
@@ -431,8 +434,8 @@ class Clusters(NamedTuple):
         """From how much each row moves a measure: squared sums of the groups, times G/(G-1), are its variance."""
         names = np.unique(groups, return_inverse=True)[1]
         sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
-        factor = sums.size / max(sums.size - 1, 1)
-        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, max(effective(sizes) - 1.0, 1.0))
+        factor, equal = sums.size / max(sums.size - 1, 1), float(sizes.sum() ** 2 / np.sum(sizes**2))
+        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, max(equal - 1.0, 1.0))
 
 
 def influence(positive: NDArray, placed: NDArray, weights: NDArray, equal: float = 0.0) -> NDArray:
@@ -471,22 +474,6 @@ def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
     result = np.empty_like(found)
     np.put_along_axis(result, order, found, axis=1)
     return result
-
-
-def _placements(positive: NDArray, sides: tuple[NDArray, NDArray], ranked: roc.Ranked) -> tuple[NDArray, NDArray]:
-    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
-
-    `sides` are the positive and the negative rows.
-    """
-    order, _, hits, alarms = ranked
-    below, above = np.add(alarms[1:], alarms[:-1]), np.add(hits[1:], hits[:-1])  # whole numbers
-    np.subtract(2.0 * alarms[-1], below, out=below)
-    if below.size < order.size:
-        sizes = np.diff(hits + alarms).astype(int)
-        below, above = np.repeat(below, sizes), np.repeat(above, sizes)
-    placed = np.empty(order.size)
-    placed[order] = np.where(positive[order], below, above)
-    return placed[sides[0]], placed[sides[1]]
 
 
 def exponential_variance(true: float, n_up: float, n_down: float) -> float:

@@ -106,8 +106,7 @@ def partial_auc_columns(
     [0.666..., 0.5]
     """
     check_max_fpr(max_fpr)
-    positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
-    up, down = roc.rows_of_classes(positive, weight, "the partial AUC")
+    positive, scores, weight, up, down = roc.checked_columns(positive, scores, sample_weight, "the partial AUC")
     if up.size == 0 or down.size == 0:
         return np.full(scores.shape[1], np.nan)
     shares = np.empty(scores.shape[1])

@@ -22,17 +22,6 @@ from vrspam._utils import array_api
 from vrspam._utils.warnings import warn
 
 
-def rows_of_classes(
-    positive: NDArray[np.bool_], weight: NDArray | None, measure: str
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The numbers of the positive and of the negative rows, with a warning if there are none; weight 0 is no row."""
-    present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
-    up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
-    if up.size == 0 or down.size == 0:
-        warn_of_one_class(measure)
-    return up, down
-
-
 def warn_of_one_class(measure: str) -> None:
     """Warn, as scikit-learn does, that a measure needs both classes."""
     text = f"Only one class is present in y_true (with positive weight): {measure} is not defined."
@@ -93,16 +82,23 @@ def unit_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def checked_columns(
-    positive: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[NDArray[np.bool_], NDArray, NDArray[np.float64] | None]:
-    """Labels, a matrix of scores with a row for each of them, and their weights, all on the host."""
+    positive: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None, measure: str
+) -> tuple[NDArray[np.bool_], NDArray, NDArray[np.float64] | None, NDArray[np.intp], NDArray[np.intp]]:
+    """Labels, a matrix of scores with a row for each of them, and their weights, all on the host.
+
+    Then the numbers of the positive and of the negative rows, with a warning if there are none; weight 0 is no row.
+    """
     positive, scores = array_api.on_host(positive), array_api.on_host(scores)
     if positive.dtype != bool or positive.ndim != 1:
         raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
     if scores.ndim != 2 or scores.shape[0] != positive.size:
         raise ValueError(f"scores has shape {scores.shape}; it needs one row for each of {positive.size} labels.")
     weight = None if sample_weight is None else checked_weights(array_api.on_host(sample_weight), positive.size)
-    return positive, ordered_numbers(scores, "scores"), weight
+    scores, present = ordered_numbers(scores, "scores"), np.ones(positive.size, bool) if weight is None else weight > 0
+    up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
+    if up.size == 0 or down.size == 0:
+        warn_of_one_class(measure)
+    return positive, scores, weight, up, down
 
 
 def both_classes(positive: NDArray[np.bool_], at_least: int) -> NDArray[np.bool_]:
@@ -179,8 +175,7 @@ def roc_auc_columns(
         if np.isnan(aucs).all():
             warn_of_one_class("ROC AUC")
         return aucs
-    positive, scores, weight = checked_columns(positive, scores, sample_weight)
-    few, many = rows_of_classes(positive, weight, "ROC AUC")
+    positive, scores, weight, few, many = checked_columns(positive, scores, sample_weight, "ROC AUC")
     if few.size == 0 or many.size == 0:
         return np.full(scores.shape[1], np.nan)
     if swapped := few.size > many.size:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -49,12 +48,11 @@ def average_precision_columns(
     >>> average_precision_columns(np.array([False, False, True, True]), scores).round(4).tolist()
     [0.8333, 0.5]
     """
-    positive, scores, weight = roc.checked_columns(positive, scores, sample_weight)
-    if weight is not None:
-        weight = roc.unit_weights(weight)
-    up, down = roc.rows_of_classes(positive, weight, "average precision")
+    positive, scores, weight, up, down = roc.checked_columns(positive, scores, sample_weight, "average precision")
     if up.size == 0 or down.size == 0:
         return np.full(scores.shape[1], np.nan)
+    if weight is not None:
+        weight = roc.unit_weights(weight)
     found = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
         if weight is None:
@@ -128,6 +126,7 @@ class Curve:
     thresholds: NDArray
     hits: NDArray
     alarms: NDArray
+    called: NDArray  # rows that are called positive
     positives: float
     negatives: float
 
@@ -138,12 +137,7 @@ class Curve:
         """The curve of scores, which may be sorted already; rows of weight 0 do not count."""
         _, ranks, hits, alarms = roc.Ranked.of(positive, scores, weights) if ranked is None else ranked
         thresholds = np.append(np.nextafter(ranks[0], np.inf), ranks)
-        return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
-
-    @cached_property
-    def called(self) -> NDArray:
-        """Rows that are called positive."""
-        return self.hits + self.alarms
+        return cls(thresholds, hits, alarms, hits + alarms, float(hits[-1]), float(alarms[-1]))
 
     @property
     def average_precision(self) -> float:
@@ -483,17 +477,15 @@ def calibration_measures(
     weight = np.ones(positive.size) if given is None else given
     names, ones = None if groups is None else group_names(groups, positive.size), np.ones((positive.size, 1))
     shrink = shrink * np.sqrt(positive.size / (positive.size - 1)) if groups is None else shrink
-
-    def estimate(value: float, moves: NDArray) -> Estimate:
-        return _estimate(value, shrink * moves, weight, names, confidence)
-
-    slope = intercept = Estimate(*[float("nan")] * 3)
+    about, slope = (weight, names, confidence), Estimate(*[float("nan")] * 3)
+    intercept = slope
     if np.ptp(odds) > 0.0 and (fit := _logistic(np.column_stack([ones, odds]), positive, weight)) is not None:
-        slope = estimate(fit[0][1], fit[1][:, 1])
+        slope = _estimate(fit[0][1], shrink * fit[1][:, 1], *about)
     if (fit := _logistic(ones, positive, weight, odds)) is not None:
-        intercept = estimate(fit[0][0], fit[1][:, 0])
+        intercept = _estimate(fit[0][0], shrink * fit[1][:, 0], *about)
     expected, observed = float(weight @ chance), float(weight @ positive)
-    of_log = estimate(float(np.log(expected / observed)), weight * (chance / expected - positive / observed))
+    moves = shrink * weight * (chance / expected - positive / observed)
+    of_log = _estimate(float(np.log(expected / observed)), moves, *about)
     return Calibration(slope, intercept, Estimate(*np.exp(of_log).tolist()))
 
 

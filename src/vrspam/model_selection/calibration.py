@@ -195,28 +195,26 @@ def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed
 
     The last column of X is 1. All but θ are arrays of the library `xp`, and may lie on a device.
     """
-
-    def scores_and_loss(theta: np.ndarray) -> tuple[np.ndarray, float]:
-        z = X @ (theta if xp is np else array_api.beside(theta, X)) + fixed
-        return z, float(weights @ (xp.logaddexp(xp.zeros_like(z), z) - targets * z))
-
     some = slice(None, None, 16)
     if targets.shape[0] > MANY_ROWS and bool(xp.any(weights[some] > 0.0)):
         theta = _fit_logistic(X[some, :], targets[some], weights[some], fixed[some], xp)
     else:
         theta = np.zeros(X.shape[1])
         theta[-1] = logit(float(xp.sum(targets * weights)) / float(xp.sum(weights)))
-    z, value = scores_and_loss(theta)
-    for _ in range(100):
+    step, size, gain, value, steps = np.zeros(X.shape[1]), 1.0, np.inf, np.inf, 0
+    while steps <= 100:
+        there = theta - size * step
+        z = X @ (there if xp is np else array_api.beside(there, X)) + fixed
+        after = float(weights @ (xp.logaddexp(xp.zeros_like(z), z) - targets * z))
+        if after > value * (1.0 + 1e-13) and size >= 1e-10:  # too far
+            size /= 2.0
+            continue
+        theta, value = there, after
+        if gain <= 1e-18 * value:
+            break
         p = expit(z) if xp is np else 1.0 / (1.0 + xp.exp(-z))
         gradient = array_api.on_host(X.T @ (weights * (p - targets)))
         hessian = array_api.on_host(X.T @ ((weights * p * (1.0 - p))[:, None] * X))
-        step, size = np.linalg.solve(hessian, gradient), 1.0
-        z, after = scores_and_loss(theta - step)
-        while after > value * (1.0 + 1e-13) and size >= 1e-10:
-            size /= 2.0
-            z, after = scores_and_loss(theta - size * step)
-        theta, value = theta - size * step, after
-        if float(gradient @ step) <= 1e-18 * value:  # what a step of Newton's method still gains
-            break
+        step, size, steps = np.linalg.solve(hessian, gradient), 1.0, steps + 1
+        gain = float(gradient @ step)  # what this step of Newton's method gains
     return theta

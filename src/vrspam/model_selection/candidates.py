@@ -57,6 +57,7 @@ class Candidate:
     n_rows: int
     scores: GridScores
     choice: Choice
+    measured: tuple[float, float]  # the score at the point, and its standard error
     fit: ExactFit | None = None  # of the point on all rows, where it may be needed
     spread: float = 1.0  # of the held-out scores at the point
     held_out: np.ndarray | None = None  # these scores of all rows, fold by fold and without intercepts, if kept
@@ -70,7 +71,8 @@ class Candidate:
         """The point that a rule chooses, the models of the folds there, and the spread of the scores that were kept."""
         measure = "" if scores.scoring is ROC_AUC else scores.scoring.name
         choice = select(scores.score, scores.grid, rule, measure=measure)
-        found = cls(name, features, n_features, n_rows, scores, choice)
+        measured = float(choice.mean[choice.index]), float(choice.standard_error[choice.index])
+        found = cls(name, features, n_features, n_rows, scores, choice, measured)
         if scores.coefs is not None:
             i, j = choice.index
             found.models = FoldModels(scores.coefs[:, i, j].copy(), scores.intercepts[i, j])
@@ -85,11 +87,6 @@ class Candidate:
         if self.scores.coefs is None or not self.choice.values["l1"] > 0.0:
             return None
         return self.scores.coefs[:, self.choice.index[0], int(self.scores.grid["l1"].argmin())]
-
-    @property
-    def measured(self) -> tuple[float, float]:
-        """The score at the point, and its standard error."""
-        return float(self.choice.mean[self.choice.index]), float(self.choice.standard_error[self.choice.index])
 
     @property
     def described(self) -> str:
@@ -494,9 +491,10 @@ def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
     index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
     values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
     point = replace(chosen.choice, index=index, values=values)
+    measured = float(point.mean[index]), float(point.standard_error[index])
     coefs, (i, j) = chosen.scores.coefs, index
     models = None if coefs is None else FoldModels(coefs[:, i, j].copy(), chosen.scores.intercepts[i, j])
-    chosen = replace(chosen, choice=point, models=models, held_out=None, by_all=None)
+    chosen = replace(chosen, choice=point, measured=measured, models=models, held_out=None, by_all=None)
     return (np.arange(len(candidates)) == number).astype(np.float64), chosen
 
 
@@ -591,7 +589,8 @@ class Heat(NamedTuple):
         counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0.0
         strata = None if folds.pairs is None else folds.pairs.stratum
         if strata is None:
-            index = np.sort(some_of_each_class(counts, folds.positive, self.rows, rng))
+            sides = [np.flatnonzero(counts & (folds.positive == side)) for side in (False, True)]
+            index = np.sort(np.concatenate(some_of_each_class(sides, self.rows, rng)))
         else:  # whole strata, as far as they go
             order, sizes = rng.permutation(int(strata.max()) + 1), np.bincount(strata)
             some = order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), self.rows, "right")))]
@@ -601,7 +600,7 @@ class Heat(NamedTuple):
         splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]
         rows = Rows(rows_of(X, index), y[index], None if weights is None else weights[index])
         pairs = None if folds.pairs is None else folds.pairs.take(index)
-        return FoldedRows(rows, splits, folds.classes, pairs=pairs)
+        return FoldedRows(rows, splits, folds.classes, folds.positive[index], pairs=pairs)
 
     def _evaluate(
         self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch

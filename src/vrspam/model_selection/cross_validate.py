@@ -147,7 +147,7 @@ def cross_validate(
             loss,
             l2s,
             l1s,
-            tol=search.loss.tolerance(search.tol),
+            tol=max(search.tol, search.loss.least_tol),
             max_iter=search.max_iter,
             penalty=search.penalty(loss),
             like=source.like,
@@ -156,10 +156,27 @@ def cross_validate(
         scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged
         scores.intercepts[..., fold] = -(grid.coefs @ centre)
         coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
-        if not in_one_pass:
-            _score_fold(source, fold, coefs, scores)
+        if in_one_pass:
+            watch(f"fold {fold + 1}")
+            return coefs
+        # Score the rows that it holds out, some points at a time; at least one, for labels and weights.
+        used = np.flatnonzero(coefs.any(axis=1))
+        used = used if used.size else np.zeros(1, dtype=np.intp)
+        step = source.points_at_once(fold) or used.size
+        for first in range(0, used.size, step):
+            points = used[first : first + step]
+            some, exponents = in_range(coefs[points])
+            part = source.held_out({fold: some})
+            scores.measure(fold, points, part, exponents)
+            if scores.held_out is not None:
+                rows = slice(*np.searchsorted(scores.held_out.fold, [fold, fold + 1]).tolist())
+                scores.held_out.positive[rows] = part.positive
+                scores.held_out.scores.T[points, rows] = as_they_are(part.scores, exponents).T
+        if (missing := np.isnan(scores.score[..., fold])).any():  # points without coefficients: all rows are tied
+            tied = scores.scoring.columns(part.positive, part.scores[:, :1] * 0.0, part.weights)
+            scores.score[missing, fold] = float(tied[0])
         watch(f"fold {fold + 1}")
-        return coefs if keep_coefs or in_one_pass else np.empty(0)
+        return coefs if keep_coefs else np.empty(0)
 
     problem = source.problem(many_products=bool(l1s.any()))
     coefs = over_folds(solve_fold, range(source.n_folds), problem, search.n_jobs)
@@ -171,25 +188,6 @@ def cross_validate(
     if keep_coefs:
         scores.coefs = np.stack(coefs).reshape(source.n_folds, l2s.size, l1s.size, -1)
     return scores
-
-
-def _score_fold(source: FoldSource, fold: int, coefs: np.ndarray, scores: GridScores) -> None:
-    """Score the rows that a fold holds out, some points of the grid at a time; at least one, for labels and weights."""
-    used = np.flatnonzero(coefs.any(axis=1))
-    used = used if used.size else np.zeros(1, dtype=np.intp)
-    step = source.points_at_once(fold) or used.size
-    for first in range(0, used.size, step):
-        points = used[first : first + step]
-        some, exponents = in_range(coefs[points])
-        part = source.held_out({fold: some})
-        scores.measure(fold, points, part, exponents)
-        if scores.held_out is not None:
-            rows = slice(*np.searchsorted(scores.held_out.fold, [fold, fold + 1]).tolist())
-            scores.held_out.positive[rows] = part.positive
-            scores.held_out.scores.T[points, rows] = as_they_are(part.scores, exponents).T
-    if (missing := np.isnan(scores.score[..., fold])).any():  # points without coefficients: all rows are tied
-        tied = scores.scoring.columns(part.positive, part.scores[:, :1] * 0.0, part.weights)
-        scores.score[missing, fold] = float(tied[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,29 +31,24 @@ def row_hashes(X, seed: int = 0) -> np.ndarray:
     # Multilinear hashing: the sum of bit patterns times random odd numbers, modulo 2^64. A zero adds nothing,
     # so that sparse rows need only their entries.
     factors = np.random.default_rng(seed).integers(0, 2**64, d, dtype=np.uint64) | np.uint64(1)
-    if sparse.issparse(X):
-        X = sparse.csr_array(X)
+    hashes, step = np.empty(X.shape[0], dtype=np.uint64), max(1, (1 << 15) // max(d, 1))  # so many stay in the cache
+    if is_sparse := sparse.issparse(X):
+        X, step = sparse.csr_array(X), max(1, X.shape[0])
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        bits = _bits(X.data)
-        hashes = sparse.csr_array((bits, X.indices, X.indptr), shape=X.shape) @ factors
-    else:
-        hashes = np.empty(X.shape[0], dtype=np.uint64)
-        step = max(1, (1 << 15) // max(d, 1))  # the values of these rows stay in the processor's cache
-        for start in range(0, X.shape[0], step):
-            hashes[start : start + step] = np.einsum("ij,j->i", _bits(X[start : start + step]), factors)
+    for start in range(0, X.shape[0], step):
+        values = X.data if is_sparse else X[start : start + step]
+        bits = np.add(values, 0.0, dtype=np.float64, order="C").view(np.uint64)  # -0.0 becomes 0.0
+        bits ^= bits >> np.uint64(32)  # the bits of integers are all at the top
+        if is_sparse:
+            hashes[:] = sparse.csr_array((bits, X.indices, X.indptr), shape=X.shape) @ factors
+        else:
+            hashes[start : start + step] = np.einsum("ij,j->i", bits, factors)
     # The high bits of the sum are random, the low ones are not: mix them (the finaliser of SplitMix64).
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         hashes = (hashes ^ (hashes >> np.uint64(shift))) * np.uint64(factor)
     return hashes ^ (hashes >> np.uint64(31))
-
-
-def _bits(values: np.ndarray) -> np.ndarray:
-    """The bit patterns of numbers; those of integers are all at the top, so the upper half is mixed into the lower."""
-    bits = np.add(values, 0.0, dtype=np.float64, order="C").view(np.uint64)  # -0.0 becomes 0.0
-    bits ^= bits >> np.uint64(32)
-    return bits
 
 
 class HashFolds:
@@ -247,17 +242,13 @@ class FoldedRows(NamedTuple):
     rows: Rows
     splits: list[Split]
     classes: np.ndarray
+    positive: np.ndarray  # which rows are positive, on the host
     groups: Any = None  # which rows belong together, if any do
     pairs: RankedPairs | None = None  # those that count, if not all of two classes
 
     @property
     def n_folds(self) -> int:
         return len(self.splits)
-
-    @property
-    def positive(self) -> np.ndarray:
-        """Which rows are positive, on the host."""
-        return on_host(self.rows.y) == self.classes[1]
 
     def sample(self, n_points: int, seed: int) -> correction.Sample:
         """Draw the rows whose scores are kept."""
@@ -509,14 +500,12 @@ class DeviceFolds:
     def sample(self, n_points: int, seed: int) -> correction.Sample:
         """Draw the rows whose scores are kept: those of `draw_sample`, without the numbers of all rows."""
         xp, weights, counted = device_namespace(self.rows.X), self.rows.weights, self.counted
-        totals, drawn = counted.sum(axis=0).tolist(), []
+        totals, every = counted.sum(axis=0).tolist(), list(range(self.n_folds))
         most = min(correction.MOST_ROWS, max(400, correction.MOST_VALUES // n_points))
-        for side, chosen in enumerate(correction.places_in_classes(totals, most, np.random.default_rng(seed))):
-            # In the order of the rows, as on the host, and not fold by fold.
-            index = xp.sort(self.of_class(side, list(range(self.n_folds))))
-            index = index if isinstance(chosen, slice) else xp.take(index, beside(chosen, index))
-            drawn.append(on_host(index))
-        rows = np.sort(np.concatenate(drawn))
+        # In the order of the rows, as on the host, and not fold by fold.
+        sides = [xp.sort(self.of_class(side, every)) for side in (0, 1)]
+        drawn = correction.some_of_each_class(sides, most, np.random.default_rng(seed))
+        rows = np.sort(np.concatenate([on_host(index) for index in drawn]))
         there = beside(rows, self.order)
         fold = on_host(xp.take(self.fold, there)).astype(np.intp)
         by_fold = np.argsort(fold, kind="stable")

@@ -47,11 +47,23 @@ def cross_validate_labelled(
     index = np.concatenate(parts)
     rows = Rows(np.concatenate(raw)[:, np.newaxis], y[index], None if weights is None else weights[index])
     own = search if folds.pairs is None else replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
-    fit, factor = _factor(rows, folds.classes, own, any(np.ptp(scores) > 0.0 for scores in raw))
-    scores = GridScores.empty({"l2": np.array([fit.l2]), "l1": np.zeros(1)}, folds.n_folds, search)
+    # no point of a grid changes the ranking: of several the largest l2, and the smallest l1, as elsewhere of ties
+    l2 = "auto" if isinstance(search.l2s, str) else float(check_grid_axis("l2s", search.l2s).max())
+    l1 = 0.0 if isinstance(search.l1s, str) else float(check_grid_axis("l1s", search.l1s).min())
+    if any(np.ptp(scores) > 0.0 for scores in raw):
+        solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, own.loss)
+        fit = solver.from_rows(rows, folds.classes, "moments")
+        if not (factor := float(fit.solution.w[0])) > 0.0:  # they rank no better than chance: no certificate
+            factor, nan = 1.0 / float(rows.X.std()), float("nan")
+            fit = fit._replace(solution=Solution(np.array([factor]), nan, nan, n_iter=0, converged=True))
+    else:  # no tree could be split: every score is the same
+        factor, moments = 0.0, ClassMoments(1, classes=folds.classes).add_checked(*rows)
+        nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
+        fit = ExactFit(nothing, moments, 0.0 if isinstance(l2, str) else l2, "moments")
+    scores = GridScores.empty({"l2": np.array([fit.l2]), "l1": np.zeros(1)}, len(parts), search)
     scores.gaps[:], scores.converged[:] = fit.solution.gap, fit.solution.converged
     scores.intercepts[:] = -factor * float(fit.moments.means.mean())
-    scores.coefs, point = np.zeros((folds.n_folds, 1, 1, len(sets))), np.zeros(1, dtype=np.intp)
+    scores.coefs, point = np.zeros((len(parts), 1, 1, len(sets))), np.zeros(1, dtype=np.intp)
     for fold, (part, column) in enumerate(zip(parts, raw, strict=True)):
         scores.coefs[fold, 0, 0, fold] = factor
         mass = None if weights is None else weights[part]
@@ -65,20 +77,3 @@ def cross_validate_labelled(
     moments = ClassMoments.side_by_side([fit.moments] * len(sets))
     handed_out = fit._replace(solution=replace(fit.solution, w=w), moments=moments)
     return scores, factor * rows.X[:, 0], by_all, handed_out
-
-
-def _factor(rows: Rows, classes: np.ndarray, search: GridSearch, varies: bool) -> tuple[ExactFit, float]:
-    """The coefficient of held-out scores, certified; without a certificate where they rank no better than chance."""
-    # no point of a grid changes the ranking: of several the largest l2, and the smallest l1, as elsewhere of ties
-    l2 = "auto" if isinstance(search.l2s, str) else float(check_grid_axis("l2s", search.l2s).max())
-    l1 = 0.0 if isinstance(search.l1s, str) else float(check_grid_axis("l1s", search.l1s).min())
-    if varies:
-        solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, search.loss)
-        fit = solver.from_rows(rows, classes, "moments")
-        if (factor := float(fit.solution.w[0])) > 0.0:
-            return fit, factor
-        factor, value, gap = 1.0 / float(rows.X.std()), float("nan"), float("nan")
-        return fit._replace(solution=Solution(np.array([factor]), value, gap, n_iter=0, converged=True)), factor
-    moments = ClassMoments(1, classes=classes).add_checked(*rows)  # no tree could be split: every score is the same
-    nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
-    return ExactFit(nothing, moments, 0.0 if isinstance(l2, str) else l2, "moments"), 0.0

@@ -4,6 +4,7 @@ Rows in memory, blocks of a stream and a cluster share one cross-validation, by 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -13,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn's settings on to the threads
 
 from vrspam._utils import array_api
-from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads, blas_threads_for
+from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, hold_features
@@ -125,11 +126,13 @@ class RowsInMemory:
                 "at a few l2, or give NumPy arrays."
             )
         # Features of very many rows may be multiplied a last time as moments, not as rows.
-        self._gathered, self._finished = rows, lambda moments: moments
+        gathered, self._finished = rows, lambda moments: moments
         whole = loss.pairs is not None  # sums over pairs are of the features themselves
         if self.mapped and self.solver == "moments" and not whole and (unfinished := X.unfinished()) is not None:
-            self._gathered = rows._replace(X=unfinished[0])
+            gathered = rows._replace(X=unfinished[0])
             self._finished = lambda moments: FinishedMoments(moments, unfinished[1])
+        # From the numbers of some rows, or None, to their moments, without the last product of their features.
+        self._gather = partial(loss.gather, gathered, classes, scatter=self.solver == "moments")
         n, d = X.shape
         self._block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
         # Whether a transformer of another package makes the rows, or a device holds them.
@@ -160,10 +163,6 @@ class RowsInMemory:
         # One core makes the features of a fold.
         return FoldProblem(width <= (1_300 if self.mapped else SMALL), many_products, needed, self._in_turn)
 
-    def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
-        """The moments of some rows, without the last product of their features."""
-        return self.loss.gather(self._gathered, self.classes, index, scatter=self.solver == "moments")
-
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
         """The moments of all rows: the sum over validation parts and the rest, if no row is held out twice."""
         n, d = self.rows.X.shape
@@ -175,7 +174,7 @@ class RowsInMemory:
             if self.rows.X.exclusive:  # features that, were they written out, would take more
                 kept_bytes *= 2
         if not self._adds or self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
-            return self._gather()
+            return self._gather(None)
         rest = np.flatnonzero(uses == 0)
         if rest.size:
             parts.append(rest)
@@ -410,7 +409,7 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
 def add_block(moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None) -> None:
     """Add a block, or the rows of it numbered by `index`, to moments; an error names the block."""
     try:
-        with blas_threads_for(rows.X.shape[1]):
+        with blas_threads(columns=rows.X.shape[1]):
             moments.add_checked(*rows, index=index)
     except ValueError as error:
         raise error_in_block(number, error) from error

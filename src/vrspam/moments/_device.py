@@ -62,20 +62,17 @@ class DeviceStatistics(ClassStatistics):
         scatter = device_namespace(there).asarray(there, copy=True)
         return replace(self, mean=mean, scatter=scatter, peak=peak, low=low, errors=errors)
 
-    def _add_scatter(self, other: ClassStatistics, sign: int) -> None:
-        there = other.on_device if isinstance(other, DeviceStatistics) else None
-        if there is None or self.on_device is None:
-            super()._add_scatter(other, sign)
-        else:
-            self.scatter = self._there + there if sign > 0 else self._there - there
-
-    def _add_rank_ones(self, scales: list[float], vectors: list[np.ndarray]) -> None:
-        there = self.on_device
-        if there is None:
-            super()._add_rank_ones(scales, vectors)
+    def _add_scatter(self, other: ClassStatistics | None, sign: int, ones: list[tuple[float, np.ndarray]]) -> None:
+        here, there = self.on_device, other.on_device if isinstance(other, DeviceStatistics) else None
+        if here is None or (other is not None and there is None):
+            super()._add_scatter(other, sign, ones)
             return
-        v = np.stack(vectors)
-        self.scatter = there + beside(v.T * scales, there) @ beside(v, there)
+        if there is not None:
+            here = here + there if sign > 0 else here - there
+        if ones:
+            scales, v = np.array([scale for scale, _ in ones]), np.stack([vector for _, vector in ones])
+            here = here + beside(v.T * scales, here) @ beside(v, here)
+        self.scatter = here
 
 
 def matrix_on_host(matrix: Any) -> np.ndarray:

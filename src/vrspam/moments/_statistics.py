@@ -240,22 +240,21 @@ class ClassStatistics:
         diagonal = self.scatter if self.scatter.ndim == 1 else np.einsum("ii->i", self.scatter)
         np.maximum(diagonal, 0.0, out=diagonal)
 
-    def _add_rank_ones(self, scales: list[float], vectors: list[np.ndarray]) -> None:
-        """scatter += Σ scale · v vᵀ (both triangles)."""
-        v = np.stack(vectors)
+    def _add_scatter(self, other: ClassStatistics | None, sign: int, ones: list[tuple[float, np.ndarray]]) -> None:
+        """scatter ± that of other rows, as if both had the same mean, + Σ scale · v vᵀ (both triangles)."""
+        if other is not None and sign > 0:
+            self.scatter += other.scatter
+        elif other is not None:
+            self.scatter -= other.scatter
+        if not ones:
+            return
+        scales, v = np.array([scale for scale, _ in ones]), np.stack([vector for _, vector in ones])
         if self.scatter.ndim == 1:
-            self.scatter += np.asarray(scales) @ (v * v)
+            self.scatter += scales @ (v * v)
         else:
             scaled = v.T * scales
             for start in range(0, len(scaled), 64):  # a few columns at a time stay in the cache
                 self.scatter[:, start : start + 64] += (scaled[start : start + 64] @ v).T
-
-    def _add_scatter(self, other: ClassStatistics, sign: int) -> None:
-        """scatter ± that of other rows, as if both had the same mean."""
-        if sign > 0:
-            self.scatter += other.scatter
-        else:
-            self.scatter -= other.scatter
 
     def merge(self, other: ClassStatistics, residual: np.ndarray | None = None) -> None:
         """Add the statistics of other rows; with `residual` their scatter is still that about their mean minus it."""
@@ -265,14 +264,11 @@ class ClassStatistics:
         share = other.weight / total
         first = self.weight == 0.0
         shift, level = difference(other.mean, other.low, self.mean, self.low)
-        if first and residual is not None:  # of a block that nobody else holds
-            self.scatter = other.scatter
-        else:
-            self._add_scatter(other, 1)
         ones = [] if first else [(self.weight * share, shift)]
         ones += [] if residual is None else [(-other.weight, residual)]
-        if ones:
-            self._add_rank_ones([scale for scale, _ in ones], [vector for _, vector in ones])
+        if taken := first and residual is not None:  # of a block that nobody else holds
+            self.scatter = other.scatter
+        self._add_scatter(None if taken else other, 1, ones)
         if first:
             self.mean, self.low, self.errors = other.mean.copy(), other.low.copy(), deepcopy(other.errors)
         else:
@@ -299,8 +295,7 @@ class ClassStatistics:
         size = self.diagonal + other.diagonal + pull * shift**2
         weights = (self.weight, -other.weight, rest)
         self.errors = joined(self.errors, other.errors, weights, shift, size, level)
-        self._add_scatter(other, -1)
-        self._add_rank_ones([-pull], [shift])
+        self._add_scatter(other, -1, [(-pull, shift)])
         mean, low = two_sum(self.mean, (-other.weight / rest) * shift)
         self.mean, self.low = two_sum(mean, low + self.low)
         self.rows, self.weight = self.rows - other.rows, rest

@@ -189,7 +189,8 @@ class LossChoice:
 
     `needs_rows` is whether sums over the rows are not enough, `is_partial` whether only some of the negatives count,
     `has_part` whether the loss can be one of the highest-scored negatives. `pairs` says which pairs of rows count,
-    where these are not all pairs of two classes.
+    where these are not all pairs of two classes. `least_tol` is the smallest tolerance: the kinks of a partial loss
+    allow none below 1e-6.
     """
 
     def __init__(self, name: LossName = "squared", max_fpr: float | None = None, pairs: RankedPairs | None = None):
@@ -197,6 +198,7 @@ class LossChoice:
         self._of_rows = LOSSES.get(name)  # other names are refused with the parameters
         self.needs_rows, self.has_part = self._of_rows is not None, self._of_rows is SquaredHingeLoss
         self.is_partial = max_fpr is not None and max_fpr < 1.0
+        self.least_tol = 1e-6 if self.is_partial else 0.0
 
     def check(self) -> None:
         """Refuse a part of the curve for a loss that does not have one."""
@@ -208,10 +210,6 @@ class LossChoice:
                 part=Parameter("max_fpr", self.max_fpr),
                 hinge=Parameter("loss", "squared_hinge"),
             )
-
-    def tolerance(self, tol: float) -> float:
-        """The tolerance that is asked for; the kinks of a partial loss allow no smaller one than 1e-6."""
-        return max(tol, 1e-6) if self.is_partial else tol
 
     def on_pairs(self, pairs: RankedPairs) -> LossChoice:
         """The loss on certain pairs of rows; not on a part of the curve."""

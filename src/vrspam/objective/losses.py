@@ -376,9 +376,12 @@ class SquaredPairLoss:
         else:
             products = MatrixErrors(np.sqrt(errors.within), np.sqrt(classes.within_diagonal + errors.within))
         where = max(exclusive, key=lambda one: one.stop - one.start, default=None)
-        return cls.from_operator(
+        return cls(
+            classes.p,
+            classes.delta,
             matrix,
-            moments,
+            classes.within_diagonal,
+            classes.q,
             rounding=moments.rounding,
             matrix=matrix,
             errors=LossErrors(errors.share, errors.delta, products),

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
-from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.blas import blas_threads
 from vrspam._utils.validation import Rows
 from vrspam.moments import ClassMoments
 from vrspam.objective import (
@@ -105,7 +105,7 @@ class ExactSolver:
 
     def from_moments(self, moments: ClassMoments) -> ExactFit:
         """Solve from d×d matrices."""
-        with blas_threads_for(moments.means.shape[1], square=True):
+        with blas_threads(columns=moments.means.shape[1], square=True):
             return self._solve(SquaredPairLoss.from_moments(moments), moments, "moments")
 
     def from_operator(self, within: Operator, moments: ClassMoments) -> ExactFit:
@@ -117,21 +117,22 @@ class ExactSolver:
     ) -> ExactFit:
         """Solve for rows in memory or on a device; `moments`, where they are known already, are those of all rows."""
         X, y, weights = rows
-        if self.loss.needs_rows:
-            moments = self._gather(rows, classes, scatter=False) if moments is None else moments
-            with blas_threads_for(X.shape[1]):
-                return self._solve(self.loss.from_rows(X, y == classes[1], weights, moments), moments, "newton")
-        if solver == "moments":
+        if moments is None:
             # Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the
             # tolerance, in float64.
-            if moments is None:
-                moments = self._gather(rows, classes, precise=X.shape[1] < COARSE_FROM)
+            scatter, precise = solver == "moments" and not self.loss.needs_rows, X.shape[1] < COARSE_FROM
+            with blas_threads(columns=X.shape[1]):
+                moments = self.loss.gather(rows, classes, scatter=scatter, precise=precise)
+        if self.loss.needs_rows:
+            with blas_threads(columns=X.shape[1]):
+                return self._solve(self.loss.from_rows(X, y == classes[1], weights, moments), moments, "newton")
+        if solver == "moments":
             fit = self._solve_and_refine(moments, rows, classes)
             if moments.rounding > 0.0 and not fit.solution.converged:
-                fit = self._solve_and_refine(self._gather(rows, classes), rows, classes)
+                with blas_threads(columns=X.shape[1]):
+                    moments = self.loss.gather(rows, classes)
+                fit = self._solve_and_refine(moments, rows, classes)
             return fit
-        if moments is None:
-            moments = self._gather(rows, classes, scatter=False)
         if self.loss.pairs is not None:
             return self._solve(self.loss.by_products(rows, moments), moments, "products")
         if array_api.device_namespace(X) is not None:
@@ -148,7 +149,7 @@ class ExactSolver:
         """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""
         X, y, weights = rows
         loss = SquaredPairLoss.from_moments(moments)
-        with blas_threads_for(X.shape[1], square=True):
+        with blas_threads(columns=X.shape[1], square=True):
             fit = self._solve(loss, moments, "moments")
         penalty = self.penalty(loss)(fit.l2, float(self.l1))
         # Not for rows on a device, nor for features that a map computes, nor for certain pairs.
@@ -162,9 +163,5 @@ class ExactSolver:
     def _solve(self, loss: SmoothLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)
         objective = Objective(loss, self.penalty(loss)(l2, float(self.l1)))
-        solution = solve(objective, tol=self.loss.tolerance(self.tol), max_iter=self.max_iter)
+        solution = solve(objective, tol=max(self.tol, self.loss.least_tol), max_iter=self.max_iter)
         return ExactFit(solution, moments, l2, solver)
-
-    def _gather(self, rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = True) -> ClassMoments:
-        with blas_threads_for(rows.X.shape[1]):
-            return self.loss.gather(rows, classes, scatter=scatter, precise=precise)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.blas import blas_threads
 from vrspam._utils.messages import PenaltyName
 from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
 from vrspam.moments import ClassMoments
@@ -172,7 +172,7 @@ def coef_path(
     family = PenaltyFamily(penalty, gamma, partial(limits_of, Asked(monotonic_cst, positive, bounds, penalty)))
     family.check(l1_axis)
     loss = SquaredPairLoss.from_moments(moments)
-    with blas_threads_for(loss.n_features, square=True):
+    with blas_threads(columns=loss.n_features, square=True):
         grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, penalty=family(loss), like=like)
     warn_if_not_converged(grid.converged, family, CANCELLED if moments.has_cancelled else "")
     return grid.coefs
