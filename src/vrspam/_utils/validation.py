@@ -19,10 +19,13 @@ LARGEST_EXACT = 2**53  # floats hold every integer up to here; just beyond, ever
 
 
 def check_columns(X: Any, said: set[Any] | None = None) -> None:
-    """Refuse complex numbers, and warn of integers that lose digits as floats, once for the columns in `said`."""
+    """Refuse complex numbers, and warn of integers that change as 64-bit floats, once for the columns in `said`.
+
+    These are the names of columns in a frame, else their numbers.
+    """
     refuse_complex(X)
     said = set() if said is None else said
-    if names := [name for name in rounded_columns(X) if name not in said]:
+    if names := [name for name, values in _columns(X) if name not in said and _any_changes(values)]:
         said.update(names)
         warn(IntegersRounded(tuple(names)))
 
@@ -40,11 +43,6 @@ def refuse_complex(X: Any) -> None:
                 f"Complex data not supported: column {name!r} holds complex numbers; give their real and imaginary "
                 "parts as columns of their own."
             )
-
-
-def rounded_columns(X: Any) -> list[Any]:
-    """The columns with integers that change as 64-bit floats: their names in a frame, else their numbers."""
-    return [name for name, values in _columns(X) if _any_changes(values)]
 
 
 def _beyond(values: np.ndarray) -> bool:
