@@ -358,8 +358,29 @@ class Dates(KindOfText):
         return np.nan if moment is None else float((moment - _EPOCH) // timedelta(microseconds=1))
 
     def read(self, column: Any) -> tuple[list[np.ndarray], np.ndarray]:
+        """One number of each part for each date, NaN for a missing one, and which texts are not dates.
+
+        >>> import pyarrow as pa
+        >>> day = nw.from_native(pa.chunked_array([["2020-12-21 10:30"]]), series_only=True)  # a Monday
+        >>> [float(part[0].round(3)) for part in Dates().read(day)[0]]
+        [2020.973, 12.0, 1.0, 10.0]
+        """
         moments, stray = self.moments(column)
-        return [date_part(moments, part) for part in self.parts], stray
+        gone, found = np.isnat(moments), list[np.ndarray]()
+        some = np.where(gone, np.datetime64(0, "us"), moments)
+        days = some.astype("datetime64[D]")
+        for part in self.parts:
+            values: np.ndarray
+            if part == YEAR:
+                values = 1970.0 + some.astype(np.int64) / (86_400e6 * DAYS_OF_A_YEAR)
+            elif part == MONTH:
+                values = some.astype("datetime64[M]").astype(np.int64) % 12 + 1.0
+            elif part == WEEKDAY:
+                values = (days.astype(np.int64) + 3) % 7 + 1.0
+            else:
+                values = ((some - days).astype(np.int64) // 3_600_000_000).astype(np.float64)
+            found.append(np.where(gone, np.nan, values))
+        return found, stray
 
     def narrowed(self, varying: Sequence[bool]) -> Dates:
         """The parts that differ between dates; the position in time where none does."""
@@ -378,28 +399,6 @@ class Dates(KindOfText):
         return self.order in ORDERS and bool(self.parts) and not set(self.parts) - set(PARTS)
 
 
-def date_part(moments: np.ndarray, part: str) -> np.ndarray:
-    """One number for each date, NaN for a missing one.
-
-    >>> day = np.array(["2020-12-21T10:30"], dtype="datetime64[us]")  # a Monday
-    >>> [float(date_part(day, part)[0].round(3)) for part in PARTS]
-    [2020.973, 12.0, 1.0, 10.0]
-    """
-    gone = np.isnat(moments)
-    some = np.where(gone, np.datetime64(0, "us"), moments)
-    days = some.astype("datetime64[D]")
-    values: np.ndarray
-    if part == YEAR:
-        values = 1970.0 + some.astype(np.int64) / (86_400e6 * DAYS_OF_A_YEAR)
-    elif part == MONTH:
-        values = some.astype("datetime64[M]").astype(np.int64) % 12 + 1.0
-    elif part == WEEKDAY:
-        values = (days.astype(np.int64) + 3) % 7 + 1.0
-    else:
-        values = ((some - days).astype(np.int64) // 3_600_000_000).astype(np.float64)
-    return np.where(gone, np.nan, values)
-
-
 def day_of(year: float) -> np.datetime64:
     """The day of a position in time, which "year" is."""
     days = int(np.floor((year - 1970.0) * DAYS_OF_A_YEAR + 1e-6))
@@ -407,7 +406,7 @@ def day_of(year: float) -> np.datetime64:
 
 
 def part_text(part: str, value: float) -> str:
-    """One number of `date_part` as people write it.
+    """One number of a part of a date as people write it.
 
     >>> part_text("month", 12.0), part_text("weekday", 1.0), part_text("hour", 10.0), part_text("year", 2020.973)
     ('Dec', 'Mon', '10 h', '2020-12-21')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -185,7 +185,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         missing = 0.0 if source.reader.sparse else "mean"
         schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
         chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
-        return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive), schema=schema, plan=plan)
+        return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive)[1], schema=schema, plan=plan)
     path = source.paths[0]
     asked = plan.include, plan.categorical, plan.max_categories, plan.dates
     learner = TableLearner(*asked, empty="leave out", path=path, error=DataError)
@@ -197,7 +197,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         if text != one:
             words = "the label {label!r} ({count:,} rows) differs from {other!r} by case alone, and is the same class"
             learner.notes.append(Finding("labels", "note", words, label=text, count=table.counts[text], other=one))
-    known, label = (None, "") if order else choose_event(counts, event, plan.positive)
+    known, label = (None, "") if order else choose_positive(counts, plan.positive, event)
     labels = {"target_type": table.schema.target_type, "labels": known}
     schema = learner.finish(Schema, target=table.target, **labels, source=())
     if not schema.columns:
@@ -392,27 +392,6 @@ def column_series(table: Any, name: str) -> Any:
     return nw.from_native(whole, series_only=True).alias(name)
 
 
-def choose_event(
-    counts: Mapping[Label, int], event: str | None, positive: str | None
-) -> tuple[tuple[Label, ...], Label]:
-    """The labels, and the positive one; a column of events may say 1 in every row, but not 0.
-
-    >>> choose_event({0: 5, 1: 3}, None, None), choose_event({1: 8}, "died", None)
-    (((0, 1), 1), ((0, 1), 1))
-    """
-    labels = tuple(sorted(counts))
-    if event is None or len(labels) > 1:
-        return labels, choose_positive(labels, positive)
-    (only,) = labels
-    if str(only).casefold() == (positive or ("true" if isinstance(only, bool) else "1")).casefold() or only == 1:
-        return (labels if isinstance(only, str) else (type(only)(0), only)), only
-    if isinstance(only, str) and positive is None:
-        words = "column {event!r} says {label} in every row: if that is the event, say so with {positive}"
-        raise DataError(words, event=event, label=only, positive=Parameter("positive", only))
-    words = "column {event!r} says {label} in every row: with all rows censored no two of them can be compared"
-    raise DataError(words, event=event, label=only)
-
-
 def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
     """For each label the most frequent of those that differ from it by case alone.
 
@@ -424,12 +403,26 @@ def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
     return {text: best.setdefault(text.casefold() if isinstance(text, str) else text, text) for text in ordered}
 
 
-def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
-    """The label to rank above the others.
+def choose_positive(
+    found: Iterable[Label], wanted: str | None, event: str | None = None
+) -> tuple[tuple[Label, ...], Label]:
+    """The labels, and the one to rank above the others; a column of events may say 1 in every row, but not 0.
 
-    >>> choose_positive((0, 1), None), choose_positive(("ill", "well"), "ill"), choose_positive((-1.0, 1.0), "-1")
-    (1, 'ill', -1.0)
+    >>> choose_positive((0, 1), None), choose_positive((-1.0, 1.0), "-1")
+    (((0, 1), 1), ((-1.0, 1.0), -1.0))
+    >>> choose_positive(("ill", "well"), "ill"), choose_positive([1], None, "died")
+    ((('ill', 'well'), 'ill'), ((0, 1), 1))
     """
+    labels = tuple(sorted(set(found)))
+    if event is not None and len(labels) == 1:
+        (only,) = labels
+        if str(only).casefold() == (wanted or ("true" if isinstance(only, bool) else "1")).casefold() or only == 1:
+            return (labels if isinstance(only, str) else (type(only)(0), only)), only
+        if isinstance(only, str) and wanted is None:
+            words = "column {event!r} says {label} in every row: if that is the event, say so with {positive}"
+            raise DataError(words, event=event, label=only, positive=Parameter("positive", only))
+        words = "column {event!r} says {label} in every row: with all rows censored no two of them can be compared"
+        raise DataError(words, event=event, label=only)
     shown = ", ".join(" ".join(str(label).split()) for label in labels[:10]) + (", ..." if len(labels) > 10 else "")
     if len(labels) < 2:
         raise DataError(f"the label column holds only {shown or 'missing values'}: rows of two classes are needed")
@@ -440,15 +433,15 @@ def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
             words += "" if isinstance(labels[-1], str) else ". If larger values are to rank higher, add {order} instead"
             given = {"positive": Parameter("positive", str(labels[-1])), "order": Parameter("event", INDEPENDENT)}
             raise DataError(words, count=len(labels), shown=shown, **given)
-        return labels[-1]
+        return labels, labels[-1]
     texts, wanted = [str(label) for label in labels], wanted.strip() or wanted
     if wanted in texts:
-        return labels[texts.index(wanted)]
+        return labels, labels[texts.index(wanted)]
     for label in labels:
         with suppress(ValueError):
             if not isinstance(label, str) and float(label) == float(wanted):
-                return label
+                return labels, label
     for label, text in zip(labels, texts, strict=True):
         if text.casefold() == wanted.casefold():
-            return label
+            return labels, label
     raise DataError(f"no row has the label {wanted!r}; there are {shown}")
