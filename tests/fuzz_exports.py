@@ -23,13 +23,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
 from vrspam import AUCClassifierCV
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.features import KernelFeatures, TreeFeatures
-from vrspam.tables.texts import date_part
+from vrspam.tables.texts import Dates
 from vrspam.tool import ModelFileError, evaluate, explain, load_model, predict, save_model, train
 from vrspam.tool.modelfile import checksum
 
@@ -134,8 +135,9 @@ def sql_columns(frame: pd.DataFrame) -> dict[str, tuple[str, list[Any]]]:
         column = frame[name]
         plain = [None if value is pd.NA else value for value in column.astype(object).tolist()]
         if is_date(column):
-            for part in ("year", "month", "weekday", "hour"):
-                found[f"{name} ({part})"] = "DOUBLE", date_part(wall_clock(column), part).tolist()
+            dates = nw.from_native(pd.Series(wall_clock(column)), series_only=True)
+            for part, values in zip(Dates().made(name), Dates().read(dates)[0], strict=True):
+                found[part] = "DOUBLE", values.tolist()
         elif pd.api.types.is_bool_dtype(column) or {type(value) for value in plain} <= {bool, type(None), float}:
             kind = "BOOLEAN" if {type(value) for value in plain} <= {bool, type(None)} else "DOUBLE"
             known = [None if isinstance(value, float) and np.isnan(value) else value for value in plain]

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.messages import Message, Parameter, WordedError, worded
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
 from vrspam.cli import app as options
 from vrspam.cli import main
-from vrspam.cli.app import app, as_option, in_options, warnings_as_lines
+from vrspam.cli.app import app, as_option, warnings_as_lines
 from vrspam.data import readers
 from vrspam.tool import load_model, save_model
 from vrspam.tool.plan import OPTIONS, read_names
@@ -95,7 +95,8 @@ def test_names_of_columns_come_back_from_the_shell(names):
 
 def test_every_option_of_the_table_is_one_of_the_commands():
     commands: Any = typer.main.get_command(app)
-    commands.load(*commands.commands)
+    for name in [*commands.commands]:
+        commands.resolve_command(None, [name])
     there = {
         option
         for command in commands.commands.values()
@@ -133,7 +134,7 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
     save_model(model, tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
     assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]
-    assert in_options(loaded.training["warnings"][0]) == """'day' knows the answer: --drop '"day, hour"'"""
+    assert worded(loaded.training["warnings"][0], as_option) == """'day' knows the answer: --drop '"day, hour"'"""
     assert main(["explain", str(tmp_path / "m.json"), "--html", str(tmp_path / "m.html")]) == 0
     page = html.unescape(re.sub("</?code>", "", (tmp_path / "m.html").read_text("utf-8")))
     assert """'day' knows the answer: --drop '"day, hour"'""" in page
@@ -161,8 +162,8 @@ def test_a_note_goes_through_json(noticed, options):
     plain = json.loads(json.dumps(note.to_plain() if isinstance(note, Message) else note))
     back = Message.from_plain(plain)
     assert back == note
-    assert in_options(back) == in_options(note)
-    assert in_options(back).endswith(options)
+    assert worded(back, as_option) == worded(note, as_option)
+    assert worded(back, as_option).endswith(options)
     if "--" in options:
         assert "--" not in note
 

@@ -71,7 +71,8 @@ def test_help_of_one_command_imports_no_other():
 def test_lines_of_the_list_are_those_of_the_commands():
     commands = group()
     before = list(commands.commands)
-    commands.load(*LINES)
+    for name in LINES:
+        commands.resolve_command(None, [name])
     assert list(commands.commands) == before == list(LINES)
     for name, command in commands.commands.items():
         said = inspect.cleandoc(inspect.unwrap(command.callback).__doc__).split("\n\n")[0]
@@ -85,7 +86,8 @@ def test_page_is_the_same_with_all_commands_loaded(width, capsys, monkeypatch):
     pages = []
     for loaded in ((), tuple(LINES)):
         commands = group()
-        commands.load(*loaded)
+        for name in loaded:
+            commands.resolve_command(None, [name])
         with pytest.raises(SystemExit):
             commands(["--help"], prog_name="vrspam")
         pages.append(capsys.readouterr().out)

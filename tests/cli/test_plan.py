@@ -23,8 +23,7 @@ from vrspam.tool.plan import OPTIONS, PANELS, ReportPlan, options_of
 
 def command(name: str) -> Any:
     group: Any = typer.main.get_command(app)
-    group.load(name)
-    return group.commands[name]
+    return group.resolve_command(None, [name])[1]
 
 
 def test_the_plan_is_light():

@@ -17,7 +17,7 @@ from pyarrow import csv, feather, parquet
 from scipy import sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, OPAUCClassifier, VRSPAMClassifier
-from vrspam._utils.validation import rounded_columns
+from vrspam._utils.validation import check_columns
 from vrspam._utils.warnings import IntegersRounded
 from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures
@@ -115,6 +115,15 @@ def test_arrays_of_integers_are_looked_at(fit):
     X = np.column_stack([BEYOND, np.arange(N), BEYOND // 2])
     assert [w.columns for w in rounding_warnings(lambda: FITS[fit](X))] == [(0,)]
     assert [w.columns for w in rounding_warnings(lambda: FITS[fit](sparse.csr_array(X)))] == [(0,)]
+
+
+def rounded_columns(X):
+    """The columns that are warned about."""
+    said = set[object]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntegersRounded)
+        check_columns(X, said)
+    return list(said)
 
 
 def test_columns_of_any_container(monkeypatch):

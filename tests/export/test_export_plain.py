@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,7 +27,7 @@ from vrspam.cli import main
 from vrspam.export import NotExportable, to_python, to_sql
 from vrspam.features.parts import Curve, Table
 from vrspam.model.scorer import Column, Input, Scorer
-from vrspam.tables.texts import date_part
+from vrspam.tables.texts import Dates
 from vrspam.tool import load_model, save_model, train
 
 NEAR = 1e-12  # of the spread of the scores
@@ -87,7 +88,9 @@ def sql_frame(columns: dict[str, np.ndarray], parts: Mapping[str, tuple[str, ...
     found: dict[str, Any] = {}
     for name, values in columns.items():
         if name in parts:
-            found |= {f"{name} ({part})": date_part(values, part) for part in parts[name]}
+            dates = nw.from_native(pd.Series(values.astype("datetime64[us]")), series_only=True)
+            kind = Dates(parts=parts[name])
+            found |= dict(zip(kind.made(name), kind.read(dates)[0], strict=True))
         else:
             found[name] = values
     return pd.DataFrame(found)

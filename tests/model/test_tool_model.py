@@ -215,7 +215,7 @@ def test_one_label_against_all_others(folder):
     ],
 )
 def test_positive_label(labels, wanted, found):
-    assert choose_positive(labels, wanted) == found
+    assert choose_positive(labels, wanted) == (labels, found)
 
 
 @pytest.mark.parametrize("streaming", [False, True])

@@ -20,7 +20,7 @@ from vrspam._utils.warnings import TextRead
 from vrspam.data import Schema
 from vrspam.export import to_python
 from vrspam.tables import texts
-from vrspam.tables.schema import TableLearner, TableSchema
+from vrspam.tables.schema import Comparison, TableLearner, TableSchema
 from vrspam.tables.texts import KINDS, Dates, Numbers, Times
 from vrspam.tool import load_model, predict, save_model, train
 
@@ -65,7 +65,7 @@ def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, li
     np.testing.assert_allclose(np.asarray(read[made], dtype=float)[2:], numbers[2:], rtol=1e-12)
     assert strays["when"] == {"unknown": 1}
     assert Schema.from_dict(schema.to_dict()).readings == schema.readings
-    new = schema.compare()
+    new = Comparison(schema)
     new.add(read, strays)
     assert new.sentences() == []
 

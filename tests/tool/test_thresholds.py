@@ -208,6 +208,19 @@ def test_the_rows_at_the_top(tmp_path, capsys):
     assert "400 rows scored: " in capsys.readouterr().out
 
 
+def test_rows_called_one_of_several_labels_are_counted(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    grade = rng.integers(0, 3, 300)
+    frame = pd.DataFrame({"a": rng.standard_normal(300) + grade, "grade": grade})
+    save_model(train(frame, "grade", positive="2", features="linear"), tmp_path / "m.json")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "scores.csv"
+    assert run(["predict", str(tmp_path / "m.json"), str(tmp_path / "t.csv"), "--out", str(out)]) == 0
+    called = int((pd.read_csv(out)["decision"] == "2").sum())
+    assert called > 0
+    assert f"{called} rows of the file are called 2" in capsys.readouterr().out
+
+
 def test_the_rows_at_the_top_of_many_blocks(tmp_path):
     model = train(patients(), "sick", features="linear")
     many = pd.concat([patients(400, seed=1)] * 300, ignore_index=True)

@@ -332,7 +332,8 @@ def test_curves_in_a_browser(folder, browser, kind, words):
 
 def test_table_of_options_is_that_of_the_commands():
     command: Any = typer.main.get_command(app)
-    command.load(*command.commands)
+    for name in [*command.commands]:
+        command.resolve_command(None, [name])
     commands = command.commands
     there = {
         (name, option)

@@ -58,16 +58,12 @@ class Message(str):
             if name and name not in fields:
                 about = "column" in fields and name in ("drop", "categorical", "include")
                 fields[name] = Parameter(name, [fields["column"]] if about else None)
-        new = super().__new__(cls, _filled(template, fields, str))
+        new = super().__new__(cls, template.format(**fields) if fields else template)
         new.template, new.fields = template, fields
         return new
 
     def __getnewargs_ex__(self) -> Any:
         return (self.template,), self.fields
-
-    def worded(self, parameter: Callable[[Parameter], str]) -> str:
-        """The text, with each parameter in the given form; a field may itself be a message."""
-        return _filled(self.template, self.fields, parameter)
 
     def to_plain(self) -> dict[str, Any] | str:
         """Template and fields as JSON can hold them; the text itself where no parameter is among them."""
@@ -81,18 +77,29 @@ class Message(str):
 
     @classmethod
     def from_plain(cls, plain: Any) -> Any:
-        """What `to_plain` returned as a text again; anybody can have written it, so only plain templates are taken."""
+        """What `to_plain` returned as a text again; anybody can have written it, so only plain templates are taken.
+
+        A field that is not plain, not given or twice is refused: `str.format` would look up attributes.
+        """
         if isinstance(plain, str):
             return plain
-        if plain["fields"]:
-            check_template(plain["template"], plain["fields"])
+        template, names = plain["template"], set[str]()
         fields = {
             name: Parameter(value["parameter"], value["value"]) if isinstance(value, dict) else value
             for name, value in plain["fields"].items()
         }
+        plain_form = r",?(\.\d)?[dfg%]?"  # digits of a number; no width, and no field inside
+        for _, name, form, conversion in string.Formatter().parse(template) if fields else ():
+            if name is None:  # the text after the last field
+                continue
+            if not (name.isidentifier() and conversion in (None, "r") and re.fullmatch(plain_form, form or "")):
+                raise ValueError(f"a text has a field that is not plain: {name!r}")
+            if name in names or name not in fields:
+                raise ValueError(f"a text has the field {name!r} {'twice' if name in names else 'without a value'}")
+            names.add(name)
         if "code" in plain:
-            return Finding(plain["code"], plain["severity"], plain["template"], **fields)
-        return cls(plain["template"], **fields)
+            return Finding(plain["code"], plain["severity"], template, **fields)
+        return cls(template, **fields)
 
 
 #: How grave a finding is, the gravest first: the numbers mislead; they may; good to know.
@@ -159,34 +166,18 @@ class WordedError(ValueError):
         return type(self), (self.message,)
 
 
-def check_template(template: str, fields: Iterable[str]) -> None:
-    """Refuse a template with a field that is not plain, not given or twice: `str.format` would look up attributes."""
-    plain_form = r",?(\.\d)?[dfg%]?"  # digits of a number; no width, and no field inside
-    names: set[str] = set()
-    for _, name, form, conversion in string.Formatter().parse(template):
-        if name is None:  # the text after the last field
-            continue
-        if not (name.isidentifier() and conversion in (None, "r") and re.fullmatch(plain_form, form or "")):
-            raise ValueError(f"a text has a field that is not plain: {name!r}")
-        if name in names or name not in fields:
-            raise ValueError(f"a text has the field {name!r} {'twice' if name in names else 'without a value'}")
-        names.add(name)
-
-
 def worded(thing: Any, parameter: Callable[[Parameter], str]) -> str:
-    """The text of an error, a warning or a message, with parameters in the given form where it has any."""
+    """The text of an error, a warning or a message, with parameters in the given form; a field may be a message."""
     message = getattr(thing, "message", thing)
-    return message.worded(parameter) if isinstance(message, Message) else str(thing)
-
-
-def _filled(template: str, fields: dict[str, Any], parameter: Callable[[Parameter], str]) -> str:
-    shown = dict(fields)
-    for name, value in fields.items():
+    if not isinstance(message, Message):
+        return str(thing)
+    shown = dict(message.fields)
+    for name, value in message.fields.items():
         if isinstance(value, Parameter):
             shown[name] = parameter(value)
         elif isinstance(value, Message):
-            shown[name] = value.worded(parameter)
-    return template.format(**shown) if fields else template
+            shown[name] = worded(value, parameter)
+    return message.template.format(**shown) if shown else message.template
 
 
 # Choices that parameters and options of the command line share: each list stands here alone.

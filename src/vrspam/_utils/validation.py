@@ -18,21 +18,17 @@ from vrspam._utils.warnings import IntegersRounded, warn
 LARGEST_EXACT = 2**53  # floats hold every integer up to here; just beyond, every second one
 
 
-def check_columns(X: Any, said: set[Any] | None = None) -> None:
-    """Refuse complex numbers, and warn of integers that lose digits as floats, once for the columns in `said`."""
-    refuse_complex(X)
-    said = set() if said is None else said
-    if names := [name for name in rounded_columns(X) if name not in said]:
-        said.update(names)
-        warn(IntegersRounded(tuple(names)))
+def check_columns(X: Any, said: set[Any] | None = None, *, rounding: bool = True) -> None:
+    """Refuse complex numbers, by the name of a column, and warn of integers that change as 64-bit floats.
 
-
-def refuse_complex(X: Any) -> None:
-    """Refuse complex numbers; the error names the column of a frame."""
+    Columns in `said`, by their names in a frame or else their numbers, are not warned about, and those that are join
+    them; without `rounding` none is.
+    """
     dtype = getattr(X, "dtype", None)
     xp = array_api.device_namespace(X)
     if xp.isdtype(dtype, "complex floating") if xp is not None else getattr(dtype, "kind", "") == "c":
         raise ValueError("Complex data not supported: give real and imaginary parts as columns of their own.")
+    said, rounded = set() if said is None else said, []
     for name, values in _columns(X):
         objects = values.tolist() if values.dtype == object else []
         if values.dtype.kind == "c" or any(isinstance(v, Complex) and not isinstance(v, Real) for v in objects):
@@ -40,11 +36,11 @@ def refuse_complex(X: Any) -> None:
                 f"Complex data not supported: column {name!r} holds complex numbers; give their real and imaginary "
                 "parts as columns of their own."
             )
-
-
-def rounded_columns(X: Any) -> list[Any]:
-    """The columns with integers that change as 64-bit floats: their names in a frame, else their numbers."""
-    return [name for name, values in _columns(X) if _any_changes(values)]
+        if rounding and name not in said and _any_changes(values):
+            rounded.append(name)
+    if rounded:
+        said.update(rounded)
+        warn(IntegersRounded(tuple(rounded)))
 
 
 def _beyond(values: np.ndarray) -> bool:

@@ -87,17 +87,13 @@ class LazyCommands(typer.core.TyperGroup):
         self.commands.update({name: typer.core.TyperCommand(name, help=line) for name, line in LINES.items()})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args:
-            self.load(args[0])
+        """Put the whole command, which is the function of its name, in the place of its line."""
+        name = args[0] if args else ""
+        if name in LINES and self.commands[name].callback is None:
+            alone = typer.Typer(**SETTINGS)
+            alone.command(name)(getattr(import_module(f"vrspam.cli.{MODULES.get(name, name)}"), name))
+            self.commands[name] = typer.main.get_command(alone)
         return super().resolve_command(ctx, args)
-
-    def load(self, *names: str) -> None:
-        """Put whole commands in the place of their lines; each is the function of its name."""
-        for name in names:
-            if name in LINES and self.commands[name].callback is None:
-                alone = typer.Typer(**SETTINGS)
-                alone.command(name)(getattr(import_module(f"vrspam.cli.{MODULES.get(name, name)}"), name))
-                self.commands[name] = typer.main.get_command(alone)
 
 
 app = typer.Typer(
@@ -190,7 +186,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
-        sentence = " ".join(in_options(error).split())  # one line, whatever bytes of a damaged file it quotes
+        sentence = " ".join(worded(error, as_option).split())  # one line, whatever bytes of a damaged file it quotes
         if isinstance(error, MemoryError):
             detail = f" ({sentence})" if sentence else ""
             sentence = f"the memory is not enough{detail}: free some, leave out columns, or train with --streaming"
@@ -229,31 +225,27 @@ def print_json(value: Any) -> None:
     typer.echo("\n".join(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in lines))
 
 
-def in_options(message: Any) -> str:
-    """The text of an error, a warning or a note, with options where it names parameters."""
-    return worded(message, as_option)
+def worries(interval: Any, notes: Iterable[str], marked: bool = False) -> list[str]:
+    """What to worry about, in options: what is severe, an AUC that may be that of guessing, the rest.
 
-
-def worries(interval: Any, notes: Iterable[str], text: Callable[[str], str] = in_options) -> list[str]:
-    """What to worry about, in options: what is severe, an AUC that may be that of guessing, the rest."""
+    With `marked` each sentence has its severity, and its code if it is a finding.
+    """
     from vrspam.report.words import doubt_of
 
     doubt = [] if interval is None else doubt_of(interval.low, interval.high, getattr(interval, "confidence", 0.95))
-    grade = {"severe": 0, "note": 2}
-    return [*map(text, sorted([*doubt, *notes], key=lambda note: grade.get(getattr(note, "severity", ""), 1)))]
+    grade, lines = {"severe": 0, "note": 2}, []
+    for note in sorted([*doubt, *notes], key=lambda note: grade.get(getattr(note, "severity", ""), 1)):
+        line = worded(note, as_option)
+        if marked:
+            line = f"{note.severity}: {line} [{note.code}]" if isinstance(note, Finding) else f"warning: {line}"
+        lines.append(line)
+    return lines
 
 
 def show_worries(interval: Any, notes: Iterable[str]) -> None:
     """Print what to worry about on the standard error stream, with severities and codes."""
-    for line in worries(interval, notes, worry_line):
+    for line in worries(interval, notes, marked=True):
         warn(line)
-
-
-def worry_line(note: str) -> str:
-    """A finding, or a note, in options: its severity, the sentence, its code."""
-    if not isinstance(note, Finding):
-        return f"warning: {in_options(note)}"
-    return f"{note.severity}: {in_options(note)} [{note.code}]"
 
 
 def findings(notes: Iterable[str]) -> list[dict[str, Any]]:
@@ -262,7 +254,7 @@ def findings(notes: Iterable[str]) -> list[dict[str, Any]]:
         {
             "code": note.code,
             "severity": note.severity,
-            "sentence": in_options(note),
+            "sentence": worded(note, as_option),
             **({} if note.fix is None else {"fix": as_option(note.fix)}),
             "page": f"docs/doctor.md#{note.code}",
         }
@@ -277,7 +269,7 @@ def warnings_as_lines() -> Iterator[None]:
     shown: set[str] = set()  # a file that is read twice has the same broken lines twice
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if (text := in_options(message)) not in shown:
+        if (text := worded(message, as_option)) not in shown:
             shown.add(text)
             warn(f"warning: {text}")
 
@@ -293,7 +285,7 @@ def misuse() -> Iterator[None]:
     try:
         yield
     except WordedError as error:
-        raise Misuse(in_options(error)) from error
+        raise Misuse(worded(error, as_option)) from error
 
 
 def tell(text: str, margin: int = 0) -> None:
@@ -453,9 +445,11 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
                 value = shown.read(value)
             elif shown.type is bool and shown.default:
                 value = not value
-            found[name] = shown.default if value is None else value
-            if found[name] != shown.default:
-                check_option(name, found[name])
+            if value is None or value == shown.default:
+                value = shown.default
+            else:
+                check_option(name, value)
+            found[name] = value
     return found
 
 
@@ -465,7 +459,7 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
     with misuse():
         found = ReportPlan(
-            **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{in_options(stage)} ...")
+            **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{worded(stage, as_option)} ...")
         )
     if found.target is None:  # ask for it, if the table has such a column
         from vrspam.data.readers import Source

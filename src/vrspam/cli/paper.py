@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.messages import require, worded
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import app
 from vrspam.tool.plan import PANELS, check_option, positive_number, read_names, share
@@ -71,7 +71,7 @@ def reproduce(
         protocol = paper_protocol(runs=runs, cv=cv, scaling=scaling, **({"sets": chosen} if chosen else {}))
         protocol = protocol.with_algorithms(wanted) if wanted else protocol
     except ValueError as error:
-        raise typer.BadParameter(app.in_options(error)) from error
+        raise typer.BadParameter(worded(error, app.as_option)) from error
     done, words, written = _run(protocol, directory, jobs, skip_missing=chosen is None)
     if not as_json:
         app.say(words)

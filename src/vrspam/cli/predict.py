@@ -11,7 +11,7 @@ import typer
 from vrspam._utils.messages import require
 from vrspam._utils.texts import percent
 from vrspam.cli import app
-from vrspam.tool.plan import at_least, check_option, read_names
+from vrspam.tool.plan import check_option, one_or_more, read_names
 
 if TYPE_CHECKING:
     from vrspam.model.drawing import Effect
@@ -80,7 +80,7 @@ def predict(
     with app.misuse():
         reading["ids"] = None if ids is None else read_names(ids)
         reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
-        check_option("top", top, at_least(1))
+        check_option("top", top, one_or_more)
         check_out(out)
     app.check_output("--out", out, model, data)
     reading |= {"top": top, "escape_formulas": escape_formulas, "drop_errors": drop_errors}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import Parameter, require
+from vrspam._utils.messages import Parameter, require, worded
 from vrspam.cli import app
 from vrspam.tool.plan import CHECKED, OPTIONS, PAGE, PANELS, ROWS, options_of
 
@@ -184,32 +184,7 @@ def report(
         found = make_report(data, plan=plan)
         write_report(found, html, data, context)
     if as_json:
-        app.print_json(_numbers(found, html))
-    else:
-        _describe_report(found, html)
-
-
-def _numbers(found: Report, html: Path) -> dict[str, object]:
-    """All numbers of the page under flat keys, for scripts."""
-    expected, facts = found.expected, found.model.training
-    return {
-        "page": str(html),
-        "expected_auc": expected.auc,
-        "expected_auc_low": expected.low if expected.low == expected.low else None,
-        "expected_auc_high": expected.high if expected.high == expected.high else None,
-        "judged_by": "holdout" if found.folds is None else "cross-validation",
-        **found.evaluation.flat(),
-        "groups": [group.flat() for group in found.groups],
-        "left_out": list(found.left_out),
-        **({} if found.beside is None else {"beside": found.beside.flat()}),
-        **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
-        **{name: facts[name] for name in ("independent_auc", "unconstrained_auc") if name in facts},
-        "warnings": app.worries(found.expected, facts["warnings"]),
-        "findings": app.findings(facts["warnings"]),
-    }
-
-
-def _describe_report(found: Report, html: Path) -> None:
+        return app.print_json(_numbers(found, html))
     from vrspam.report import words
 
     expected, evaluation = found.expected, found.evaluation
@@ -239,6 +214,26 @@ def _describe_report(found: Report, html: Path) -> None:
     app.say(f"page     {html}")
 
 
+def _numbers(found: Report, html: Path) -> dict[str, object]:
+    """All numbers of the page under flat keys, for scripts."""
+    expected, facts = found.expected, found.model.training
+    return {
+        "page": str(html),
+        "expected_auc": expected.auc,
+        "expected_auc_low": expected.low if expected.low == expected.low else None,
+        "expected_auc_high": expected.high if expected.high == expected.high else None,
+        "judged_by": "holdout" if found.folds is None else "cross-validation",
+        **found.evaluation.flat(),
+        "groups": [group.flat() for group in found.groups],
+        "left_out": list(found.left_out),
+        **({} if found.beside is None else {"beside": found.beside.flat()}),
+        **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
+        **{name: facts[name] for name in ("independent_auc", "unconstrained_auc") if name in facts},
+        "warnings": app.worries(found.expected, facts["warnings"]),
+        "findings": app.findings(facts["warnings"]),
+    }
+
+
 @app.with_options(*CHECKED, panels=PANELS)
 def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
     """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
@@ -258,7 +253,7 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
         with app.warnings_as_lines():
             found = look(data, plan=plan)
     except (ValueError, OSError) as error:  # 1 says that something is severe
-        raise app.Misuse(app.in_options(error)) from error
+        raise app.Misuse(worded(error, app.as_option)) from error
     severe = any(one.severity == "severe" for one in found)
     if as_json:
         app.print_json({"findings": app.findings(found), "severe": severe})
@@ -266,7 +261,8 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
         if not found:
             app.say("nothing was found that might fool you")
         for one in found:
-            app.tell(app.worry_line(one))
+            [line] = app.worries(None, [one], marked=True)
+            app.tell(line)
             if one.fix is not None and one.severity != "note":
                 fix, several = one.fix, isinstance(one.fix.value, list | tuple)
                 asked = {name: value for name in CHECKED if (value := getattr(plan, name)) != OPTIONS[name].default}

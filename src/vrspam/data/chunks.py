@@ -115,7 +115,7 @@ class Chunks:
                 title=source.reader.title,
                 kind="a table" if schema.width is None else "a LIBSVM file",
             )
-        self.source, self.schema, self.n_features, self.n_bytes = source, schema, schema.n_features, source.n_bytes
+        self.source, self.schema, self.n_features = source, schema, schema.n_features
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
         self._choose_kept = keep if callable(keep) else None  # asked once
         self.keep: list[str] = [] if callable(keep) else list(keep)
@@ -140,6 +140,10 @@ class Chunks:
     @cached_property
     def n_rows(self) -> int | None:
         return self.source.n_rows
+
+    @cached_property
+    def n_bytes(self) -> int:
+        return self.source.n_bytes
 
     @cached_property
     def classes(self) -> np.ndarray:
@@ -180,7 +184,7 @@ class Chunks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._problems = problems = Problems(self.on_error, self.lenient)
-        self.unseen = self.schema.compare() if self.compared and not self.source.reader.sparse else None
+        self.unseen = Comparison(self.schema) if self.compared and not self.source.reader.sparse else None
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
@@ -216,11 +220,7 @@ class Chunks:
         else:
             blocks = read_blocks(self.source, self.schema, rows, problems, label)
         for block in blocks:
-            for part in block.split(rows):
-                if self._tabular:
-                    part = self._read(part)
-                elif self.unseen is not None:
-                    self.unseen.add(part.X, names=self.schema.numeric)
+            for part in block.split(rows) if block.rows > rows else (block,):
                 encoded = self._encode(part, problems)
                 if self.on_error == "keep":
                     yield encoded
@@ -231,28 +231,30 @@ class Chunks:
                         self.watch(encoded[0])
                     yield encoded if self.keep else encoded[:2]
 
-    def _read(self, block: Block) -> Block:
-        """Read text as numbers and dates, and count what training did not have."""
-        batch: Any = block.table
-        strays: dict[Any, Any] = {}
-        if self.schema.readings:
-            table, strays = self.schema.read(as_table(batch))
-            batch = as_batch(table)
-        if block.rows and (self.unseen is not None or self.watch is not None):
-            columns, target = as_table(batch, self.schema.columns), self.schema.target
-            if self.lenient and target is not None and batch.column(target).null_count:  # rows that will be left out
-                labelled = batch.column(target).is_valid()
-                columns = columns.filter(labelled)
-                strays = self.schema.read(as_table(block.table).filter(labelled))[1] if strays else {}
-            if self.unseen is not None:
-                others = {name: texts for name, texts in block.strays.items() if name != self.schema.target}
-                self.unseen.add(columns, others | strays)
-            if self.watch is not None:
-                self.watch(columns)
-        return replace(block, table=batch, raw=block.table)
-
     def _encode(self, block: Block, problems: Problems) -> Any:
-        """(X, labels, kept columns) of a block, None if no row is left; where broken rows are kept, these as well."""
+        """(X, labels, kept columns) of a block, None if no row is left; where broken rows are kept, these as well.
+
+        Text is read as numbers and dates, and what training did not have is counted.
+        """
+        if self._tabular:
+            batch, strays = block.table, dict[Any, Any]()
+            if self.schema.readings:
+                table, strays = self.schema.read(as_table(batch))
+                batch = as_batch(table)
+            if block.rows and (self.unseen is not None or self.watch is not None):
+                columns, target = as_table(batch, self.schema.columns), self.schema.target
+                if self.lenient and target is not None and batch.column(target).null_count:  # rows to be left out
+                    labelled = batch.column(target).is_valid()
+                    columns = columns.filter(labelled)
+                    strays = self.schema.read(as_table(block.table).filter(labelled))[1] if strays else {}
+                if self.unseen is not None:
+                    others = {name: texts for name, texts in block.strays.items() if name != target}
+                    self.unseen.add(columns, others | strays)
+                if self.watch is not None:
+                    self.watch(columns)
+            block = replace(block, table=batch, raw=block.table)
+        elif self.unseen is not None:
+            self.unseen.add(block.X, names=self.schema.numeric)
         how: dict[str, Any] = {"keep": self.keep, "sparse": self.sparse, "unknown": self.unknown, "raw": self.raw}
         how["zero_based"] = self.source.zero_based
         if self.on_error != "keep":

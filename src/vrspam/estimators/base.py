@@ -467,7 +467,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "coef_")
         if getattr(self, "features_", None) is not None:
             return self._scores_by_map(X)
-        validation.refuse_complex(X)
+        validation.check_columns(X, rounding=False)
         if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return array_api.score_lines(X, self.coef_[0, :]) + float(self.intercept_[0])

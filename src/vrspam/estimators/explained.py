@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vrspam import inspection
 from vrspam._utils import array_api
-from vrspam._utils.validation import column_names, refuse_complex
+from vrspam._utils.validation import check_columns, column_names
 from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
@@ -83,7 +83,7 @@ class ExplainedScores(BaseEstimator):
         """The features of rows to be scored, where the model has a feature map."""
         if array_api.device_namespace(X) is not None:
             raise ValueError(MAPS_ON_HOST)
-        refuse_complex(X)
+        check_columns(X, rounding=False)
         if is_frame(X):
             check_frame(X)
             reading = getattr(self, "_table_schema", None)

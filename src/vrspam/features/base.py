@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, check_parameters, checks_parameters, links_to_documentation
-from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
+from vrspam._utils.validation import check_columns, check_weights, column_names
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import encoders, parts
 from vrspam.moments import CodedRows, Indicated, LastProduct
@@ -394,7 +394,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 if all(isinstance(name, str) for name in X.names):
                     self.feature_names_in_ = np.array(X.names, dtype=object)
             return X
-        refuse_complex(X)
+        check_columns(X, rounding=False)
         if frames.is_frame(X):
             frames.check_frame(X)
             if not reset and self._read_columns is not None:

@@ -611,7 +611,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
             "the final model, which was trained on all rows; they add up to its score."
         )
     private = "These are rows of your table, with their values; {none} makes a page without them."
-    without = Message(private, none=Parameter("rows", 0)).worded(parameter)
+    without = worded(Message(private, none=Parameter("rows", 0)), parameter)
     shown: list[list[tuple[str, str, float]]] = []  # of each row, the largest parts, and the others in one
     for row in report.rows:
         most = 8 if len(row.parts) > 9 else len(row.parts)

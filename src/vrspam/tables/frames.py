@@ -188,7 +188,7 @@ def is_numeric(column: Any) -> bool:
     """Whether a series holds numbers; Python objects that are all numbers, as databases give them, are as well."""
     if column.dtype != nw.Object:
         return column.dtype.is_numeric() or column.dtype == nw.Boolean
-    present = [value for value, gone in _values(column) if not gone]
+    present = column.drop_nulls().to_list()
     return bool(present) and all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in present)
 
 
@@ -239,18 +239,19 @@ def numbers(X: Any, index: int = 0, *, infinite: bool = False) -> np.ndarray:
 
 def categories(X: Any, index: int) -> set[str | None]:
     """The different values of column `index` of a frame as strings, None for a missing one."""
-    found: set[str | None] = set()
     name, column = named_column(X, index)
     if isinstance(column, Categories):
         return {None if place < 0 else column.values[place] for place in np.unique(column.codes).tolist()}
-    for value, gone in _values(column.unique()):
+    different = column.unique()
+    found: set[str | None] = {None} if different.null_count() else set()
+    for value in different.drop_nulls().to_list():
         # Each date would be a category of its own, and new dates would match none of them.
-        if not gone and (isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period"):
+        if isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period":
             raise ValueError(
                 f"Column {name!r} holds dates or times: turn them into numbers (days since a day, the "
                 "month), or into text if they are to be categories, or drop the column."
             )
-        found.add(None if gone else str(value))
+        found.add(str(value))
     return found
 
 
@@ -265,7 +266,7 @@ def levels(X: Any, index: int) -> tuple[str, ...]:
 def value_counts(column: Any) -> dict[str, int]:
     """How often each value of a series occurs, as text, in the order of appearance; missing ones are left out."""
     if column.dtype not in (nw.String, nw.Enum, nw.Categorical):
-        return dict(Counter(str(value) for value, gone in _values(column) if not gone))
+        return dict(Counter(map(str, column.drop_nulls().to_list())))
     present = column.drop_nulls().alias("value")
     counts = present.value_counts(sort=False, name="count")
     found = dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))

@@ -27,14 +27,12 @@ Strays = Mapping[Any, Mapping[str, int]]
 
 @dataclass
 class Comparison:
-    """Counts what is new in rows, block by block.
+    """Counts what rows hold that training, of which the schema knows, did not, block by block.
 
-    `ranges` and `categories` are what the columns held in training. A number is far outside by more than the width of
-    its range; infinite ones are refused elsewhere.
+    A number is far outside by more than the width of its range; infinite ones are refused elsewhere.
     """
 
-    ranges: Mapping[str, tuple[float, float]]
-    categories: Mapping[str, frozenset[str]]
+    schema: TableSchema
     rows: int = 0
     unknown: dict[str, Counter[str]] = field(default_factory=dict)
     far: Counter[str] = field(default_factory=Counter)
@@ -50,14 +48,14 @@ class Comparison:
         given = columns.names if names is None else names
         places = {str(name): index for index, name in enumerate(given)}  # names of a frame need not be text
         self.rows += X.shape[0]
-        for name, (low, high) in self.ranges.items():
-            if name in places:
+        for name in self.schema.numeric:
+            if name in places and name in self.schema.ranges:
                 values = frames.numbers(columns, places[name], infinite=True)
                 self.present[name] += int(values.size - np.isnan(values).sum())
-                self.far[name] += int(far_outside(values, low, high).sum())
-        for name, known in self.categories.items():
-            if name in places:
-                counts = frames.value_counts(columns.columns[places[name]])
+                self.far[name] += int(far_outside(values, *self.schema.ranges[name]).sum())
+        for name, listed in self.schema.categorical.items():
+            if name in places and listed and name not in self.schema.grouped:
+                counts, known = frames.value_counts(columns.columns[places[name]]), frozenset(listed)
                 self.present[name] += sum(counts.values())
                 if new := {text: count for text, count in counts.items() if text not in known}:
                     self.unknown.setdefault(name, Counter()).update(new)
@@ -67,7 +65,7 @@ class Comparison:
         doubt = f", and do not rely on these scores (the column {marked!r} marks them)" if marked else ""
         found = []
         for name, new in self.unknown.items():
-            plain = {text.strip().casefold() for text in self.categories[name]}
+            plain = {text.strip().casefold() for text in self.schema.categorical[name]}
             alike = all(text.strip().casefold() in plain for text in new)
             hint = ": they differ from known ones in case or spaces alone" if alike else ""
             share, examples = _share(sum(new.values()), self.rows), show_texts([text for text, _ in new.most_common(4)])
@@ -75,7 +73,7 @@ class Comparison:
         for name, count in self.far.items():
             if count:
                 dated = name.endswith(f" ({YEAR})")
-                low, high = (part_text(YEAR, end) if dated else f"{end:g}" for end in self.ranges[name])
+                low, high = (part_text(YEAR, end) if dated else f"{end:g}" for end in self.schema.ranges[name])
                 words = f"column {name!r} is far outside the range of training, {low} to {high}, in "
                 why = "a new model may be due" if dated else "check its unit"
                 found.append(f"{words}{_share(count, self.rows)}: {why}{doubt}")
@@ -189,7 +187,7 @@ class TableSchema:
 
     def inputs(self) -> list[Any]:
         """The columns that a table must have: numbers, those that are read as such, and categories."""
-        made = self.made()
+        made = {new for name, kind in self.readings.items() for new in kind.made(name)}
         return [*(name for name in self.numeric if name not in made), *self.readings, *self.categorical]
 
     @property
@@ -246,18 +244,11 @@ class TableSchema:
     def read_frame(self, X: Any) -> Any:
         """The frame that maps take; warn of what training did not have."""
         frame, strays = self.read(X)
-        new = self.compare()
+        new = Comparison(self)
         new.add(frame, strays)
         if said := new.sentences():
             warn(UnseenValues(tuple(said)))
         return frame
-
-    def compare(self) -> Comparison:
-        """Counts what rows hold that training did not."""
-        return Comparison(
-            {name: self.ranges[name] for name in self.numeric if name in self.ranges},
-            {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped},
-        )
 
     @property
     def unfinished(self) -> list[str]:

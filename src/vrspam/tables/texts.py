@@ -33,10 +33,11 @@ MISSING_WORDS = frozenset(
 
 
 class Found(NamedTuple):
-    """A kind of text, and a remark on how it was found."""
+    """A kind of text, a remark on how it was found, and the texts, with their counts, that it can read."""
 
     kind: KindOfText
     remark: str = ""
+    read: Mapping[str, int] = {}
 
 
 class KindOfText:
@@ -67,10 +68,10 @@ class KindOfText:
     parts: tuple[str, ...] = ("",)
 
     @classmethod
-    def find(cls, texts: Mapping[str, int], rows: int) -> Found | None:
-        """The format of some texts and their counts, out of so many rows; None if they are of another kind."""
+    def find(cls, texts: Mapping[str, int]) -> Found | None:
+        """The format that fits most of some texts and their counts; None if they are of another kind."""
         read = {text: count for text, count in texts.items() if not np.isnan(cls().number(text))}
-        return Found(cls(), f", in {cls.meaning}" if cls.meaning else "") if agree(read, texts, rows) else None
+        return Found(cls(), f", in {cls.meaning}" if cls.meaning else "", read)
 
     def number(self, text: str) -> float:
         """What one text means: hours, or microseconds since 1970 for a date; NaN for a text that cannot be read."""
@@ -119,12 +120,6 @@ class KindOfText:
         return {"kind": self.words, **{name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}}
 
 
-def agree(read: Mapping[str, int], texts: Mapping[str, int], rows: int) -> bool:
-    """Whether the texts that cannot be read are mistakes; half of the rows may be words for a missing value."""
-    least = 0.5 if len(read) == len(texts) else NEARLY_ALL
-    return len(read) > 1 and sum(read.values()) >= least * rows
-
-
 _UNITS = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "JPY", "%")
 _SPACES = " \u00a0\u202f\u2009"
 BLANKS = "\t\n\v\f\r \x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -154,7 +149,7 @@ class Numbers(KindOfText):
     unit: str = ""
 
     @classmethod
-    def find(cls, texts: Mapping[str, int], rows: int) -> Found | None:
+    def find(cls, texts: Mapping[str, int]) -> Found | None:
         """The format in which most texts are numbers."""
         best: tuple[int, Numbers, dict[str, int]] = (0, cls(), {})
         units = ["", *(unit for unit in _UNITS if any(unit in text for text in texts))]
@@ -168,10 +163,8 @@ class Numbers(KindOfText):
         fit, kind, read = best
         whole = sum(count for text, count in read.items() if text.isdigit())
         are_codes = any(map(_CODE.fullmatch, read)) and whole > fit / 2  # 007 among fractions is a number
-        if are_codes or not agree(read, texts, rows):
-            return None
         are_zips = any(map(LONG_ZIP.fullmatch, texts)) and all(map(_ZIP.fullmatch, read))
-        return None if are_zips else Found(kind)
+        return None if are_codes or are_zips else Found(kind, read=read)
 
     @cached_property
     def pattern(self) -> str:
@@ -318,7 +311,7 @@ class Dates(KindOfText):
     parts: tuple[str, ...] = PARTS
 
     @classmethod
-    def find(cls, texts: Mapping[str, int], rows: int) -> Found | None:
+    def find(cls, texts: Mapping[str, int]) -> Found | None:
         """The order in which most texts are dates."""
         sample = list(islice(texts, 20))  # quick for words and numbers
         kinds = [cls(order) for order in ORDERS]
@@ -333,7 +326,7 @@ class Dates(KindOfText):
                 remark = ", as no value says which comes first"
         elif most["dmy"] == most["mdy"] == most["ymd"]:
             order = "ymd"
-        return Found(cls(order), remark) if agree(fits[order], texts, rows) else None
+        return Found(cls(order), remark, fits[order])
 
     def moments(self, texts: Any) -> tuple[np.ndarray, np.ndarray]:
         """Texts, or dates, as datetime64 with NaT for missing ones, and which texts are not dates.
@@ -365,8 +358,29 @@ class Dates(KindOfText):
         return np.nan if moment is None else float((moment - _EPOCH) // timedelta(microseconds=1))
 
     def read(self, column: Any) -> tuple[list[np.ndarray], np.ndarray]:
+        """One number of each part for each date, NaN for a missing one, and which texts are not dates.
+
+        >>> import pyarrow as pa
+        >>> day = nw.from_native(pa.chunked_array([["2020-12-21 10:30"]]), series_only=True)  # a Monday
+        >>> [float(part[0].round(3)) for part in Dates().read(day)[0]]
+        [2020.973, 12.0, 1.0, 10.0]
+        """
         moments, stray = self.moments(column)
-        return [date_part(moments, part) for part in self.parts], stray
+        gone, found = np.isnat(moments), list[np.ndarray]()
+        some = np.where(gone, np.datetime64(0, "us"), moments)
+        days = some.astype("datetime64[D]")
+        for part in self.parts:
+            values: np.ndarray
+            if part == YEAR:
+                values = 1970.0 + some.astype(np.int64) / (86_400e6 * DAYS_OF_A_YEAR)
+            elif part == MONTH:
+                values = some.astype("datetime64[M]").astype(np.int64) % 12 + 1.0
+            elif part == WEEKDAY:
+                values = (days.astype(np.int64) + 3) % 7 + 1.0
+            else:
+                values = ((some - days).astype(np.int64) // 3_600_000_000).astype(np.float64)
+            found.append(np.where(gone, np.nan, values))
+        return found, stray
 
     def narrowed(self, varying: Sequence[bool]) -> Dates:
         """The parts that differ between dates; the position in time where none does."""
@@ -385,28 +399,6 @@ class Dates(KindOfText):
         return self.order in ORDERS and bool(self.parts) and not set(self.parts) - set(PARTS)
 
 
-def date_part(moments: np.ndarray, part: str) -> np.ndarray:
-    """One number for each date, NaN for a missing one.
-
-    >>> day = np.array(["2020-12-21T10:30"], dtype="datetime64[us]")  # a Monday
-    >>> [float(date_part(day, part)[0].round(3)) for part in PARTS]
-    [2020.973, 12.0, 1.0, 10.0]
-    """
-    gone = np.isnat(moments)
-    some = np.where(gone, np.datetime64(0, "us"), moments)
-    days = some.astype("datetime64[D]")
-    values: np.ndarray
-    if part == YEAR:
-        values = 1970.0 + some.astype(np.int64) / (86_400e6 * DAYS_OF_A_YEAR)
-    elif part == MONTH:
-        values = some.astype("datetime64[M]").astype(np.int64) % 12 + 1.0
-    elif part == WEEKDAY:
-        values = (days.astype(np.int64) + 3) % 7 + 1.0
-    else:
-        values = ((some - days).astype(np.int64) // 3_600_000_000).astype(np.float64)
-    return np.where(gone, np.nan, values)
-
-
 def day_of(year: float) -> np.datetime64:
     """The day of a position in time, which "year" is."""
     days = int(np.floor((year - 1970.0) * DAYS_OF_A_YEAR + 1e-6))
@@ -414,7 +406,7 @@ def day_of(year: float) -> np.datetime64:
 
 
 def part_text(part: str, value: float) -> str:
-    """One number of `date_part` as people write it.
+    """One number of a part of a date as people write it.
 
     >>> part_text("month", 12.0), part_text("weekday", 1.0), part_text("hour", 10.0), part_text("year", 2020.973)
     ('Dec', 'Mon', '10 h', '2020-12-21')
@@ -475,8 +467,13 @@ def find_kind(counts: Mapping[str, int]) -> Found | None:
         if text.strip().lower() not in MISSING_WORDS:
             looked_at[text.strip()] = looked_at.get(text.strip(), 0) + count
         rows += count
-    found = (kind.find(looked_at, rows) for kind in KINDS) if looked_at else iter(())
-    return next((one for one in found if one is not None), None)
+    for kind in KINDS if looked_at else ():
+        if (found := kind.find(looked_at)) is not None and len(found.read) > 1:
+            # texts that cannot be read are mistakes; without any, half of the rows may be words for a missing value
+            least = 0.5 if len(found.read) == len(looked_at) else NEARLY_ALL
+            if sum(found.read.values()) >= least * rows:
+                return found
+    return None
 
 
 def typed_kind(column: Any) -> KindOfText | None:
@@ -522,9 +519,9 @@ def describe(found: Found, texts: Sequence[str], strays: Mapping[str, int]) -> s
     >>> describe(Found(Numbers(".", ",")), ["1,200", "?"], {"?": 3})
     "text that was read as numbers ('1,200'); 3 values that are not ('?') count as missing"
     """
-    kind, remark = found
+    kind = found.kind
     examples = show_texts([text for text in dict.fromkeys(texts) if not np.isnan(kind.number(text))][:2])
-    said = f"text that was read as {kind.words}{kind.form(texts)}{remark} ({examples})"
+    said = f"text that was read as {kind.words}{kind.form(texts)}{found.remark} ({examples})"
     return said + (f"; {count_missing(strays)}" if strays else "")
 
 

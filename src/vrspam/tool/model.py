@@ -57,14 +57,6 @@ class Fingerprint:
         """Plain values."""
         return {"salt": self.salt, "rows": sorted(self.rows)}
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Fingerprint:
-        """What `to_dict` wrote, or an error."""
-        salt, rows = plain["salt"], plain["rows"]
-        if not isinstance(salt, str) or not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
-            raise TypeError("a fingerprint needs a salt and a list of texts")
-        return cls(salt, frozenset(rows))
-
     def find(self, rows: Any) -> set[str]:
         """The training rows among these."""
         return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if self.rows else set()
@@ -269,6 +261,12 @@ class Model:
         return not self.training.keys().isdisjoint(("times", "order", "within"))
 
     @cached_property
+    def classes(self) -> tuple[Label, Label]:
+        """The two labels that rows are given, the negative one first; of several others one stands for all."""
+        others = [label for label in self.schema.labels or () if label != self.positive]
+        return (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
+
+    @cached_property
     def parts(self) -> Parts:
         """The score as a sum of functions of columns: `features`, or a line or table for each column."""
         if self.features is not None:
@@ -316,15 +314,13 @@ class Model:
             typical = np.zeros((2, len(schema.columns)))
             typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
         numeric = [name not in schema.categorical for name in schema.columns]
-        others = [label for label in schema.labels or () if label != self.positive]
-        classes = (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
         return Scorer(
             *named_columns(schema.columns, numeric, schema),
             parts.effects,
             parts.kernels,
             parts.trees,
             constant=self.intercept,
-            classes=classes,
+            classes=self.classes,
             threshold=0.0 if self.calibration is None else self.calibration.half,
             calibration=self.calibration,
             matrix=schema.width is not None and not schema.numeric,

@@ -220,13 +220,15 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
     """The model, from what JSON can hold; raises where the parts do not fit."""
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema, content["schema"])
-    calibration, chosen = content["calibration"], content.get("threshold")
+    calibration, chosen, known = content["calibration"], content.get("threshold"), content.get("fingerprint")
     if chosen is not None and chosen["rule"] not in THRESHOLD_RULES:
         raise ValueError(f"nothing is known of a threshold for {chosen['rule']!r}")
     for name, value in (chosen or {}).items():
         kind = "text" if name == "rule" else "number or none" if name in ("precision", "confidence") else "number"
         if not _fits(kind, value):
             raise TypeError("the threshold must be a number")
+    if known is not None and not (_fits("text", known["salt"]) and _fits("texts", known["rows"])):
+        raise TypeError("a fingerprint needs a salt and a list of texts")
     if not isinstance(content["training"], dict):
         raise TypeError("training must be a dict")
     training = dict(content["training"])
@@ -255,7 +257,7 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
-        fingerprint=None if content.get("fingerprint") is None else Fingerprint.from_dict(content["fingerprint"]),
+        fingerprint=None if known is None else Fingerprint(known["salt"], frozenset(known["rows"])),
         threshold=None if chosen is None else ChosenThreshold(**chosen),
         training=training,
     )
@@ -395,7 +397,20 @@ def unpack(content: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(packed, list) or not all(isinstance(one, dict) for one in packed):
         raise TypeError("arrays must be a list")
     data = sum(len(one["data"]) if isinstance(one.get("data"), str) else 0 for one in packed)
-    if sum(map(_declared_bytes, packed)) > max(1 << 28, 64 * data):  # bytes that any file may hold, or times its size
+    declared = 0  # the size of all arrays by their types and shapes
+    for one in packed:
+        values = one.get("values")
+        if values is not None and (not isinstance(values, dict) or values.get("values") is not None):
+            raise ValueError("the values of an array are damaged")
+        for part in [one] if values is None else [one, values]:
+            kind, shape = part.get("type"), part.get("shape")
+            if kind not in TYPES or not isinstance(shape, list) or not 1 <= len(shape) <= 3:
+                raise ValueError("an array has no type or shape")
+            if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
+                raise ValueError("an array has no type or shape")
+            declared += prod(shape) * np.dtype(kind).itemsize
+        declared += 0 if values is None else 8 * prod(one["shape"])
+    if declared > max(1 << 28, 64 * data):  # bytes that any file may hold, or times its size
         raise ValueError("the arrays would be far larger than the file")
     arrays = [_unpack_array(one) for one in packed]
 
@@ -439,21 +454,6 @@ def _compressed(array: np.ndarray) -> dict[str, Any]:
     raw = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8).T.tobytes()
     data = base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
     return {"type": array.dtype.str, "shape": list(array.shape), "packed": "zlib", "data": data}
-
-
-def _declared_bytes(plain: Mapping[str, Any]) -> int:
-    """The size of an array by its type and shape, which are checked."""
-    kind, shape, values = plain.get("type"), plain.get("shape"), plain.get("values")
-    if kind not in TYPES or not isinstance(shape, list) or not 1 <= len(shape) <= 3:
-        raise ValueError("an array has no type or shape")
-    if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
-        raise ValueError("an array has no type or shape")
-    own = prod(shape) * np.dtype(kind).itemsize
-    if values is None:
-        return own
-    if not isinstance(values, dict) or values.get("values") is not None:
-        raise ValueError("the values of an array are damaged")
-    return own + _declared_bytes(values) + 8 * prod(shape)
 
 
 def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:

@@ -117,6 +117,7 @@ orders = must(
 )
 share = must(lambda value: 0.0 < value < 1.0, "must be between 0 and 1")
 share_or_all = must(lambda value: 0.0 < value <= 1.0, "must be above 0 and at most 1")
+one_or_more = at_least(1)
 positive_number = must(lambda value: 0.0 < value < float("inf"), "must be a positive number")
 
 

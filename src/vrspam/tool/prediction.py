@@ -17,7 +17,7 @@ from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import read_ahead
 from vrspam.tool.model import Model
-from vrspam.tool.plan import at_least, check_option
+from vrspam.tool.plan import check_option, one_or_more
 
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
@@ -121,7 +121,7 @@ def predict_rows(
 ) -> Prediction:
     """Do what `predict` does, and return the notes instead of warning."""
     target = Path(out)
-    check_option("top", top, at_least(1))
+    check_option("top", top, one_or_more)
 
     def choose(names: Mapping[str, Any]) -> list[str]:
         """The columns to copy of a file that has these."""
@@ -171,7 +171,7 @@ def _write_scores(
     has = {PROBABILITY: model.calibration is not None, DECISION: not model.ranks, REASON: reasons}
     has[EXTRAPOLATED] = not chunks.source.reader.sparse
     own = [name for name in OWN if name != ROW and has.get(name, True)]
-    label = model.as_scorer().label
+    half = 0.0 if model.calibration is None else model.calibration.half
     open_writer: Any = pq.ParquetWriter if kind == ".parquet" else arrow_csv.CSVWriter
     writer: Any = None
     packing = "gzip" if kind == ".csv.gz" else None
@@ -182,11 +182,16 @@ def _write_scores(
             columns = [block.kept.column(name) for name in chunks.keep]
             columns = [*(map(_escaped, columns) if escape else columns), pa.array(block.scores)]
             if model.calibration is not None:
-                columns.append(pa.array(model.calibration(block.scores)))
+                probabilities = model.calibration(block.scores)
+                columns.append(pa.array(probabilities))
             if not model.ranks:
-                labels = label(block.scores)
-                columns.append(_escaped(pa.array(labels)) if escape else pa.array(labels))
-                called += int((labels == model.positive).sum())
+                if model.threshold is not None:
+                    positive = block.scores >= model.threshold.threshold
+                else:
+                    positive = probabilities > 0.5 if half is None else block.scores > half
+                labels = pa.array(np.array(model.classes)[positive.astype(np.intp)])
+                columns.append(_escaped(labels) if escape else labels)
+                called += int(positive.sum())
             if block.far is not None:
                 columns.append(pa.array(block.far))
                 marked += int(block.far.sum())

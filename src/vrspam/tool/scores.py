@@ -18,7 +18,7 @@ from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs
 from vrspam.tables.columns import Asked
 from vrspam.tables.schema import Label
 from vrspam.tool.plan import INDEPENDENT, TrainPlan
-from vrspam.tool.table import beside_values, check_target, choose_event, one_spelling, ordered_numbers, plain_values
+from vrspam.tool.table import beside_values, check_target, choose_positive, one_spelling, ordered_numbers, plain_values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,7 +123,7 @@ def read_scores(
     if not labels:
         raise problems.nothing_left(path)
     problems.warn()
-    known, best = ((), "") if "order" in pairs else choose_event(dict.fromkeys(labels, 1), event, positive)
+    known, best = ((), "") if "order" in pairs else choose_positive(labels, positive, event)
     values = {name: ordered_numbers(table, name, path, "scores") for name in names}
     there = codes >= 0
     kept, notes = with_all_scores(values, there)

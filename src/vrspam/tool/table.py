@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -39,6 +39,7 @@ class OpenedTable:
     chunks: Chunks
     positive: Label
     notes: tuple[Finding, ...] = ()
+    schema: Schema = field(default_factory=Schema)  # that of `chunks`
     loaded: tuple[Any, np.ndarray] | None = None  # all rows, and whether each is positive, if they are in memory
     plan: TrainPlan = field(default_factory=TrainPlan)
     weights: np.ndarray | None = None  # of rows in memory, as groups and time
@@ -51,10 +52,6 @@ class OpenedTable:
     counts: Mapping[Label, int] = field(default_factory=dict)  # rows of each label
     unlabelled: int = 0  # rows that were left out for want of one
     scaling: Callable[[Any], Any] = lambda X: X  # of encoded blocks
-
-    @property
-    def schema(self) -> Schema:
-        return self.chunks.schema
 
     @property
     def relative_weights(self) -> np.ndarray | None:
@@ -188,12 +185,11 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         missing = 0.0 if source.reader.sparse else "mean"
         schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
         chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
-        return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive), plan=plan)
-    check_beside(beside, str(target), plan.drop)
+        return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive)[1], schema=schema, plan=plan)
     path = source.paths[0]
     asked = plan.include, plan.categorical, plan.max_categories, plan.dates
     learner = TableLearner(*asked, empty="leave out", path=path, error=DataError)
-    table = TableReading(learner, str(target), plan.drop, tuple(beside.values()), tuple(keep or ()))
+    table = TableReading(learner, str(target), plan.drop, beside, tuple(keep or ()))
     table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not plan.streaming)
     spelt, counts = one_spelling(table.counts), Counter[Label]()
     for text, one in spelt.items():
@@ -201,7 +197,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         if text != one:
             words = "the label {label!r} ({count:,} rows) differs from {other!r} by case alone, and is the same class"
             learner.notes.append(Finding("labels", "note", words, label=text, count=table.counts[text], other=one))
-    known, label = (None, "") if order else choose_event(counts, event, plan.positive)
+    known, label = (None, "") if order else choose_positive(counts, plan.positive, event)
     labels = {"target_type": table.schema.target_type, "labels": known}
     schema = learner.finish(Schema, target=table.target, **labels, source=())
     if not schema.columns:
@@ -223,7 +219,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
             is_positive = np.ones(is_positive.size, dtype=bool)
         columns["loaded"] = frame, is_positive
     columns |= {"plan": plan, "names": tuple(table.names), "counts": counts, "unlabelled": table.unlabelled}
-    return OpenedTable(chunks, label, tuple(learner.notes), **columns)
+    return OpenedTable(chunks, label, tuple(learner.notes), chunks.schema, **columns)
 
 
 def check_target(source: Source, target: str | None) -> None:
@@ -236,13 +232,13 @@ def check_target(source: Source, target: str | None) -> None:
 class TableReading:
     """A table that is read once: which columns and as what, and its rows in blocks.
 
-    `beside` are weights, groups and times; `keep` are columns that are also wanted as they are in the file.
+    `beside` are weights, groups and times, by option; `keep` are columns that are also wanted as they are in the file.
     """
 
     learner: TableLearner
     target: str
     drop: Sequence[str]
-    beside: Sequence[str]
+    beside: Mapping[str, str]
     keep: Sequence[str]
     names: list[str] = field(default_factory=list)
     schema: Schema = field(default_factory=Schema)  # as columns are read: dates and times are readings
@@ -254,23 +250,37 @@ class TableReading:
     unlabelled: int = 0  # rows without one
 
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
-        """Say what to read of a file whose columns have these types; the first file decides for all."""
+        """Say what to read of a file whose columns have these types; the first file decides for all.
+
+        Labels cannot be left out, and are no weights, groups or times; nor are columns that are left out.
+        """
         import pyarrow.types as t
 
+        beside = self.beside.values()
         if not self.names:
-            for name in self.beside:
+            if self.target in self.drop:
+                words = "column {column!r} holds the labels and cannot be left out: name another with {drop}"
+                raise DataError(words, column=self.target, drop=Parameter("drop"))
+            for option, name in self.beside.items():
+                given = Parameter("target" if option == "times" else option)
+                if name == self.target and option != "order":
+                    words = "column {column!r} holds the labels: name another with {option}"
+                    raise DataError(words, column=name, option=given)
+                if name in self.drop:
+                    words = "column {column!r} is left out by {drop} and named by {option}: name it once"
+                    raise DataError(words, column=name, drop=Parameter("drop"), option=given)
                 if name not in types:
                     raise DataError(no_column(self.learner.path, name, types))
-            self.schema = table_schema(types, self.target, self.learner, drop=[*self.drop, *self.beside])
+            self.schema = table_schema(types, self.target, self.learner, drop=[*self.drop, *beside])
             self.learner.integers = [name for name in self.schema.numeric if t.is_integer(types[name])]
-            self.names, read = list(types), {*self.schema.inputs(), *self.beside, self.target}
+            self.names, read = list(types), {*self.schema.inputs(), *beside, self.target}
             self.raw = [name for name in self.keep if name in types and name not in read]
-        return self.schema.wanted(True, [*self.beside, *self.raw])._replace(lenient=True)
+        return self.schema.wanted(True, [*beside, *self.raw])._replace(lenient=True)
 
     def read(self, source: Source, problems: Problems, progress: bool, hold: bool) -> None:
         """Learn the columns block by block, and keep the blocks if they are to stay in memory."""
         for block in read_ahead(source.blocks(self.choose, 1 << 15, problems, "reading" if progress else None)):
-            typed, beside = list(self.schema.readings), [*self.beside, *self.raw]
+            typed, beside = list(self.schema.readings), [*self.beside.values(), *self.raw]
             keep = [*typed, *beside]
             checked = encode_block(block, self.schema, problems, keep=keep, raw=True) if block.rows else None
             if checked is None:
@@ -308,20 +318,6 @@ def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[
         if pa.types.is_string(column.type):
             found[name] = column
     return found
-
-
-def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) -> None:
-    """Refuse to leave out the labels, and the label column, or columns left out, as weights, groups or times."""
-    if target in drop:
-        words = "column {column!r} holds the labels and cannot be left out: name another with {drop}"
-        raise DataError(words, column=target, drop=Parameter("drop"))
-    for option, name in beside.items():
-        given = Parameter("target" if option == "times" else option)
-        if name == target and option != "order":
-            raise DataError("column {column!r} holds the labels: name another with {option}", column=name, option=given)
-        if name in drop:
-            words = "column {column!r} is left out by {drop} and named by {option}: name it once"
-            raise DataError(words, column=name, drop=Parameter("drop"), option=given)
 
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
@@ -396,27 +392,6 @@ def column_series(table: Any, name: str) -> Any:
     return nw.from_native(whole, series_only=True).alias(name)
 
 
-def choose_event(
-    counts: Mapping[Label, int], event: str | None, positive: str | None
-) -> tuple[tuple[Label, ...], Label]:
-    """The labels, and the positive one; a column of events may say 1 in every row, but not 0.
-
-    >>> choose_event({0: 5, 1: 3}, None, None), choose_event({1: 8}, "died", None)
-    (((0, 1), 1), ((0, 1), 1))
-    """
-    labels = tuple(sorted(counts))
-    if event is None or len(labels) > 1:
-        return labels, choose_positive(labels, positive)
-    (only,) = labels
-    if str(only).casefold() == (positive or ("true" if isinstance(only, bool) else "1")).casefold() or only == 1:
-        return (labels if isinstance(only, str) else (type(only)(0), only)), only
-    if isinstance(only, str) and positive is None:
-        words = "column {event!r} says {label} in every row: if that is the event, say so with {positive}"
-        raise DataError(words, event=event, label=only, positive=Parameter("positive", only))
-    words = "column {event!r} says {label} in every row: with all rows censored no two of them can be compared"
-    raise DataError(words, event=event, label=only)
-
-
 def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
     """For each label the most frequent of those that differ from it by case alone.
 
@@ -428,12 +403,26 @@ def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
     return {text: best.setdefault(text.casefold() if isinstance(text, str) else text, text) for text in ordered}
 
 
-def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
-    """The label to rank above the others.
+def choose_positive(
+    found: Iterable[Label], wanted: str | None, event: str | None = None
+) -> tuple[tuple[Label, ...], Label]:
+    """The labels, and the one to rank above the others; a column of events may say 1 in every row, but not 0.
 
-    >>> choose_positive((0, 1), None), choose_positive(("ill", "well"), "ill"), choose_positive((-1.0, 1.0), "-1")
-    (1, 'ill', -1.0)
+    >>> choose_positive((0, 1), None), choose_positive((-1.0, 1.0), "-1")
+    (((0, 1), 1), ((-1.0, 1.0), -1.0))
+    >>> choose_positive(("ill", "well"), "ill"), choose_positive([1], None, "died")
+    ((('ill', 'well'), 'ill'), ((0, 1), 1))
     """
+    labels = tuple(sorted(set(found)))
+    if event is not None and len(labels) == 1:
+        (only,) = labels
+        if str(only).casefold() == (wanted or ("true" if isinstance(only, bool) else "1")).casefold() or only == 1:
+            return (labels if isinstance(only, str) else (type(only)(0), only)), only
+        if isinstance(only, str) and wanted is None:
+            words = "column {event!r} says {label} in every row: if that is the event, say so with {positive}"
+            raise DataError(words, event=event, label=only, positive=Parameter("positive", only))
+        words = "column {event!r} says {label} in every row: with all rows censored no two of them can be compared"
+        raise DataError(words, event=event, label=only)
     shown = ", ".join(" ".join(str(label).split()) for label in labels[:10]) + (", ..." if len(labels) > 10 else "")
     if len(labels) < 2:
         raise DataError(f"the label column holds only {shown or 'missing values'}: rows of two classes are needed")
@@ -444,15 +433,15 @@ def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
             words += "" if isinstance(labels[-1], str) else ". If larger values are to rank higher, add {order} instead"
             given = {"positive": Parameter("positive", str(labels[-1])), "order": Parameter("event", INDEPENDENT)}
             raise DataError(words, count=len(labels), shown=shown, **given)
-        return labels[-1]
+        return labels, labels[-1]
     texts, wanted = [str(label) for label in labels], wanted.strip() or wanted
     if wanted in texts:
-        return labels[texts.index(wanted)]
+        return labels, labels[texts.index(wanted)]
     for label in labels:
         with suppress(ValueError):
             if not isinstance(label, str) and float(label) == float(wanted):
-                return label
+                return labels, label
     for label, text in zip(labels, texts, strict=True):
         if text.casefold() == wanted.casefold():
-            return label
+            return labels, label
     raise DataError(f"no row has the label {wanted!r}; there are {shown}")

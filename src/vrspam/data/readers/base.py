@@ -196,9 +196,6 @@ class Block:
 
     def split(self, rows: int) -> Iterator[Block]:
         """Cut the block into blocks of at most `rows` rows."""
-        if self.rows <= rows:
-            yield self
-            return
         for start in range(0, self.rows, rows):
             stop = min(start + rows, self.rows)
 

@@ -134,7 +134,7 @@ class CSVReader(Reader):
         if not text or text.isspace():
             raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
         text = without_spaces(text, delimiter) if spaced else text
-        table = parse(replace_other_bytes(text)[0], dialect, {}, lambda row: "skip")
+        table = parse(text.decode("utf-8", "replace").encode(), dialect, {}, lambda row: "skip")
         if table.num_rows == 0:
             texts, nothing = dict.fromkeys(names, pa.string()), Block(path, 1, 0, str, 0.0)
             if broken := _salvage(text, lines + 1, nothing, dialect, texts, lenient=False).broken:
@@ -289,11 +289,13 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
         wrong[row.number - 1] = f"{row.actual_columns} fields where the header has {len(dialect.names)}"
         return "skip"
 
-    cleaned, not_text = replace_other_bytes(text)
+    cleaned = text.decode("utf-8", "replace").encode()  # a sign for bytes that are not UTF-8
     table = parse(cleaned, dialect, dict.fromkeys(types, pa.string()), note)
     starts = lines_of_rows(cleaned, dialect)
     rows = np.setdiff1d(np.arange(table.num_rows + len(wrong)), list(wrong))  # those of the table
-    if not_text:
+    if cleaned != text:
+        both = zip(text.split(b"\n"), cleaned.split(b"\n"), strict=True)
+        not_text = [number for number, (before, after) in enumerate(both) if before != after]
         for place, (start, stop) in enumerate(zip(starts, [*starts[1:], count(cleaned, b"\n") + 1], strict=True)):
             if any(start <= number < stop for number in not_text):
                 wrong[place] = "not UTF-8 text (save the file as UTF-8)"
@@ -322,15 +324,6 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
     table = pa.table(columns) if good.size == len(rows) else pa.table(columns).take(good)
     more: Any = {"strays": strays, "broken": broken, "where": lambda row: where(int(kept[row]))}
     return replace(block, rows=good.size, table=table, **more)
-
-
-def replace_other_bytes(text: bytes) -> tuple[bytes, list[int]]:
-    """The text with a sign for bytes that are not UTF-8, and the lines, from 0, that had such bytes."""
-    cleaned = text.decode("utf-8", "replace").encode("utf-8")
-    if cleaned == text:
-        return text, []
-    lines = zip(text.split(b"\n"), cleaned.split(b"\n"), strict=True)
-    return cleaned, [number for number, (before, after) in enumerate(lines) if before != after]
 
 
 def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
