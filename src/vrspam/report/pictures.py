@@ -7,7 +7,7 @@ have a point for the threshold carry a `data-kind`, by which the script of the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils import texts
+from vrspam._utils.messages import Parameter
 from vrspam.inspection import PairEffect, Shape
 from vrspam.metrics import NetBenefit
 from vrspam.metrics.thresholds import Bin, Curve, wilson
 from vrspam.model import drawing
 from vrspam.model_selection.cross_validate import LearningCurve
-from vrspam.report.page import NUMBERS, QUIET, WORRIES, Html, Stops, Worry, facts, grid, noticed, spelled, thin
+from vrspam.report.page import NUMBERS, QUIET, WORRIES, Html, Stops, facts, grid, noticed, spelled
 
 WIDTH, HEIGHT = 330.0, 270.0
 
@@ -198,13 +199,15 @@ def threshold_curves(stops: Stops, place: int, names: Mapping[str, str], max_fpr
     frame, positive = Frame(UNIT, UNIT), f"rows with {names['positive']}"
     total, found = stops.positives + stops.negatives, stops.hits / stops.positives
     share, false, called = stops.positives / total, stops.alarms / stops.negatives, (stops.hits + stops.alarms) / total
+    with np.errstate(invalid="ignore"):
+        precision = stops.hits / (stops.hits + stops.alarms)  # NaN where no row is called
     hit = f"{positive} found"
     curves = {
         "roc": ("ROC curve", false, found, (f"rows with {names['negative']} called positive", hit), UNIT),
         "precision": (
             "Precision and recall",
             found,
-            stops.precision,
+            precision,
             (hit, f"called rows that have {names['positive']}"),
             (share, share),
         ),
@@ -330,10 +333,10 @@ def curves_of(curves: Mapping[str, Curve]) -> Html:
     """ROC curves, and curves of precision and recall, of two or more scores."""
     roc, precision = {}, {}
     for name, curve in curves.items():
-        kept = thin(curve, 1.0 / 400.0)[::-1]
-        hits, alarms, called = (part[kept] for part in (curve.hits, curve.alarms, curve.called))
+        stops = Stops.of(curve, 1.0 / 400.0)
+        hits, alarms = stops.hits[::-1], stops.alarms[::-1]
         roc[name] = alarms / curve.negatives, hits / curve.positives
-        precision[name] = hits[1:] / curve.positives, hits[1:] / called[1:]
+        precision[name] = hits[1:] / curve.positives, hits[1:] / (hits[1:] + alarms[1:])
     drawn = [
         several_curves("ROC curves", roc, ("negatives called positive", "positives found")),
         several_curves("Precision and recall", precision, ("positives found", "positives among those called")),
@@ -381,14 +384,16 @@ def headline(
     interval: str,
     sentence: str,
     values: Mapping[str, str],
-    worries: Sequence[Worry],
+    worries: Sequence[str],
     remark: str,
+    parameter: Callable[[Parameter], str] = str,
     alert: str = WORRIES,
     quiet: str = QUIET,
 ) -> Html:
     """The first screen of a page: one large AUC, what it means, and what the reader should not miss.
 
     `found` has an AUC and the ends of its interval, if that is known: they are drawn from guessing to perfect.
+    `parameter` is how parameters in `worries` are shown.
     """
     auc, low, high = (found.auc, found.auc, found.auc) if np.isnan(found.low) else (found.auc, found.low, found.high)
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
@@ -410,7 +415,7 @@ def headline(
         f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(texts.auc_text(auc, 2))}</strong></p>"
         f'{scale}<p class="interval"{NUMBERS}>{spelled(interval)}</p></div>'
         f'<div class="meaning"><p class="sentence">{spelled(sentence)}</p>{facts(values, True)}'
-        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noticed(worries, alert, quiet)}</div>'
+        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noticed(worries, parameter, alert, quiet)}</div>'
     )
 
 
