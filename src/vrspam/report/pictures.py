@@ -132,9 +132,16 @@ def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most:
     )
 
 
-def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", closed: bool = False) -> str:
-    """A line through points, to a tenth of a unit, broken where a number is missing; `closed`, the area inside it."""
-    x, y = np.asarray(x, float), np.asarray(y, float)
+def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", below: np.ndarray | None = None) -> str:
+    """A line through points, to a tenth of a unit, broken where a number is missing.
+
+    With `below` the area between this line and another at the same places, where both are known everywhere.
+    """
+    shape, x, y = "polyline", np.asarray(x, float), np.asarray(y, float)
+    if below is not None:
+        if not (np.isfinite(below).all() and np.isfinite(y).all()):
+            return ""
+        shape, x, y = "polygon", np.concatenate([x, x[::-1]]), np.concatenate([y, below[::-1]])
     there = np.isfinite(x) & np.isfinite(y)
     parts = []
     for piece in np.split(np.arange(x.size), np.flatnonzero(~there)):
@@ -145,15 +152,8 @@ def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", closed: 
             if not points or text != points[-1]:  # one that lies at the place of the one before is left out
                 points.append(text)
         if points:
-            parts.append(f'<{"polygon" if closed else "polyline"} class="{css}" points="{" ".join(points)}"/>')
+            parts.append(f'<{shape} class="{css}" points="{" ".join(points)}"/>')
     return "".join(parts)
-
-
-def band(frame: Frame, x: np.ndarray, low: np.ndarray, high: np.ndarray, css: str = "band") -> str:
-    """The area between two lines."""
-    if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        return ""
-    return line(frame, np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]]), css, closed=True)
 
 
 def rule(frame: Frame, *, x: float | None = None, css: str = "rule", more: str = "") -> str:
@@ -289,7 +289,12 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
     shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
     marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
-    marks += [rule(frame), line(frame, at, shown, "guess"), band(frame, at, cut[0], cut[1]), line(frame, at, cut[2])]
+    marks += [
+        rule(frame),
+        line(frame, at, shown, "guess"),
+        line(frame, at, cut[1], "band", cut[0]),
+        line(frame, at, cut[2]),
+    ]
     label = "Decision curve: net benefit of the model, of acting on everyone and on no one."
     remark = "band: interval; dashed: acting on everyone; line at 0: on no one"
     return picture(frame, marks, label=label, title="Decision curve", remark=remark)
@@ -307,7 +312,7 @@ def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], thre
     for css, share in zip(("negative", "positive"), shares, strict=True):
         steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])
         marks += [
-            band(frame, steps_x, np.zeros_like(steps_x), steps_y, f"area {css}"),
+            line(frame, steps_x, steps_y, f"area {css}", np.zeros_like(steps_x)),
             line(frame, steps_x, steps_y, f"line {css}"),
         ]
     marks.append(rule(frame, x=float(np.clip(threshold, low, high)), css="threshold", more=' data-threshold=""'))
@@ -369,7 +374,7 @@ def learning_curve(curve: LearningCurve) -> Html:
     shown = curve.total * 4.0 ** np.arange(-2, 2)
     shown = shown[shown >= rows[0]]
     marks = [axes(frame, "rows to train on", "AUC", ticks=drawing.Ticks(shown, [f"{n:,.0f}" for n in shown]))]
-    marks += [band(frame, rows[ahead], low[ahead], high[ahead]), line(frame, rows, middle)]
+    marks += [line(frame, rows[ahead], high[ahead], "band", low[ahead]), line(frame, rows, middle)]
     marks.append(rule(frame, x=float(curve.total), css="guess"))
     for n, auc in zip(curve.rows, curve.auc, strict=True):
         marks.append(dot(float(frame.x(n)), float(frame.y(auc)), title=f"{n:,.0f} rows: AUC {texts.auc_text(auc)}"))
@@ -454,10 +459,32 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
     remarks = list(plan.remarks)
     if shape.together:
         remarks.append(f"says nearly the same as {', '.join(texts.shorten(name, 40) for name in shape.together)}")
-    frame, marks, label = (_curve if plan.curve else _values)(shape, plan, ends)
-    kind, part = ("column", plan.part or "") if plan.curve else ("", "")
-    title, remark = texts.shorten(shape.name, 70), "; ".join(remarks)
-    return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=part)
+    title, remark, chosen = texts.shorten(shape.name, 70), "; ".join(remarks), plan.chosen
+    if not plan.curve:
+        frame, marks = _values(shape, plan, ends)
+        label = f"What each value of {shape.name} adds to the score."
+        return picture(frame, marks, label=label, title=title, remark=remark)
+    grid = shape.grid[chosen]
+    widest = max(map(texts.text_width, drawing.number_ticks(*ends, room=np.inf).labels))
+    left, right = 26.0 + widest, 16.0 if shape.missing is None else 68.0
+    frame = Frame(plan.scale, ends, height=230.0, left=left, right=right)
+    scale = f" ({plan.scale.words})" if plan.scale.words else ""
+    marks = [axes(frame, f"{texts.shorten(shape.name, 36)}{scale}", drawing.ADDED, ticks=plan.ticks), rule(frame)]
+    low, high = (np.clip(side[chosen], *ends) for side in (shape.low, shape.high))
+    marks.append(line(frame, grid, high, "band", low))
+    for css, values in (("mean", shape.mean_score), ("line", shape.contribution)):
+        if values is not None:  # a line is broken where the picture has no room for it
+            inside = (values[chosen] >= ends[0]) & (values[chosen] <= ends[1])
+            marks.append(line(frame, grid, np.where(inside, values[chosen], np.nan), css))
+    for at in frame.x(plan.rug):
+        marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
+    if shape.missing is not None:
+        at = frame.x.stop + 38.0
+        marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
+        marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
+    first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
+    label, part = f"What {shape.name} adds to the score, from {first} to {last}.", plan.part or ""
+    return picture(frame, marks, label=label, title=title, remark=remark, kind="column", part=part)
 
 
 def key(shapes: Sequence[Shape]) -> Html:
@@ -478,31 +505,7 @@ def key(shapes: Sequence[Shape]) -> Html:
     return Html(f'<p class="remark marks">{" ".join(entries)}</p>')
 
 
-def _curve(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
-    chosen = plan.chosen
-    grid = shape.grid[chosen]
-    widest = max(map(texts.text_width, drawing.number_ticks(*ends, room=np.inf).labels))
-    left, right = 26.0 + widest, 16.0 if shape.missing is None else 68.0
-    frame = Frame(plan.scale, ends, height=230.0, left=left, right=right)
-    scale = f" ({plan.scale.words})" if plan.scale.words else ""
-    marks = [axes(frame, f"{texts.shorten(shape.name, 36)}{scale}", drawing.ADDED, ticks=plan.ticks), rule(frame)]
-    marks.append(band(frame, grid, *(np.clip(side[chosen], *ends) for side in (shape.low, shape.high))))
-    for css, values in (("mean", shape.mean_score), ("line", shape.contribution)):
-        if values is not None:  # a line is broken where the picture has no room for it
-            inside = (values[chosen] >= ends[0]) & (values[chosen] <= ends[1])
-            marks.append(line(frame, grid, np.where(inside, values[chosen], np.nan), css))
-    for at in frame.x(plan.rug):
-        marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
-    if shape.missing is not None:
-        at = frame.x.stop + 38.0
-        marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
-        marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
-    first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
-    label = f"What {shape.name} adds to the score, from {first} to {last}."
-    return frame, marks, label
-
-
-def _values(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
+def _values(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str]]:
     chosen, names = plan.chosen, plan.ticks.labels
     parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
     means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
@@ -517,7 +520,7 @@ def _values(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -
             marks.append(dot(float(frame.x(mean)), y, "ring"))
         css = "missing" if name == "missing" and shape.missing is part else "dot"
         marks.append(whisker(y, frame.x(np.clip(part, *ends)), css, _said(name, part), across=True))
-    return frame, marks, f"What each value of {shape.name} adds to the score."
+    return frame, marks
 
 
 def _said(name: str, part: tuple[float, float, float]) -> str:

@@ -71,10 +71,6 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
-    other = words.as_independent(model)
-    beside = {} if other is None or kept else {"as independent rows": other}
-    if (free := words.without_directions(model)) is not None:
-        beside["without directions"] = free
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     measure = words.name_measure(model)
     measure = f"{measure[0].upper()}{measure[1:]}"
@@ -89,7 +85,11 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
             evaluation,
             names,
             words.GUESSING if kept else words.NOT_CORRECTED,
-            {"judged by": where, "expect": f"{auc_text(expected.auc)} ({expected.remark})", **beside},
+            {
+                "judged by": where,
+                "expect": f"{auc_text(expected.auc)} ({expected.remark})",
+                **words.other_aucs(model, kept),
+            },
         ),
         [
             *words.doubt_of(expected.low, expected.high),
@@ -100,7 +100,8 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
         "All counts below are for rows the model had not seen.",
         parameter,
     )
-    add_beside(page, report)
+    if report.beside is not None:
+        add_beside(page, model, report.beside, evaluation.groups is not None)
     add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
@@ -121,15 +122,12 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     return page
 
 
-def add_beside(page: Page, report: Report) -> None:
+def add_beside(page: Page, model: Model, found: Comparison, grouped: bool) -> None:
     """Add other models, of which scores were given, beside this one."""
-    model, evaluation = report.model, report.evaluation
-    if (found := report.beside) is not None:
-        grouped = evaluation.groups is not None
-        told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
-        drawn = [] if model.ranks else [pictures.curves_of(compared_curves(found))]
-        tests = html.pair_tables(words.name_measure(model), found.pairs, found.intervals)
-        page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
+    told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
+    drawn = [] if model.ranks else [pictures.curves_of(compared_curves(found))]
+    tests = html.pair_tables(words.name_measure(model), found.pairs, found.intervals)
+    page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
 
 
 def evaluation_page(
@@ -257,7 +255,8 @@ def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), para
 def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -> None:
     """Add the learning curve; where it is flat the picture is folded."""
     rows: list[Row] = []
-    for name, count, found in words.gain_rows(curve):
+    for name, times in words.AS_MANY.items():
+        count, found = times * curve.total, curve.at(times * curve.total)
         band = f"{auc_text(found.value)} ({interval_text(found.low, found.high)})"
         rows.append([name, Cell(f"{count:,}", count), Cell(band, found.value)])
     table = html.table(["rows", "how many", "AUC, 90 % band"], rows, "What to expect of a model of so many rows")
@@ -536,14 +535,17 @@ def _interactions(model: Model) -> list[Html]:
     shapes = model.shapes
     if shapes is None or shapes.interactions is None or not shapes.whole or len(shapes.columns) < 2:
         return []
+    told = f"{100 * shapes.share:.0f} % of the score comes from combinations of columns."
+    if shapes.share < 0.005:
+        told = f"{'Hardly anything' if shapes.share else 'Nothing'} here depends on combinations of columns."
     if not shapes.pairs:
-        return [html.paragraph(f"{words.describe_interactions(model)} No pair of columns stands out.")]
+        return [html.paragraph(f"{told} No pair of columns stands out.")]
     shown = shapes.pairs[:6]
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
     rows: list[Row] = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
     numbers = html.table(["columns", "share"], rows, "Share: part of the variance of the score")
     return [
-        html.paragraph(words.describe_interactions(model)),
+        html.paragraph(told),
         html.paragraph(words.CELLS.format(largest), soft=True),
         html.grid([pictures.heat_map(pair, largest) for pair in shown]),
         html.folded("All pairs as numbers", numbers),
