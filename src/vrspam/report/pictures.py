@@ -289,12 +289,8 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
     shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
     marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
-    marks += [
-        rule(frame),
-        line(frame, at, shown, "guess"),
-        line(frame, at, cut[1], "band", cut[0]),
-        line(frame, at, cut[2]),
-    ]
+    marks += [rule(frame), line(frame, at, shown, "guess")]
+    marks += [line(frame, at, cut[1], "band", cut[0]), line(frame, at, cut[2])]
     label = "Decision curve: net benefit of the model, of acting on everyone and on no one."
     remark = "band: interval; dashed: acting on everyone; line at 0: on no one"
     return picture(frame, marks, label=label, title="Decision curve", remark=remark)

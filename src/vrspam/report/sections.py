@@ -74,6 +74,7 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     measure = words.name_measure(model)
     measure = f"{measure[0].upper()}{measure[1:]}"
+    remark = f"{auc_text(expected.auc)} ({expected.remark})"
     page.headline = pictures.headline(
         f"{measure} of rows kept from the training" if kept else f"{measure} to expect on new rows",
         expected,
@@ -85,11 +86,7 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
             evaluation,
             names,
             words.GUESSING if kept else words.NOT_CORRECTED,
-            {
-                "judged by": where,
-                "expect": f"{auc_text(expected.auc)} ({expected.remark})",
-                **words.other_aucs(model, kept),
-            },
+            {"judged by": where, "expect": remark, **words.other_aucs(model, kept)},
         ),
         [
             *words.doubt_of(expected.low, expected.high),
@@ -536,7 +533,7 @@ def _interactions(model: Model) -> list[Html]:
     if shapes is None or shapes.interactions is None or not shapes.whole or len(shapes.columns) < 2:
         return []
     told = f"{100 * shapes.share:.0f} % of the score comes from combinations of columns."
-    if shapes.share < 0.005:
+    if 100 * shapes.share < 0.5:
         told = f"{'Hardly anything' if shapes.share else 'Nothing'} here depends on combinations of columns."
     if not shapes.pairs:
         return [html.paragraph(f"{told} No pair of columns stands out.")]

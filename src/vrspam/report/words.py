@@ -562,7 +562,7 @@ def describe_rows_held(count: int) -> str:
 
 
 def training_facts(model: Model) -> dict[str, str]:
-    """How the model came about, as far as it says so itself: what kind of function its score is, of how many features."""
+    """How the model came about, as far as it says so itself; what kind of function its score is."""
     facts, words = model.training, {}
     if "data" in facts:
         words["trained on"] = ", ".join(facts["data"])
