@@ -9,6 +9,7 @@ import re
 import shlex
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,13 @@ from tool_data import write
 
 from vrspam._utils.texts import percent
 from vrspam.cli import main
-from vrspam.metrics.intervals import placements
 from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.page import FINE, Stops, explorer
 from vrspam.report.sections import evaluation_page, report_page
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.report import choose_rows, cross_calibrated, make_report
+from vrspam.tool.report import _unseen_rows, make_report
 from vrspam.tool.subgroups import holm, subgroups
 from vrspam.tool.training import train
 
@@ -242,11 +242,20 @@ def test_the_headline_is_the_corrected_auc_and_the_curves_are_of_held_out_rows(f
 def test_a_probability_does_not_know_its_own_label():
     positive, scores = scored(300)
     fold = np.arange(300) % 3
-    before = cross_calibrated(HeldOut(positive, scores, fold, np.ones(300)), "isotonic")
+    model, opened = SimpleNamespace(calibration=SimpleNamespace(method="isotonic")), SimpleNamespace(plan=TrainPlan())
+
+    def probabilities(labels: np.ndarray) -> np.ndarray:
+        trained: Any = SimpleNamespace(model=model, opened=opened, kept=None)
+        trained.held_out = HeldOut(labels, scores, fold, np.ones(300))
+        found = _unseen_rows(trained)[1]
+        assert found is not None
+        return found
+
+    before = probabilities(positive)
     for row in (0, 7, 100):
         changed = positive.copy()
         changed[row] = ~changed[row]
-        after = cross_calibrated(HeldOut(changed, scores, fold, np.ones(300)), "isotonic")
+        after = probabilities(changed)
         assert after[row] == before[row]
     assert (after != before).any()
 
@@ -305,16 +314,17 @@ def test_noise_is_rarely_marked_and_differences_are():
 
 
 def test_single_rows_are_the_extremes_and_their_parts_add_up(folder):
-    positive, scores = scored(100, digits=9)
-    chosen = choose_rows(scores, placements(positive, scores[np.newaxis], np.ones(100))[0], 6)
+    report = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=QUICK, rows=6)
+    positive, scores = report.evaluation.positive, report.evaluation.scores
     by_kind: dict[str, list[int]] = {}
-    for kind, place in chosen:
-        by_kind.setdefault(kind, []).append(place)
+    for row in report.rows:
+        by_kind.setdefault(row.kind, []).append(row.number - 1)
+        assert row.score == scores[row.number - 1]
     order = np.argsort(scores)
     assert by_kind["highest scores"] == order[::-1][:4].tolist()
     assert by_kind["lowest scores"] == order[:4].tolist()
     pairs = np.sign(scores[:, None] - scores[None, :])
-    wrong = [np.mean(pairs[i, positive != positive[i]] * (1 if positive[i] else -1) < 0) for i in range(100)]
+    wrong = [np.mean(pairs[i, positive != positive[i]] * (1 if positive[i] else -1) < 0) for i in range(500)]
     assert sorted(wrong)[-4:] == pytest.approx(sorted(wrong[i] for i in by_kind["most wrong"]))
     assert len(by_kind["spread over the ranking"]) == 6
     for kind in ("linear", "additive", "kernel"):

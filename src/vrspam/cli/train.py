@@ -72,12 +72,14 @@ def train(
     from vrspam.tool.training import fit_file
 
     with app.warnings_as_lines():
-        found = fit_file(data, plan)
-        trained = found.model
-        if html is not None:
-            from vrspam.tool.report import report_of
+        if html is None:
+            trained = fit_file(data, plan).model
+        else:
+            from vrspam.tool.report import make_report
 
-            write_report(report_of(found, replace(plan, rows=0) if plan.private else plan), html, data, context)
+            found = make_report(data, plan=replace(plan, rows=0) if plan.private else plan)
+            trained = found.model
+            write_report(found, html, data, context)
         save_model(trained, model)
     if as_json:
         from vrspam.report.words import expected_auc
