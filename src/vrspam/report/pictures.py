@@ -8,7 +8,6 @@ have a point for the threshold carry a `data-kind`, by which the script of the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 from typing import Any
@@ -27,18 +26,6 @@ from vrspam.report.page import NUMBERS, QUIET, WORRIES, Html, Stops, facts, grid
 WIDTH, HEIGHT = 330.0, 270.0
 
 
-@dataclass(frozen=True)
-class Side:
-    """One side of a picture: how values lie along it, and where it starts and stops."""
-
-    scale: drawing.Scale
-    start: float
-    stop: float
-
-    def __call__(self, values: np.ndarray | float) -> np.ndarray:
-        return self.start + self.scale.share(values) * (self.stop - self.start)
-
-
 class Frame:
     """The plot area of a picture within its margins, for values from x[0] to x[1] and from y[0] to y[1]."""
 
@@ -55,8 +42,9 @@ class Frame:
         bottom: float = 42.0,
     ):
         self.width, self.height = width, height
-        self.x = Side(x if isinstance(x, drawing.Scale) else drawing.Scale(*x), left, width - right)
-        self.y = Side(drawing.Scale(*y), height - bottom, top)
+        scale = x if isinstance(x, drawing.Scale) else drawing.Scale(*x)
+        self.x = scale._replace(start=left, stop=width - right)
+        self.y = drawing.Scale(*y, start=height - bottom, stop=top)
 
 
 def picture(
@@ -73,9 +61,9 @@ def picture(
     kind += f' data-part="{escape(part)}"' if part else ""
     spoken = f'role="img" aria-label="{escape(label)}"'
     # what the script needs to find values under the pointer
-    numbers = [f"{v:.10g}" for s in (frame.x, frame.y) for v in (s.scale.low, s.scale.high, s.start, s.stop)]
-    bent = {"linear": "", "log": ' data-log="0"', "symlog": f' data-log="{frame.x.scale.middle:.10g}"'}
-    data = f'data-frame="{" ".join(numbers)}"{bent[frame.x.scale.kind]}'
+    numbers = [f"{v:.10g}" for s in (frame.x, frame.y) for v in (s.low, s.high, s.start, s.stop)]
+    bent = {"linear": "", "log": ' data-log="0"', "symlog": f' data-log="{frame.x.middle:.10g}"'}
+    data = f'data-frame="{" ".join(numbers)}"{bent[frame.x.kind]}'
     svg = f"<svg {size}{broad} {spoken}{kind} {data}>{''.join(marks)}</svg>"
     if not (title or remark):
         return Html(svg)
@@ -92,14 +80,14 @@ def axes(
     """
     left, right, base, top = frame.x.start, frame.x.stop, frame.y.start, frame.y.stop
     if ticks is None:
-        ticks = drawing.number_ticks(frame.x.scale.low, frame.x.scale.high, room=right - left, shares="x" in percents)
+        ticks = drawing.number_ticks(frame.x.low, frame.x.high, room=right - left, shares="x" in percents)
     parts = []
     for tick, text in zip(*ticks, strict=True):
         at, half = float(frame.x(tick)), texts.text_width(text) / 2
         parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
         parts.append(words(min(max(at, half), frame.width - half), base + 15.0, text, "middle"))
     if y_label:
-        heights = drawing.number_ticks(frame.y.scale.low, frame.y.scale.high, room=np.inf, shares="y" in percents)
+        heights = drawing.number_ticks(frame.y.low, frame.y.high, room=np.inf, shares="y" in percents)
         for tick, text in zip(*heights, strict=True):
             at = float(frame.y(tick))
             parts.append(f'<path class="grid-line" d="M{left:g} {at:.1f}H{right:g}"/>')
@@ -241,7 +229,7 @@ def _threshold_curve(
     guess: tuple[float, float],
 ) -> str:
     """Axes, the line of random scores, a curve, and the point of the threshold, hidden where it has no value."""
-    ends = np.array([frame.x.scale.low, frame.x.scale.high])
+    ends = np.array([frame.x.low, frame.x.high])
     drawn = axes(frame, *labels, percents="xy") + line(frame, ends, np.array(guess), "guess") + line(frame, x, y)
     if point is None:
         return drawn
@@ -286,8 +274,8 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     top = 105.0 * max(float(high.max()), 1e-3)
     bottom = min(-top / 5.0, 105.0 * float(low.min()))
     frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, right=28.0, top=12.0)
-    cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
-    shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
+    cut = [np.clip(100.0 * values, frame.y.low, top) for values in (low, high, model)]
+    shown = np.where(100.0 * every >= frame.y.low, 100.0 * every, np.nan)
     marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
     marks += [rule(frame), line(frame, at, shown, "guess")]
     marks += [line(frame, at, cut[1], "band", cut[0]), line(frame, at, cut[2])]

@@ -494,7 +494,7 @@ def add_model(page: Page, model: Model) -> None:
         names = ["feature", "coefficient", "one deviation", "share", "share of its column"]
     strengths = [pictures.bars(found, label, "What matters most", spoken=spoken)] if found else []
     effects, rows = explain(model), list[Row]()
-    shares = dict(sum_by_column(effects))
+    shares = dict(sum_by_column(effects)) if model.features is None else {}  # of columns with several features
     for effect in effects[:MOST_FEATURES]:
         size, cells = effect.importance, [Cell(f"{effect.share:.1%}", effect.share)]
         first: list[Cell | str] = ["" if size is None else number_cell(size)]

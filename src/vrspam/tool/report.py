@@ -151,7 +151,8 @@ def make_report(
     if (places := part.places) is not None:
         whole = {"groups": opened.groups, "times": opened.times, "within": opened.within}
         beside |= {name: values[places] for name, values in whole.items() if values is not None}
-        read = read_columns(opened, [*asked.by, *identifiers], places)
+        if names := [*asked.by, *identifiers]:
+            read = read_columns(opened, names, places)
     levels = {name: read[name] for name in asked.by if name in read}
     unseen = ScoredTable({"": model}, part.positive, {"": part.scores}, (), beside, levels)
     max_fpr = model.training.get("max_fpr") if weights is None else None  # there is no interval with weights
