@@ -440,35 +440,50 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
 def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
     """What one column adds to the score: a curve with its band, or points for categories and few values."""
     plan = drawing.plan_column(shape, ends)
-    remarks = list(plan.remarks)
+    remarks, chosen, missing = list(plan.remarks), plan.chosen, shape.missing
     if shape.together:
         remarks.append(f"says nearly the same as {', '.join(texts.shorten(name, 40) for name in shape.together)}")
-    title, remark, chosen = texts.shorten(shape.name, 70), "; ".join(remarks), plan.chosen
-    if not plan.curve:
-        frame, marks = _values(shape, plan, ends)
+    points: list[tuple[float, str, tuple[float, float, float], float | None]]
+    if plan.curve:
+        grid = shape.grid[chosen]
+        widest = max(map(texts.text_width, drawing.number_ticks(*ends, room=np.inf).labels))
+        frame = Frame(plan.scale, ends, height=230.0, left=26.0 + widest, right=16.0 if missing is None else 68.0)
+        scale = f" ({plan.scale.words})" if plan.scale.words else ""
+        marks = [axes(frame, f"{texts.shorten(shape.name, 36)}{scale}", drawing.ADDED, ticks=plan.ticks), rule(frame)]
+        low, high = (np.clip(side[chosen], *ends) for side in (shape.low, shape.high))
+        marks.append(line(frame, grid, high, "band", low))
+        for css, values in (("mean", shape.mean_score), ("line", shape.contribution)):
+            if values is not None:  # a line is broken where the picture has no room for it
+                inside = (values[chosen] >= ends[0]) & (values[chosen] <= ends[1])
+                marks.append(line(frame, grid, np.where(inside, values[chosen], np.nan), css))
+        for at in frame.x(plan.rug):
+            marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
+        first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
+        label = f"What {shape.name} adds to the score, from {first} to {last}."
+        points = [] if missing is None else [(frame.x.stop + 38.0, "missing", missing, None)]
+    else:
+        names = [*plan.ticks.labels, *([] if missing is None else ["missing"])]
+        parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
+        means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
+        if missing is not None:
+            parts, means = [*parts, missing], [*means, shape.missing_mean_score]
+        frame = Frame(ends, UNIT, height=ROW * len(names) + 56.0, left=min(label_room(names), 0.45 * WIDTH))
+        places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
+        marks = [axes(frame, drawing.ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
         label = f"What each value of {shape.name} adds to the score."
-        return picture(frame, marks, label=label, title=title, remark=remark)
-    grid = shape.grid[chosen]
-    widest = max(map(texts.text_width, drawing.number_ticks(*ends, room=np.inf).labels))
-    left, right = 26.0 + widest, 16.0 if shape.missing is None else 68.0
-    frame = Frame(plan.scale, ends, height=230.0, left=left, right=right)
-    scale = f" ({plan.scale.words})" if plan.scale.words else ""
-    marks = [axes(frame, f"{texts.shorten(shape.name, 36)}{scale}", drawing.ADDED, ticks=plan.ticks), rule(frame)]
-    low, high = (np.clip(side[chosen], *ends) for side in (shape.low, shape.high))
-    marks.append(line(frame, grid, high, "band", low))
-    for css, values in (("mean", shape.mean_score), ("line", shape.contribution)):
-        if values is not None:  # a line is broken where the picture has no room for it
-            inside = (values[chosen] >= ends[0]) & (values[chosen] <= ends[1])
-            marks.append(line(frame, grid, np.where(inside, values[chosen], np.nan), css))
-    for at in frame.x(plan.rug):
-        marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
-    if shape.missing is not None:
-        at = frame.x.stop + 38.0
-        marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
-        marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
-    first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
-    label, part = f"What {shape.name} adds to the score, from {first} to {last}.", plan.part or ""
-    return picture(frame, marks, label=label, title=title, remark=remark, kind="column", part=part)
+        points = list(zip(places, names, parts, means, strict=True))
+    for at, name, part, mean in points:  # with their intervals
+        if mean is not None and np.isfinite(mean):
+            marks.append(dot(float(frame.x(mean)), at, "ring"))
+        interval = f" ({part[1]:+.3f} to {part[2]:+.3f})" if np.isfinite(part).all() else ""
+        css, side = "missing" if part is missing else "dot", frame.y if plan.curve else frame.x
+        said = f"{name}: {part[0]:+.3f}{interval}"
+        marks.append(whisker(at, side(np.clip(part, *ends)), css, said, across=not plan.curve))
+        if plan.curve:
+            marks.append(words(at, frame.y.start + 15.0, name, "middle"))
+    title, remark, kind = texts.shorten(shape.name, 70), "; ".join(remarks), "column" if plan.curve else ""
+    of_a_date = plan.part or "" if plan.curve else ""
+    return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=of_a_date)
 
 
 def key(shapes: Sequence[Shape]) -> Html:
@@ -487,29 +502,6 @@ def key(shapes: Sequence[Shape]) -> Html:
         svg = f'<svg viewBox="0 0 46 14" width="46" aria-hidden="true">{"".join(sorted(kinds))}</svg>'
         entries += [f'<span class="n">{svg}{name}</span>'] if kinds else []
     return Html(f'<p class="remark marks">{" ".join(entries)}</p>')
-
-
-def _values(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str]]:
-    chosen, names = plan.chosen, plan.ticks.labels
-    parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
-    means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
-    if shape.missing is not None:
-        names, parts, means = [*names, "missing"], [*parts, shape.missing], [*means, shape.missing_mean_score]
-    height = ROW * len(names) + 56.0
-    frame = Frame(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
-    places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
-    marks = [axes(frame, drawing.ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
-    for name, part, mean, y in zip(names, parts, means, places, strict=True):
-        if mean is not None and np.isfinite(mean):
-            marks.append(dot(float(frame.x(mean)), y, "ring"))
-        css = "missing" if name == "missing" and shape.missing is part else "dot"
-        marks.append(whisker(y, frame.x(np.clip(part, *ends)), css, _said(name, part), across=True))
-    return frame, marks
-
-
-def _said(name: str, part: tuple[float, float, float]) -> str:
-    interval = f" ({part[1]:+.3f} to {part[2]:+.3f})" if np.isfinite(part).all() else ""
-    return f"{name}: {part[0]:+.3f}{interval}"
 
 
 def whisker(at: float, part: np.ndarray, css: str, title: str, *, across: bool = False, radius: float = 4.0) -> str:
