@@ -18,7 +18,6 @@ from vrspam.report.page import (
     Page,
     Stops,
     bullets,
-    cards,
     explorer,
     facts,
     folded,
@@ -109,7 +108,6 @@ def test_text_is_escaped_everywhere():
         facts({evil: evil}),
         table([evil], [[evil], [Cell(evil, 1.0, evil)]], evil),
         folded(evil),
-        cards(evil, [(evil, [])]),
     )
     html = page.html()
     assert "<script>alert" not in html
@@ -139,7 +137,7 @@ def test_counts_of_calls_never_break_across_lines(browser, tmp_path, width):
     counts = np.array([320_450.0, 160_225.0, 0.0])
     stops = Stops(np.array([-1.0, 0.0, 1.0]), counts, counts, *counts[[0, 0]])
     page = Page("Calls", "")
-    page.add("Calls", explorer(stops, 1, {"positive": "result = positive", "negative": "another result"}, 1.0, ""))
+    page.add("Calls", explorer(stops, 1, {"positive": "result = positive", "negative": "another result"}, 1.0, "")[0])
     page.write(tmp_path / "calls.html")
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)

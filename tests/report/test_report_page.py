@@ -9,6 +9,7 @@ import re
 import shlex
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,13 @@ from tool_data import write
 
 from vrspam._utils.texts import percent
 from vrspam.cli import main
-from vrspam.metrics.intervals import placements
 from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.report.page import FINE, Stops, confusion
+from vrspam.report.page import FINE, Stops, explorer
 from vrspam.report.sections import evaluation_page, report_page
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.report import choose_rows, cross_calibrated, make_report
+from vrspam.tool.report import _unseen_rows, make_report
 from vrspam.tool.subgroups import holm, subgroups
 from vrspam.tool.training import train
 
@@ -92,6 +92,12 @@ def scored(rows: int, seed: int = 0, digits: int = 2) -> tuple[np.ndarray, np.nd
     return positive, np.round(rng.standard_normal(rows) + positive, digits)  # with ties
 
 
+def shown_at(stops: Stops, place: int) -> dict[str, str]:
+    """What the page shows where the slider stands."""
+    drawn, _ = explorer(stops, place, {"positive": "yes", "negative": "no"}, 1.0, "")
+    return dict(re.findall(r'data-show="([\w-]+)"[^>]*>([^<]*)<', drawn))
+
+
 @pytest.mark.parametrize("digits", [1, 9])
 def test_every_stop_of_the_slider_counts_what_scikit_learn_counts(digits):
     positive, scores = scored(400, digits=digits)
@@ -99,16 +105,14 @@ def test_every_stop_of_the_slider_counts_what_scikit_learn_counts(digits):
     assert (np.diff(stops.thresholds) > 0.0).all()
     for place in range(0, stops.thresholds.size, 1 if digits == 1 else 9):
         called = scores >= stops.thresholds[place]
-        shown = confusion(stops, place)
+        shown = shown_at(stops, place)
         tn, fp, fn, tp = confusion_matrix(positive, called).ravel().tolist()
-        assert [shown[name] for name in ("tn", "fp", "fn", "tp")] == [tn, fp, fn, tp]
-        assert shown["sensitivity"] == recall_score(positive, called)
-        assert shown["specificity"] == recall_score(~positive, ~called)
-        if called.any():
-            assert shown["ppv"] == precision_score(positive, called)
-        if not called.all():
-            assert shown["npv"] == precision_score(~positive, ~called)
-        assert shown["alerts"] == pytest.approx(1000 * called.mean(), rel=1e-12)
+        assert [shown[name] for name in ("tn", "fp", "fn", "tp")] == [str(count) for count in (tn, fp, fn, tp)]
+        assert shown["sensitivity"] == percent(recall_score(positive, called))
+        assert shown["specificity"] == percent(recall_score(~positive, ~called))
+        assert shown["ppv"] == (percent(precision_score(positive, called)) if called.any() else "–")
+        assert shown["npv"] == ("–" if called.all() else percent(precision_score(~positive, ~called)))
+        assert float(shown["alerts"]) == pytest.approx(1000 * called.mean(), abs=0.0501)
     assert stops.hits[-1] == stops.alarms[-1] == 0.0  # no row
     assert stops.hits[0] + stops.alarms[0] == 400  # every row
 
@@ -123,15 +127,22 @@ def test_stops_count_weights():
         assert stops.alarms[place] == weights[called & ~positive].sum()
 
 
-def test_the_best_stops_are_those_of_a_search():
+def test_the_best_stops_are_those_of_a_search(folder):
     positive, scores = scored(300, digits=9)
-    stops = Stops.of(Curve.of(positive, scores))
+    model = train(folder / "awkward.csv", "out <come>", POSITIVE, features="linear", n_splits=3)
     false, true, _ = roc_curve(positive, scores, drop_intermediate=False)
-    found = confusion(stops, stops.best())
-    assert found["sensitivity"] + found["specificity"] - 1.0 == pytest.approx((true - false).max())
-    costs = [(~positive & (scores >= t)).sum() + 7 * (positive & (scores < t)).sum() for t in stops.thresholds]
-    cheapest = confusion(stops, stops.best(7.0))
-    assert cheapest["fp"] + 7 * cheapest["fn"] == min(costs)
+    for ratio in (None, 7.0):
+        found = evaluate(model, positive, scores, cost_ratio=ratio)
+        page = evaluation_page(model, found, model_name="m", data_name="d", cost_ratio=ratio)
+        data, place = page.data["explorer"], re.search(r'step="1" value="(\d+)"', page.html())
+        assert place
+        hits, alarms = (data[name][int(place[1])] for name in ("hits", "alarms"))
+        if ratio is None:
+            assert hits / data["positives"] - alarms / data["negatives"] == pytest.approx((true - false).max())
+        else:
+            at = data["thresholds"]
+            costs = [(~positive & (scores >= t)).sum() + ratio * (positive & (scores < t)).sum() for t in at]
+            assert alarms + ratio * (data["positives"] - hits) == min(costs)
 
 
 def test_curves_of_many_rows_are_thin_and_move_by_less_than_a_pixel():
@@ -146,7 +157,8 @@ def test_curves_of_many_rows_are_thin_and_move_by_less_than_a_pixel():
     assert np.abs(np.interp(false, x, y) - true).max() < pixel
     assert np.abs(np.interp(called, ((stops.hits + stops.alarms) / positive.size)[::-1], y) - true).max() < pixel
     before = np.searchsorted(stops.thresholds, thresholds, side="right") - 1  # the stop at or before each score
-    for full, thinned in ((precision, stops.precision), (recall, stops.hits / stops.positives)):
+    counts = np.maximum(stops.hits + stops.alarms, 1.0)
+    for full, thinned in ((precision, stops.hits / counts), (recall, stops.hits / stops.positives)):
         assert np.abs(full[:-1] - thinned[before]).max() < FINE + 1e-12 < pixel
 
 
@@ -230,11 +242,20 @@ def test_the_headline_is_the_corrected_auc_and_the_curves_are_of_held_out_rows(f
 def test_a_probability_does_not_know_its_own_label():
     positive, scores = scored(300)
     fold = np.arange(300) % 3
-    before = cross_calibrated(HeldOut(positive, scores, fold, np.ones(300)), "isotonic")
+    model, opened = SimpleNamespace(calibration=SimpleNamespace(method="isotonic")), SimpleNamespace(plan=TrainPlan())
+
+    def probabilities(labels: np.ndarray) -> np.ndarray:
+        trained: Any = SimpleNamespace(model=model, opened=opened, kept=None)
+        trained.held_out = HeldOut(labels, scores, fold, np.ones(300))
+        found = _unseen_rows(trained)[1]
+        assert found is not None
+        return found
+
+    before = probabilities(positive)
     for row in (0, 7, 100):
         changed = positive.copy()
         changed[row] = ~changed[row]
-        after = cross_calibrated(HeldOut(changed, scores, fold, np.ones(300)), "isotonic")
+        after = probabilities(changed)
         assert after[row] == before[row]
     assert (after != before).any()
 
@@ -293,16 +314,17 @@ def test_noise_is_rarely_marked_and_differences_are():
 
 
 def test_single_rows_are_the_extremes_and_their_parts_add_up(folder):
-    positive, scores = scored(100, digits=9)
-    chosen = choose_rows(scores, placements(positive, scores[np.newaxis], np.ones(100))[0], 6)
+    report = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=QUICK, rows=6)
+    positive, scores = report.evaluation.positive, report.evaluation.scores
     by_kind: dict[str, list[int]] = {}
-    for kind, place in chosen:
-        by_kind.setdefault(kind, []).append(place)
+    for row in report.rows:
+        by_kind.setdefault(row.kind, []).append(row.number - 1)
+        assert row.score == scores[row.number - 1]
     order = np.argsort(scores)
     assert by_kind["highest scores"] == order[::-1][:4].tolist()
     assert by_kind["lowest scores"] == order[:4].tolist()
     pairs = np.sign(scores[:, None] - scores[None, :])
-    wrong = [np.mean(pairs[i, positive != positive[i]] * (1 if positive[i] else -1) < 0) for i in range(100)]
+    wrong = [np.mean(pairs[i, positive != positive[i]] * (1 if positive[i] else -1) < 0) for i in range(500)]
     assert sorted(wrong)[-4:] == pytest.approx(sorted(wrong[i] for i in by_kind["most wrong"]))
     assert len(by_kind["spread over the ranking"]) == 6
     for kind in ("linear", "additive", "kernel"):

@@ -15,7 +15,7 @@ from vrspam.cli import main
 from vrspam.data import Schema
 from vrspam.metrics import AUCInterval, Estimate, calibration_measures
 from vrspam.report import sections
-from vrspam.report.page import Stops, paragraph
+from vrspam.report.page import Stops, explorer, paragraph
 from vrspam.report.pictures import bars
 from vrspam.report.words import calibration_numbers, describe_benefit, describe_calibration, doubts_of_column
 from vrspam.tool.plan import TrainPlan
@@ -141,7 +141,8 @@ def test_an_option_is_not_broken_and_zero_has_no_sign():
 
 def test_a_probability_is_rounded_once():
     stops = Stops(np.zeros(1), np.ones(1), np.ones(1), 1.0, 1.0, np.array([0.390496]))
-    assert stops.data()["probabilities"] == [0.390496]
+    _, data = explorer(stops, 0, {"positive": "yes", "negative": "no"}, 1.0, "")
+    assert data["probabilities"] == [0.390496]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from vrspam._utils.messages import CODES, SEVERITIES, Finding, Message
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.cli import main
 from vrspam.model_selection.calibration import calibrate
-from vrspam.report.words import as_independent, expected_auc
+from vrspam.report.words import expected_auc, other_aucs
 from vrspam.tool import TrainPlan, check, evaluate, load_model, make_report, report_page, save_model, train
 from vrspam.tool.repeats import find_copies, name_groups, scores_of_known_groups
 
@@ -243,7 +243,7 @@ def test_the_grade_of_a_leak_agrees_with_the_number_that_is_shown(monkeypatch, a
 def test_what_rows_show_as_independent_ones(apart, corrected, expected):
     facts = {"independent_auc": apart, "corrected_auc": corrected, "groups": "id"}
     model: Any = SimpleNamespace(training=facts)
-    assert as_independent(model) == expected
+    assert other_aucs(model).get("as independent rows") == expected
 
 
 @pytest.mark.parametrize(("shown", "remark"), [(0.8337, "showed 0.834; picking the best flatters"), (0.8312, "same")])

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,7 @@ from vrspam.cli import main
 from vrspam.metrics import rows_for_width
 from vrspam.model_selection.cross_validate import LearningCurve
 from vrspam.report.words import describe_gain
-from vrspam.tool import make_report, report_page, rows
-from vrspam.tool.report import parts_of
+from vrspam.tool import make_report, report, report_page, rows
 
 
 def patients(n=500, seed=0, strength=0.3):
@@ -48,18 +48,27 @@ def test_noise_gains_nothing():
     assert found.curve.gain(4).low == 0.0
 
 
-def test_parts_keep_groups_whole_and_share_out_both_classes():
-    rng = np.random.default_rng(0)
+def test_parts_keep_groups_whole_and_share_out_both_classes(monkeypatch):
+    rng, learn, seen = np.random.default_rng(0), report.learning_curve, []
+
+    def watch(given, part, **more):
+        seen.append(part)
+        return learn(given, part, **more)
+
+    monkeypatch.setattr(report, "learning_curve", watch)
     groups = np.repeat(np.arange(200), 3)
     positive = (rng.random(200) < 0.4)[groups]
-    part = parts_of(positive, groups, 0)
+    table = pd.DataFrame({"x": rng.normal(size=600), "id": groups, "fifth": np.arange(600) // 120, "sick": positive})
+    asked: Any = {"features": "linear"}
+    for name in ("id", "none"):
+        rows(table, "sick", **asked, groups=name)
+    part, alone = seen
     assert part.max() == 19
     assert all(np.unique(part[groups == group]).size == 1 for group in range(200))
-    alone = parts_of(positive, None, 0)
     counts = np.array([[np.sum(side[alone == number]) for number in range(20)] for side in (positive, ~positive)])
     assert (np.ptp(counts, axis=1) <= 1).all()
-    with pytest.raises(ValueError, match="needs 10 parts of whole groups with both classes, not 2"):
-        parts_of(positive, np.arange(600) // 300, 0)
+    with pytest.raises(ValueError, match="needs 10 parts of whole groups with both classes, not 5"):
+        rows(table, "sick", **asked, groups="fifth")
 
 
 def test_the_command_prints_the_same_numbers(path, tmp_path, capsys):

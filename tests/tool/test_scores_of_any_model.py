@@ -30,7 +30,7 @@ from vrspam.metrics import (
 )
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Curve
-from vrspam.report.page import thin
+from vrspam.report.page import Stops
 from vrspam.tool import compare, evaluate, make_report, save_model, score_file
 from vrspam.tool.evaluation import compare_scores
 
@@ -105,7 +105,8 @@ def test_thinned_curves_move_by_no_more_than_asked():
     rng = np.random.default_rng(4)
     positive = rng.random(30_000) < 0.1
     curve = Curve.of(positive, rng.normal(size=30_000) + positive)
-    kept = thin(curve, 0.01)
+    stops = Stops.of(curve, 0.01)
+    kept = np.searchsorted(curve.called, stops.hits + stops.alarms)
     precision = curve.hits / np.maximum(curve.called, 1.0)
     for share in (curve.hits / curve.positives, curve.alarms / curve.negatives, precision):
         for a, b in pairwise(kept):

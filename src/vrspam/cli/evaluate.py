@@ -73,7 +73,7 @@ def evaluate(
     app.check_output("--html", html, model, data)
     from vrspam.report.words import listed, name_measure
     from vrspam.tool import load_model
-    from vrspam.tool.evaluation import evaluate_columns, score_rows
+    from vrspam.tool.evaluation import Evaluations, evaluate_columns, score_rows
     from vrspam.tool.scores import read_scores
 
     reading |= {"weights": weights, "groups": groups, "progress": app.err.is_terminal}
@@ -82,9 +82,9 @@ def evaluate(
             rows = read_scores(model, scores=columns, **asked, **reading)
         else:
             rows = score_rows(load_model(Path(model)), data, **reading)
-        every = evaluate_columns(rows, **measures)
-        (one, *_), (found, *_) = every.columns.values(), every.values()
-        several = every if data is None else None
+        every, compared = evaluate_columns(rows, **measures)
+        (one, *_), (found, *_) = rows.columns.values(), every.values()
+        several = Evaluations(every, compared, rows.columns) if data is None else None
         if html is not None:
             from vrspam.report.sections import evaluation_page
 

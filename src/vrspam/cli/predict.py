@@ -302,7 +302,8 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
 def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
     """Print rows of a file with what each column adds; without numbers the first ones, in JSON all."""
     require("data", "pyarrow")
-    from vrspam.tool.explanation import explain_file, row_picture, value_text
+    from vrspam.model.drawing import value_text
+    from vrspam.tool.explanation import explain_file, row_picture
 
     with app.warnings_as_lines():
         found = explain_file(model, data, numbers, most=None if as_json else 10, **reading)

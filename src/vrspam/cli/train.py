@@ -72,12 +72,14 @@ def train(
     from vrspam.tool.training import fit_file
 
     with app.warnings_as_lines():
-        found = fit_file(data, plan)
-        trained = found.model
-        if html is not None:
-            from vrspam.tool.report import report_of
+        if html is None:
+            trained = fit_file(data, plan).model
+        else:
+            from vrspam.tool.report import make_report
 
-            write_report(report_of(found, replace(plan, rows=0) if plan.private else plan), html, data, context)
+            found = make_report(data, plan=replace(plan, rows=0) if plan.private else plan)
+            trained = found.model
+            write_report(found, html, data, context)
         save_model(trained, model)
     if as_json:
         from vrspam.report.words import expected_auc
@@ -118,10 +120,7 @@ def _describe(model: Model, path: Path) -> None:
         meaning = words.describe_auc(expected.auc, words.class_names(model) if model.ranks else None)
         shown.append((f"{words.name_measure(model)} to expect", f"{words.auc_text(expected.auc, 4)}, {interval}"))
         shown += [("", expected.remark), ("", meaning)]
-        if (other := words.as_independent(model)) is not None:
-            shown.append(("as independent rows", other))
-        if (free := words.without_directions(model)) is not None:
-            shown.append(("without directions", free))
+        shown += words.other_aucs(model).items()
     if "max_fpr" in facts:
         interval = words.interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         interval += f" (up to {100 * facts['max_fpr']:g} % false positives, standardised)"
@@ -195,10 +194,8 @@ def report(
     measure = words.name_measure(found.model)
     app.say(f"{measure:8} {words.auc_text(expected.auc, 4)} {on}, {interval}")
     app.say(f"         {expected.remark}")
-    if found.folds is not None and (other := words.as_independent(found.model)) is not None:
-        app.say(f"         as independent rows {other}")
-    if (free := words.without_directions(found.model)) is not None:
-        app.say(f"         without directions {free}")
+    for name, other in words.other_aucs(found.model, found.folds is None).items():
+        app.say(f"         {name} {other}")
     share = f", of which {evaluation.positives:,} positive ({evaluation.positives / evaluation.n:.2%})"
     app.say(f"scored   {evaluation.n:,} rows ({how}){'' if 'order' in found.model.training else share}")
     for group in found.groups:
@@ -318,7 +315,8 @@ def rows(
     app.say(f"{found.curve.total:,} rows, of which {found.positives:,} positive")
     app.tell(words.describe_gain(found.curve, found.lines))
     shown = []
-    for name, count, at in words.gain_rows(found.curve):
+    for name, times in words.AS_MANY.items():
+        count, at = times * found.curve.total, found.curve.at(times * found.curve.total)
         shown.append([name, f"{count:,}", words.auc_text(at.value), words.interval_text(at.low, at.high)])
     app.show_table(["rows", "how many", "AUC", "90 % band"], shown, margin=2)
     for sentence in asked:

@@ -1,4 +1,4 @@
-"""What to draw of a model: which values, on which axis, with which marks and words.
+"""What to draw of a model: which values, on which axis, with which marks and words; what columns add in single rows.
 
 `vrspam.report` draws it as SVG and `vrspam.plotting` with matplotlib; neither decides any of it. Lengths are in units
 in which a digit is about 7.3 wide (`text_width`), and both engines give the axis of a column at least `ROOM` of them.
@@ -6,15 +6,17 @@ in which a digit is about 7.3 wide (`text_width`), and both engines give the axi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from vrspam._utils.texts import number_labels, power_text, rounded, text_width, tick_texts
 from vrspam.inspection import Axis, Shape
+from vrspam.tables import frames
+from vrspam.tables.schema import far_outside
 from vrspam.tables.texts import DAYS_OF_A_YEAR, day_of, part_text
 
 if TYPE_CHECKING:
@@ -37,28 +39,31 @@ class Ticks(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How values lie along an axis: evenly, by their logarithms, or by these only beyond ± `middle`."""
+    """How values lie along an axis: evenly, by their logarithms, or by these only beyond ± `middle`.
+
+    In a picture `low` is drawn at `start`, and `high` at `stop`.
+    """
 
     low: float
     high: float
     kind: Literal["linear", "log", "symlog"] = "linear"
     middle: float = 0.0
+    start: float = 0.0
+    stop: float = 1.0
 
-    def bend(self, values: np.ndarray | float) -> np.ndarray:
-        """Numbers that lie evenly along the axis."""
-        values = np.asarray(values, dtype=float)
-        with np.errstate(all="ignore"):
-            if self.kind == "log":
-                return np.log10(values)
-            if self.kind == "symlog":
-                size, inside = np.abs(values) / self.middle, DECADES / 0.9
-                return np.where(size <= 1.0, inside * values / self.middle, np.sign(values) * (inside + np.log10(size)))
-        return values
-
-    def share(self, values: np.ndarray | float) -> np.ndarray:
-        """Where values lie on the axis, from 0 to 1."""
-        low, high = self.bend(self.low), self.bend(self.high)
-        return (self.bend(values) - low) / ((high - low) or 1.0)
+    def __call__(self, values: np.ndarray | float) -> np.ndarray:
+        """Where values lie on the axis, from `start` to `stop`."""
+        even: list[Any] = []  # numbers that lie evenly along the axis
+        for at in (self.low, self.high, np.asarray(values, dtype=float)):
+            with np.errstate(all="ignore"):
+                if self.kind == "log":
+                    at = np.log10(at)
+                elif self.kind == "symlog":
+                    size, inside = np.abs(at) / self.middle, DECADES / 0.9
+                    at = np.where(size <= 1.0, inside * at / self.middle, np.sign(at) * (inside + np.log10(size)))
+            even.append(at)
+        low, high, places = even
+        return self.start + (places - low) / ((high - low) or 1.0) * (self.stop - self.start)
 
     @property
     def words(self) -> str:
@@ -185,18 +190,40 @@ def value_labels(name: str, values: np.ndarray) -> list[str]:
     return labels if len(set(labels)) == len(labels) else number_labels(values)
 
 
+_STEPS_OF_DATES = (  # unit and step of marks along years, the longest first
+    *(("Y", step) for step in (50, 20, 10, 5, 2, 1)),
+    *(("M", step) for step in (6, 3, 2, 1)),
+    *(("D", step) for step in (14, 7, 2, 1)),
+)
+
+
 def column_ticks(name: str, grid: np.ndarray, scale: Scale) -> Ticks:
     """Ticks along the curve of a column: dates as dates, whole numbers at whole numbers, powers on logarithmic axes."""
     part = date_part(name, grid)
     if scale.kind != "linear":
         return _power_ticks(scale)
-    if part == "year":
-        return _date_ticks(scale)
-    if part is not None:
-        step = 3.0 if part == "hour" else 1.0
-        places = np.arange(ceil(scale.low / step), np.floor(scale.high / step) + 1.0) * step
-        return _every(places, [part_text(part, place) for place in places], scale)
-    return number_ticks(scale.low, scale.high, whole=is_whole(grid))
+    if part is None:
+        return number_ticks(scale.low, scale.high, whole=is_whole(grid))
+    if part == "year":  # years, months or days, whichever are few enough to be read and more than two
+        places, ends = np.array([scale.low, scale.high]), (day_of(scale.low), day_of(scale.high))
+        labels = [str(day) for day in ends]
+        for unit, step in _STEPS_OF_DATES:
+            first, last = (day.astype(f"datetime64[{unit}]") for day in ends)
+            days = np.arange(first, last + 1)
+            days = days[days.astype(int) % step == 0]
+            years = 1970.0 + days.astype("datetime64[D]").astype(int) / DAYS_OF_A_YEAR
+            inside = (years >= scale.low) & (years <= scale.high)
+            if inside.sum() >= 3:
+                places, labels = years[inside], [str(day) for day in days[inside]]
+                break
+    else:
+        apart = 3.0 if part == "hour" else 1.0
+        places = np.arange(ceil(scale.low / apart), np.floor(scale.high / apart) + 1.0) * apart
+        labels = [part_text(part, place) for place in places]
+    widest = max(map(text_width, labels), default=0.0) + GAP
+    room = ROOM * float(scale(places[1]) - scale(places[0])) if places.size > 1 else ROOM
+    every = max(1, ceil(widest / room))  # every first, second, third, ... of them, so that their labels keep apart
+    return Ticks(places[::every], labels[::every])
 
 
 def number_ticks(low: float, high: float, *, whole: bool = False, shares: bool = False, room: float = ROOM) -> Ticks:
@@ -229,28 +256,6 @@ def round_numbers(low: float, high: float, most: int = 5, whole: bool = False) -
     return [float(f"{step * k:.12g}") + 0.0 for k in np.arange(first, np.floor(high / step + 1e-9) + 1)]
 
 
-def _date_ticks(scale: Scale) -> Ticks:
-    """Years, months or days, whichever are few enough to be read and more than two."""
-    ends = day_of(scale.low), day_of(scale.high)
-    for unit, steps in (("Y", (50, 20, 10, 5, 2, 1)), ("M", (6, 3, 2, 1)), ("D", (14, 7, 2, 1))):
-        units = np.arange(ends[0].astype(f"datetime64[{unit}]"), ends[1].astype(f"datetime64[{unit}]") + 1)
-        for step in steps:
-            days = units[units.astype(int) % step == 0]
-            places = 1970.0 + days.astype("datetime64[D]").astype(int) / DAYS_OF_A_YEAR
-            inside = (places >= scale.low) & (places <= scale.high)
-            if inside.sum() >= 3:
-                return _every(places[inside], [str(day) for day in days[inside]], scale)
-    return _every(np.array([scale.low, scale.high]), [str(day) for day in ends], scale)
-
-
-def _every(places: np.ndarray, labels: list[str], scale: Scale) -> Ticks:
-    """Every first, second, third, ... of evenly spaced places, so that their labels keep apart."""
-    widest = max(map(text_width, labels), default=0.0) + GAP
-    room = ROOM * float(scale.share(places[1]) - scale.share(places[0])) if places.size > 1 else ROOM
-    step = max(1, ceil(widest / room))
-    return Ticks(places[::step], labels[::step])
-
-
 def _power_ticks(scale: Scale) -> Ticks:
     """Ticks of a logarithmic axis, in line for a label: one whose label would touch another's is left out."""
     low, high, middle = scale.low, scale.high, scale.middle
@@ -273,7 +278,7 @@ def _power_ticks(scale: Scale) -> Ticks:
     taken: list[tuple[float, float, float, str]] = []
     for tick in wanted.tolist():
         label = rounded(tick) if 0.1 <= abs(tick) < 1000.0 else text(tick)
-        place, half = ROOM * float(scale.share(tick)), (text_width(label) + GAP) / 2.0
+        place, half = ROOM * float(scale(tick)), (text_width(label) + GAP) / 2.0
         if all(place + half <= start or place - half >= stop for start, stop, _, _ in taken):
             taken.append((place - half, place + half, tick, label))
     taken.sort()
@@ -416,3 +421,82 @@ def sum_by_column(effects: list[Effect]) -> list[tuple[str, float]]:
     for effect in effects:
         shares[effect.column] = shares.get(effect.column, 0.0) + effect.share
     return sorted(shares.items(), key=lambda item: -abs(item[1]))
+
+
+class Part(NamedTuple):
+    """What one column, or "interactions", adds to a score, and the row's value; None where it is missing."""
+
+    column: str
+    value: float | str | None
+    adds: float
+
+
+@dataclass(frozen=True)
+class ExplainedRow:
+    """One row of a file: its number (1 is the first row of the data), its score, and its parts, the largest first.
+
+    A row that cannot be scored has no score, and a `reason`. `identifiers` are columns that name the row.
+    """
+
+    row: int
+    score: float | None
+    probability: float | None
+    identifiers: dict[str, str]
+    parts: tuple[Part, ...]
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**vars(self), "parts": [part._asdict() for part in self.parts]}
+
+
+def value_text(model: Model, part: Part) -> str:
+    """The value of a column in a row, as people write it; "" where it has none."""
+    if part.value is None:
+        return "missing" if part.column in model.schema.columns else ""
+    name, piece = model.schema.made().get(part.column, ("", ""))
+    if piece and isinstance(part.value, float):
+        return model.schema.readings[name].show(piece, part.value)
+    if not isinstance(part.value, float):
+        known = model.schema.categorical.get(part.column)
+        return part.value if not known or part.value in known else f"{part.value} (new or rare)"
+    low, high = model.schema.ranges.get(part.column, (part.value, part.value))
+    far = far_outside(np.array(part.value), low, high)
+    return f"{part.value:.7g}" + (f" (training: {low:.7g} to {high:.7g})" if far else "")
+
+
+def explain_rows(
+    model: Model, X: Any, kept: Any, broken: Sequence[Any], rows: np.ndarray, order: np.ndarray
+) -> Iterator[ExplainedRow]:
+    """Rows of a block: their numbers in the file, and that of each in `X`, or -1 - its number in `broken`."""
+    good = order[order >= 0]
+    scores, parts = np.empty(0), {}
+    if good.size:
+        some = frames.rows_of(X, good)
+        scores, parts = model.score(some), model.parts_of_rows(some)
+    probabilities = None if model.calibration is None else model.calibration(scores)
+    columns = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
+    own, number = {name: j for j, name in enumerate(model.schema.columns) if name in parts}, 0
+    is_frame = frames.is_frame(X)
+    for place, which in zip(rows.tolist(), order.tolist(), strict=True):
+        if which < 0:
+            yield ExplainedRow(place, None, None, {}, (), broken[-1 - which].reason)
+            continue
+        cells = [(name, column[which].as_py()) for name, column in columns.items()]
+        cells += [(name, X.column(j)[which].as_py() if is_frame else float(X[which, j])) for name, j in own.items()]
+        values: dict[str, float | str] = {}  # as JSON can hold them, without missing ones
+        for name, value in cells:
+            if value is not None and value != "" and value == value:
+                is_number = isinstance(value, int | float) and not isinstance(value, bool)
+                values[name] = float(value) if is_number else str(value)
+        adds = []
+        for name, part in parts.items():  # interactions have no value
+            adds.append(Part(name, values.get(name) if name in own else None, float(part[number])))
+        yield ExplainedRow(
+            place,
+            float(scores[number]),
+            None if probabilities is None else float(probabilities[number]),
+            {name: str(values[name]) for name in columns if name in values},
+            tuple(sorted(adds, key=lambda part: -abs(part.adds))),
+        )
+        number += 1

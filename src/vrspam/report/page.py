@@ -173,40 +173,26 @@ def grid(blocks: Iterable[Html], least: Literal["medium", "large", "curves", "be
     return Html(f'<div class="grid {least}">{"".join(blocks)}</div>')
 
 
-def cards(heading: str, boxes: Iterable[tuple[str, Sequence[Html]]]) -> Html:
-    """A heading, and boxes side by side, each with a title and blocks."""
-    found = (
-        Html(f'<article class="card"><h4><bdi>{escape(title)}</bdi></h4>{"".join(blocks)}</article>')
-        for title, blocks in boxes
-    )
-    return Html(f"<h3><bdi>{escape(heading)}</bdi></h3>{grid(found)}")
-
-
 def folded(title: str, *blocks: Html) -> Html:
     """Blocks that are shown when the reader asks for them, and in print."""
     return Html(f"<details><summary>{escape(title)}</summary>{''.join(blocks)}</details>")
 
 
-class Worry(NamedTuple):
-    """What the reader should not miss: how grave it is ("severe", "warning", "note"), and a code of docs/doctor.md."""
+def noticed(
+    worries: Sequence[str], parameter: Callable[[Parameter], str] = str, alert: str = WORRIES, quiet: str = QUIET
+) -> Html:
+    """What the reader should not miss, the gravest first; what findings call a note is folded.
 
-    text: str
-    severity: str = "warning"
-    code: str = ""
-
-    @classmethod
-    def of(cls, note: str, parameter: Callable[[Parameter], str]) -> Worry:
-        """That of a finding, or of a note of the training; `parameter` is how parameters are shown."""
-        return cls(worded(note, parameter), getattr(note, "severity", "warning"), getattr(note, "code", ""))
-
-
-def noticed(worries: Sequence[Worry], alert: str, quiet: str) -> Html:
-    """What the reader should not miss, the gravest first; notes are folded."""
-    label, grave, notes, severities = escape(alert), "", "", [worry.severity for worry in worries]
-    for text, severity, code in sorted(worries, key=lambda worry: worry.severity != "severe"):
-        code = f' <code title="docs/doctor.md#{escape(code)}">{escape(code)}</code>' if code else ""
+    `parameter` is how parameters are shown. Findings say how grave they are, other texts are warnings; their codes are
+    those of docs/doctor.md.
+    """
+    severities = [getattr(worry, "severity", "warning") for worry in worries]
+    label, grave, notes = escape(alert), "", ""
+    for place in sorted(range(len(worries)), key=lambda place: severities[place] != "severe"):
+        severity, code = severities[place], escape(getattr(worries[place], "code", ""))
+        code = f' <code title="docs/doctor.md#{code}">{code}</code>' if code else ""
         severe = "<b>Severe:</b> " if severity == "severe" else ""
-        item = f'<li class="{escape(severity)}">{severe}{spelled(text)}{code}</li>'
+        item = f'<li class="{escape(severity)}">{severe}{spelled(worded(worries[place], parameter))}{code}</li>'
         grave, notes = (grave, notes + item) if severity == "note" else (grave + item, notes)
     title, count = f'<p class="title">{label}</p>', severities.count("note")
     more = folded(f"{count} note{'s' if count > 1 else ''} on the table", Html(f"<ul>{notes}</ul>")) if notes else ""
@@ -252,19 +238,17 @@ class Page:
             # "<" cannot end the element that holds the data
             "data": json.dumps(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         }
-        for name, text in (("style", _file("page.css")), ("script", _file("page.js"))):
+        names = ("page.css", "page.js", "template.html")
+        style, script, template = (files("vrspam.report").joinpath(name).read_text("utf-8") for name in names)
+        for name, text in (("style", style), ("script", script)):
             # what a content security policy calls a text that stands between two tags
             digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
             parts |= {name: text, f"{name}_hash": f"sha256-{digest}"}
-        return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _file("template.html"))  # values may hold braces
+        return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)  # values may hold braces
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file; readers see the old file or the complete new one."""
         return write_text(path, self.html())
-
-
-def _file(name: str) -> str:
-    return files("vrspam.report").joinpath(name).read_text("utf-8")
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Row]) -> str:
@@ -303,14 +287,29 @@ class Stops:
     effective: tuple[float, float] = (1.0, 1.0)  # independent rows for each positive, and for each row called
 
     @classmethod
-    def of(cls, curve: Curve) -> Stops:
-        """The thresholds of a curve, thinned.
+    def of(cls, curve: Curve, fine: float = FINE) -> Stops:
+        """The thresholds of a curve, thinned so that no share moves by more than `fine` before the next one.
+
+        Jumps stay jumps.
 
         >>> stops = Stops.of(Curve.of(np.array([True, False, True]), np.array([3.0, 2.0, 1.0])))
         >>> stops.thresholds.tolist(), stops.hits.tolist(), stops.alarms.tolist()
         ([1.0, 2.0, 3.0, 3.04], [2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0])
+        >>> stops = Stops.of(Curve.of(np.arange(100_000) % 2 > 0, np.arange(100_000.0)))
+        >>> stops.hits.size < 4_000, bool(np.abs(np.diff(stops.hits)).max() <= FINE * stops.positives + 1)
+        (True, True)
         """
-        kept, ranked = thin(curve), curve.thresholds
+        last, places = curve.hits.size - 1, [curve.hits.size - 1]
+        ends = [(curve.hits, fine * curve.positives), (curve.alarms, fine * curve.negatives)]
+        precision = np.divide(curve.hits, curve.called, out=np.zeros(last + 1), where=curve.called > 0.0)
+        while last > 0:  # the first point that is too far away is found by bisection
+            far = max(int(rising.searchsorted(rising[last] - step)) for rising, step in ends)
+            near = np.abs(precision[far:last] - precision[last]) > fine
+            if near.any():
+                far = last - int(np.argmax(near[::-1]))
+            last = min(last - 1, far)
+            places.append(last)
+        kept, ranked = np.array(places), curve.thresholds
         low, high = float(ranked[-1]), float(ranked[1])
         margin = 0.02 * (high - low) or max(1.0, abs(low))
         at = np.where(kept == 0, high + margin, ranked[kept])  # the last is one that no row reaches
@@ -318,57 +317,18 @@ class Stops:
         found = np.array(list(map(short_between, below.tolist(), at.tolist())))
         return cls(found, curve.hits[kept], curve.alarms[kept], curve.positives, curve.negatives)
 
-    @property
-    def precision(self) -> np.ndarray:
-        """Share of positives among the rows that are called positive; NaN where there are none."""
-        with np.errstate(invalid="ignore"):
-            return self.hits / (self.hits + self.alarms)
 
-    def best(self, ratio: float | None = None) -> int:
-        """Where sensitivity + specificity is highest, or a miss being as bad as `ratio` alarms, the cost is least."""
-        if ratio is None:
-            return int(np.argmax(self.hits / self.positives - self.alarms / self.negatives))
-        return int(np.argmin(self.alarms + ratio * (self.positives - self.hits)))
+def explorer(
+    stops: Stops, place: int, names: Mapping[str, str], ratio: float, start: str, pictures: Sequence[Html] = ()
+) -> tuple[Html, dict[str, Any]]:
+    """The slider, the table of right and wrong calls, and their shares; and what the script of the page needs for them.
 
-    def data(self) -> dict[str, Any]:
-        """What the script of the page needs."""
-        sums = [np.round(part, 6).tolist() for part in (self.hits, self.alarms)]
-        hits, alarms = ([int(v) if v == int(v) else v for v in part] for part in sums)
-        found: dict[str, Any] = {"thresholds": self.thresholds.tolist(), "hits": hits, "alarms": alarms}
-        found |= {"positives": self.positives, "negatives": self.negatives, "effective": self.effective}
-        p = None if self.probabilities is None else np.round(self.probabilities, 8).tolist()  # shown to 0.1 %
-        return {**found, "probabilities": p}
-
-
-def thin(curve: Curve, fine: float = FINE) -> np.ndarray:
-    """Which points to keep, lowest score first, so that no share moves by more than `fine` before the next one.
-
-    Jumps stay jumps.
-
-    >>> curve = Curve.of(np.arange(100_000) % 2 > 0, np.arange(100_000.0))
-    >>> kept = thin(curve)
-    >>> kept.size < 4_000, bool(np.abs(np.diff(curve.hits[kept])).max() <= FINE * curve.positives + 1)
-    (True, True)
+    The slider stands at `place` first, `start` says why. `names` say what rows of both classes have ("sick = yes"),
+    `ratio` how many false alarms are as bad as one missed positive; a point moves on the curves of `pictures`.
     """
-    last, kept = curve.hits.size - 1, [curve.hits.size - 1]
-    ends = [(curve.hits, fine * curve.positives), (curve.alarms, fine * curve.negatives)]
-    precision = np.divide(curve.hits, curve.called, out=np.zeros(last + 1), where=curve.called > 0.0)
-    while last > 0:  # the first point that is too far away is found by bisection
-        far = max(int(rising.searchsorted(rising[last] - step)) for rising, step in ends)
-        near = np.abs(precision[far:last] - precision[last]) > fine
-        if near.any():
-            far = last - int(np.argmax(near[::-1]))
-        last = min(last - 1, far)
-        kept.append(last)
-    return np.array(kept)
-
-
-def confusion(stops: Stops, place: int) -> dict[str, float]:
-    """The numbers of one threshold, under the names that the page gives them."""
     hits, alarms = float(stops.hits[place]), float(stops.alarms[place])
-    misses, rejections = stops.positives - hits, stops.negatives - alarms
-    called, total = hits + alarms, stops.positives + stops.negatives
-    return {
+    misses, rejections, called = stops.positives - hits, stops.negatives - alarms, hits + alarms
+    shown = {
         "tp": hits,
         "fp": alarms,
         "fn": misses,
@@ -377,19 +337,8 @@ def confusion(stops: Stops, place: int) -> dict[str, float]:
         "specificity": rejections / stops.negatives,
         "ppv": hits / called if called > 0.0 else np.nan,
         "npv": rejections / (rejections + misses) if rejections + misses > 0.0 else np.nan,
-        "alerts": 1000.0 * called / total,
+        "alerts": 1000.0 * called / (stops.positives + stops.negatives),
     }
-
-
-def explorer(
-    stops: Stops, place: int, names: Mapping[str, str], ratio: float, start: str, pictures: Sequence[Html] = ()
-) -> Html:
-    """The slider, the table of right and wrong calls, and their shares.
-
-    The slider stands at `place` first, `start` says why. `names` say what rows of both classes have ("sick = yes"),
-    `ratio` how many false alarms are as bad as one missed positive; a point moves on the curves of `pictures`.
-    """
-    shown = confusion(stops, place)
     threshold, probability = _value("threshold", f"{float(stops.thresholds[place]):.15g}"), ""
     if stops.probabilities is not None:
         probability = f", probability {_value('probability', percent(float(stops.probabilities[place])))}"
@@ -416,7 +365,13 @@ def explorer(
         f"<tbody>{body}</tbody></table>"
     )
     calls = f'<div class="calls">{matrix}{_shares(stops, place, shown, names, ratio)}</div>'
-    return Html(f'<div class="explorer">{bar}{calls}{grid(pictures, "curves")}</div>')
+    data: dict[str, Any] = {"thresholds": stops.thresholds.tolist()}
+    for name, sums in (("hits", stops.hits), ("alarms", stops.alarms)):
+        data[name] = [int(v) if v == int(v) else v for v in np.round(sums, 6).tolist()]
+    data |= {"positives": stops.positives, "negatives": stops.negatives, "effective": stops.effective}
+    p = None if stops.probabilities is None else np.round(stops.probabilities, 8).tolist()  # shown to 0.1 %
+    drawn = f'<div class="explorer">{bar}{calls}{grid(pictures, "curves")}</div>'
+    return Html(drawn), {**data, "probabilities": p}
 
 
 def _shares(stops: Stops, place: int, shown: Mapping[str, float], names: Mapping[str, str], ratio: float) -> str:

@@ -7,8 +7,7 @@ have a point for the threshold carry a `data-kind`, by which the script of the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import zip_longest
 from typing import Any
@@ -16,26 +15,15 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils import texts
+from vrspam._utils.messages import Parameter
 from vrspam.inspection import PairEffect, Shape
 from vrspam.metrics import NetBenefit
 from vrspam.metrics.thresholds import Bin, Curve, wilson
 from vrspam.model import drawing
 from vrspam.model_selection.cross_validate import LearningCurve
-from vrspam.report.page import NUMBERS, QUIET, WORRIES, Html, Stops, Worry, facts, grid, noticed, spelled, thin
+from vrspam.report.page import NUMBERS, QUIET, WORRIES, Html, Stops, facts, grid, noticed, spelled
 
 WIDTH, HEIGHT = 330.0, 270.0
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of a picture: how values lie along it, and where it starts and stops."""
-
-    scale: drawing.Scale
-    start: float
-    stop: float
-
-    def __call__(self, values: np.ndarray | float) -> np.ndarray:
-        return self.start + self.scale.share(values) * (self.stop - self.start)
 
 
 class Frame:
@@ -54,8 +42,9 @@ class Frame:
         bottom: float = 42.0,
     ):
         self.width, self.height = width, height
-        self.x = Side(x if isinstance(x, drawing.Scale) else drawing.Scale(*x), left, width - right)
-        self.y = Side(drawing.Scale(*y), height - bottom, top)
+        scale = x if isinstance(x, drawing.Scale) else drawing.Scale(*x)
+        self.x = scale._replace(start=left, stop=width - right)
+        self.y = drawing.Scale(*y, start=height - bottom, stop=top)
 
 
 def picture(
@@ -72,9 +61,9 @@ def picture(
     kind += f' data-part="{escape(part)}"' if part else ""
     spoken = f'role="img" aria-label="{escape(label)}"'
     # what the script needs to find values under the pointer
-    numbers = [f"{v:.10g}" for s in (frame.x, frame.y) for v in (s.scale.low, s.scale.high, s.start, s.stop)]
-    bent = {"linear": "", "log": ' data-log="0"', "symlog": f' data-log="{frame.x.scale.middle:.10g}"'}
-    data = f'data-frame="{" ".join(numbers)}"{bent[frame.x.scale.kind]}'
+    numbers = [f"{v:.10g}" for s in (frame.x, frame.y) for v in (s.low, s.high, s.start, s.stop)]
+    bent = {"linear": "", "log": ' data-log="0"', "symlog": f' data-log="{frame.x.middle:.10g}"'}
+    data = f'data-frame="{" ".join(numbers)}"{bent[frame.x.kind]}'
     svg = f"<svg {size}{broad} {spoken}{kind} {data}>{''.join(marks)}</svg>"
     if not (title or remark):
         return Html(svg)
@@ -91,14 +80,14 @@ def axes(
     """
     left, right, base, top = frame.x.start, frame.x.stop, frame.y.start, frame.y.stop
     if ticks is None:
-        ticks = drawing.number_ticks(frame.x.scale.low, frame.x.scale.high, room=right - left, shares="x" in percents)
+        ticks = drawing.number_ticks(frame.x.low, frame.x.high, room=right - left, shares="x" in percents)
     parts = []
     for tick, text in zip(*ticks, strict=True):
         at, half = float(frame.x(tick)), texts.text_width(text) / 2
         parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
         parts.append(words(min(max(at, half), frame.width - half), base + 15.0, text, "middle"))
     if y_label:
-        heights = drawing.number_ticks(frame.y.scale.low, frame.y.scale.high, room=np.inf, shares="y" in percents)
+        heights = drawing.number_ticks(frame.y.low, frame.y.high, room=np.inf, shares="y" in percents)
         for tick, text in zip(*heights, strict=True):
             at = float(frame.y(tick))
             parts.append(f'<path class="grid-line" d="M{left:g} {at:.1f}H{right:g}"/>')
@@ -131,9 +120,16 @@ def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most:
     )
 
 
-def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", closed: bool = False) -> str:
-    """A line through points, to a tenth of a unit, broken where a number is missing; `closed`, the area inside it."""
-    x, y = np.asarray(x, float), np.asarray(y, float)
+def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", below: np.ndarray | None = None) -> str:
+    """A line through points, to a tenth of a unit, broken where a number is missing.
+
+    With `below` the area between this line and another at the same places, where both are known everywhere.
+    """
+    shape, x, y = "polyline", np.asarray(x, float), np.asarray(y, float)
+    if below is not None:
+        if not (np.isfinite(below).all() and np.isfinite(y).all()):
+            return ""
+        shape, x, y = "polygon", np.concatenate([x, x[::-1]]), np.concatenate([y, below[::-1]])
     there = np.isfinite(x) & np.isfinite(y)
     parts = []
     for piece in np.split(np.arange(x.size), np.flatnonzero(~there)):
@@ -144,15 +140,8 @@ def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", closed: 
             if not points or text != points[-1]:  # one that lies at the place of the one before is left out
                 points.append(text)
         if points:
-            parts.append(f'<{"polygon" if closed else "polyline"} class="{css}" points="{" ".join(points)}"/>')
+            parts.append(f'<{shape} class="{css}" points="{" ".join(points)}"/>')
     return "".join(parts)
-
-
-def band(frame: Frame, x: np.ndarray, low: np.ndarray, high: np.ndarray, css: str = "band") -> str:
-    """The area between two lines."""
-    if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        return ""
-    return line(frame, np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]]), css, closed=True)
 
 
 def rule(frame: Frame, *, x: float | None = None, css: str = "rule", more: str = "") -> str:
@@ -198,13 +187,15 @@ def threshold_curves(stops: Stops, place: int, names: Mapping[str, str], max_fpr
     frame, positive = Frame(UNIT, UNIT), f"rows with {names['positive']}"
     total, found = stops.positives + stops.negatives, stops.hits / stops.positives
     share, false, called = stops.positives / total, stops.alarms / stops.negatives, (stops.hits + stops.alarms) / total
+    with np.errstate(invalid="ignore"):
+        precision = stops.hits / (stops.hits + stops.alarms)  # NaN where no row is called
     hit = f"{positive} found"
     curves = {
         "roc": ("ROC curve", false, found, (f"rows with {names['negative']} called positive", hit), UNIT),
         "precision": (
             "Precision and recall",
             found,
-            stops.precision,
+            precision,
             (hit, f"called rows that have {names['positive']}"),
             (share, share),
         ),
@@ -238,7 +229,7 @@ def _threshold_curve(
     guess: tuple[float, float],
 ) -> str:
     """Axes, the line of random scores, a curve, and the point of the threshold, hidden where it has no value."""
-    ends = np.array([frame.x.scale.low, frame.x.scale.high])
+    ends = np.array([frame.x.low, frame.x.high])
     drawn = axes(frame, *labels, percents="xy") + line(frame, ends, np.array(guess), "guess") + line(frame, x, y)
     if point is None:
         return drawn
@@ -283,10 +274,11 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     top = 105.0 * max(float(high.max()), 1e-3)
     bottom = min(-top / 5.0, 105.0 * float(low.min()))
     frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, right=28.0, top=12.0)
-    cut = [np.clip(100.0 * values, frame.y.scale.low, top) for values in (low, high, model)]
-    shown = np.where(100.0 * every >= frame.y.scale.low, 100.0 * every, np.nan)
+    cut = [np.clip(100.0 * values, frame.y.low, top) for values in (low, high, model)]
+    shown = np.where(100.0 * every >= frame.y.low, 100.0 * every, np.nan)
     marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
-    marks += [rule(frame), line(frame, at, shown, "guess"), band(frame, at, cut[0], cut[1]), line(frame, at, cut[2])]
+    marks += [rule(frame), line(frame, at, shown, "guess")]
+    marks += [line(frame, at, cut[1], "band", cut[0]), line(frame, at, cut[2])]
     label = "Decision curve: net benefit of the model, of acting on everyone and on no one."
     remark = "band: interval; dashed: acting on everyone; line at 0: on no one"
     return picture(frame, marks, label=label, title="Decision curve", remark=remark)
@@ -304,7 +296,7 @@ def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], thre
     for css, share in zip(("negative", "positive"), shares, strict=True):
         steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])
         marks += [
-            band(frame, steps_x, np.zeros_like(steps_x), steps_y, f"area {css}"),
+            line(frame, steps_x, steps_y, f"area {css}", np.zeros_like(steps_x)),
             line(frame, steps_x, steps_y, f"line {css}"),
         ]
     marks.append(rule(frame, x=float(np.clip(threshold, low, high)), css="threshold", more=' data-threshold=""'))
@@ -330,10 +322,10 @@ def curves_of(curves: Mapping[str, Curve]) -> Html:
     """ROC curves, and curves of precision and recall, of two or more scores."""
     roc, precision = {}, {}
     for name, curve in curves.items():
-        kept = thin(curve, 1.0 / 400.0)[::-1]
-        hits, alarms, called = (part[kept] for part in (curve.hits, curve.alarms, curve.called))
+        stops = Stops.of(curve, 1.0 / 400.0)
+        hits, alarms = stops.hits[::-1], stops.alarms[::-1]
         roc[name] = alarms / curve.negatives, hits / curve.positives
-        precision[name] = hits[1:] / curve.positives, hits[1:] / called[1:]
+        precision[name] = hits[1:] / curve.positives, hits[1:] / (hits[1:] + alarms[1:])
     drawn = [
         several_curves("ROC curves", roc, ("negatives called positive", "positives found")),
         several_curves("Precision and recall", precision, ("positives found", "positives among those called")),
@@ -366,7 +358,7 @@ def learning_curve(curve: LearningCurve) -> Html:
     shown = curve.total * 4.0 ** np.arange(-2, 2)
     shown = shown[shown >= rows[0]]
     marks = [axes(frame, "rows to train on", "AUC", ticks=drawing.Ticks(shown, [f"{n:,.0f}" for n in shown]))]
-    marks += [band(frame, rows[ahead], low[ahead], high[ahead]), line(frame, rows, middle)]
+    marks += [line(frame, rows[ahead], high[ahead], "band", low[ahead]), line(frame, rows, middle)]
     marks.append(rule(frame, x=float(curve.total), css="guess"))
     for n, auc in zip(curve.rows, curve.auc, strict=True):
         marks.append(dot(float(frame.x(n)), float(frame.y(auc)), title=f"{n:,.0f} rows: AUC {texts.auc_text(auc)}"))
@@ -381,14 +373,16 @@ def headline(
     interval: str,
     sentence: str,
     values: Mapping[str, str],
-    worries: Sequence[Worry],
+    worries: Sequence[str],
     remark: str,
+    parameter: Callable[[Parameter], str] = str,
     alert: str = WORRIES,
     quiet: str = QUIET,
 ) -> Html:
     """The first screen of a page: one large AUC, what it means, and what the reader should not miss.
 
     `found` has an AUC and the ends of its interval, if that is known: they are drawn from guessing to perfect.
+    `parameter` is how parameters in `worries` are shown.
     """
     auc, low, high = (found.auc, found.auc, found.auc) if np.isnan(found.low) else (found.auc, found.low, found.high)
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
@@ -410,7 +404,7 @@ def headline(
         f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(texts.auc_text(auc, 2))}</strong></p>"
         f'{scale}<p class="interval"{NUMBERS}>{spelled(interval)}</p></div>'
         f'<div class="meaning"><p class="sentence">{spelled(sentence)}</p>{facts(values, True)}'
-        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noticed(worries, alert, quiet)}</div>'
+        f'<p class="remark"{NUMBERS}>{spelled(remark)}</p></div>{noticed(worries, parameter, alert, quiet)}</div>'
     )
 
 
@@ -446,13 +440,50 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
 def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
     """What one column adds to the score: a curve with its band, or points for categories and few values."""
     plan = drawing.plan_column(shape, ends)
-    remarks = list(plan.remarks)
+    remarks, chosen, missing = list(plan.remarks), plan.chosen, shape.missing
     if shape.together:
         remarks.append(f"says nearly the same as {', '.join(texts.shorten(name, 40) for name in shape.together)}")
-    frame, marks, label = (_curve if plan.curve else _values)(shape, plan, ends)
-    kind, part = ("column", plan.part or "") if plan.curve else ("", "")
-    title, remark = texts.shorten(shape.name, 70), "; ".join(remarks)
-    return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=part)
+    points: list[tuple[float, str, tuple[float, float, float], float | None]]
+    if plan.curve:
+        grid = shape.grid[chosen]
+        widest = max(map(texts.text_width, drawing.number_ticks(*ends, room=np.inf).labels))
+        frame = Frame(plan.scale, ends, height=230.0, left=26.0 + widest, right=16.0 if missing is None else 68.0)
+        scale = f" ({plan.scale.words})" if plan.scale.words else ""
+        marks = [axes(frame, f"{texts.shorten(shape.name, 36)}{scale}", drawing.ADDED, ticks=plan.ticks), rule(frame)]
+        low, high = (np.clip(side[chosen], *ends) for side in (shape.low, shape.high))
+        marks.append(line(frame, grid, high, "band", low))
+        for css, values in (("mean", shape.mean_score), ("line", shape.contribution)):
+            if values is not None:  # a line is broken where the picture has no room for it
+                inside = (values[chosen] >= ends[0]) & (values[chosen] <= ends[1])
+                marks.append(line(frame, grid, np.where(inside, values[chosen], np.nan), css))
+        for at in frame.x(plan.rug):
+            marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
+        first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
+        label = f"What {shape.name} adds to the score, from {first} to {last}."
+        points = [] if missing is None else [(frame.x.stop + 38.0, "missing", missing, None)]
+    else:
+        names = [*plan.ticks.labels, *([] if missing is None else ["missing"])]
+        parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
+        means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
+        if missing is not None:
+            parts, means = [*parts, missing], [*means, shape.missing_mean_score]
+        frame = Frame(ends, UNIT, height=ROW * len(names) + 56.0, left=min(label_room(names), 0.45 * WIDTH))
+        places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
+        marks = [axes(frame, drawing.ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
+        label = f"What each value of {shape.name} adds to the score."
+        points = list(zip(places, names, parts, means, strict=True))
+    for at, name, part, mean in points:  # with their intervals
+        if mean is not None and np.isfinite(mean):
+            marks.append(dot(float(frame.x(mean)), at, "ring"))
+        interval = f" ({part[1]:+.3f} to {part[2]:+.3f})" if np.isfinite(part).all() else ""
+        css, side = "missing" if part is missing else "dot", frame.y if plan.curve else frame.x
+        said = f"{name}: {part[0]:+.3f}{interval}"
+        marks.append(whisker(at, side(np.clip(part, *ends)), css, said, across=not plan.curve))
+        if plan.curve:
+            marks.append(words(at, frame.y.start + 15.0, name, "middle"))
+    title, remark, kind = texts.shorten(shape.name, 70), "; ".join(remarks), "column" if plan.curve else ""
+    of_a_date = plan.part or "" if plan.curve else ""
+    return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=of_a_date)
 
 
 def key(shapes: Sequence[Shape]) -> Html:
@@ -471,53 +502,6 @@ def key(shapes: Sequence[Shape]) -> Html:
         svg = f'<svg viewBox="0 0 46 14" width="46" aria-hidden="true">{"".join(sorted(kinds))}</svg>'
         entries += [f'<span class="n">{svg}{name}</span>'] if kinds else []
     return Html(f'<p class="remark marks">{" ".join(entries)}</p>')
-
-
-def _curve(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
-    chosen = plan.chosen
-    grid = shape.grid[chosen]
-    widest = max(map(texts.text_width, drawing.number_ticks(*ends, room=np.inf).labels))
-    left, right = 26.0 + widest, 16.0 if shape.missing is None else 68.0
-    frame = Frame(plan.scale, ends, height=230.0, left=left, right=right)
-    scale = f" ({plan.scale.words})" if plan.scale.words else ""
-    marks = [axes(frame, f"{texts.shorten(shape.name, 36)}{scale}", drawing.ADDED, ticks=plan.ticks), rule(frame)]
-    marks.append(band(frame, grid, *(np.clip(side[chosen], *ends) for side in (shape.low, shape.high))))
-    for css, values in (("mean", shape.mean_score), ("line", shape.contribution)):
-        if values is not None:  # a line is broken where the picture has no room for it
-            inside = (values[chosen] >= ends[0]) & (values[chosen] <= ends[1])
-            marks.append(line(frame, grid, np.where(inside, values[chosen], np.nan), css))
-    for at in frame.x(plan.rug):
-        marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
-    if shape.missing is not None:
-        at = frame.x.stop + 38.0
-        marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
-        marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
-    first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
-    label = f"What {shape.name} adds to the score, from {first} to {last}."
-    return frame, marks, label
-
-
-def _values(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
-    chosen, names = plan.chosen, plan.ticks.labels
-    parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
-    means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
-    if shape.missing is not None:
-        names, parts, means = [*names, "missing"], [*parts, shape.missing], [*means, shape.missing_mean_score]
-    height = ROW * len(names) + 56.0
-    frame = Frame(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
-    places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
-    marks = [axes(frame, drawing.ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
-    for name, part, mean, y in zip(names, parts, means, places, strict=True):
-        if mean is not None and np.isfinite(mean):
-            marks.append(dot(float(frame.x(mean)), y, "ring"))
-        css = "missing" if name == "missing" and shape.missing is part else "dot"
-        marks.append(whisker(y, frame.x(np.clip(part, *ends)), css, _said(name, part), across=True))
-    return frame, marks, f"What each value of {shape.name} adds to the score."
-
-
-def _said(name: str, part: tuple[float, float, float]) -> str:
-    interval = f" ({part[1]:+.3f} to {part[2]:+.3f})" if np.isfinite(part).all() else ""
-    return f"{name}: {part[0]:+.3f}{interval}"
 
 
 def whisker(at: float, part: np.ndarray, css: str, title: str, *, across: bool = False, radius: float = 4.0) -> str:

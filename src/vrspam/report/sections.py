@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from vrspam.metrics.thresholds import BINS, Curve, benefit_over_all, calibration
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.page import Cell, Html, Page, Row, Stops, Worry, number_cell
+from vrspam.report.page import Cell, Html, Page, Row, Stops, number_cell
 
 if TYPE_CHECKING:
     from vrspam.metrics import ComparedPair
@@ -70,15 +71,10 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
-    noticed = [Worry.of(note, parameter) for note in model.training.get("warnings", ())]
-    other = words.as_independent(model)
-    beside = {} if other is None or kept else {"as independent rows": other}
-    if (free := words.without_directions(model)) is not None:
-        beside["without directions"] = free
-    other_notes = [] if report.beside is None else [Worry.of(note, parameter) for note in report.beside.notes]
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     measure = words.name_measure(model)
     measure = f"{measure[0].upper()}{measure[1:]}"
+    remark = f"{auc_text(expected.auc)} ({expected.remark})"
     page.headline = pictures.headline(
         f"{measure} of rows kept from the training" if kept else f"{measure} to expect on new rows",
         expected,
@@ -90,17 +86,19 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
             evaluation,
             names,
             words.GUESSING if kept else words.NOT_CORRECTED,
-            {"judged by": where, "expect": f"{auc_text(expected.auc)} ({expected.remark})", **beside},
+            {"judged by": where, "expect": remark, **words.other_aucs(model, kept)},
         ),
         [
-            *map(Worry, words.doubt_of(expected.low, expected.high)),
-            *noticed,
-            *map(Worry, evaluation.notes),
-            *other_notes,
+            *words.doubt_of(expected.low, expected.high),
+            *model.training.get("warnings", ()),
+            *evaluation.notes,
+            *(() if report.beside is None else report.beside.notes),
         ],
         "All counts below are for rows the model had not seen.",
+        parameter,
     )
-    add_beside(page, report)
+    if report.beside is not None:
+        add_beside(page, model, report.beside, evaluation.groups is not None)
     add_scores(page, model, evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
@@ -121,15 +119,12 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     return page
 
 
-def add_beside(page: Page, report: Report) -> None:
+def add_beside(page: Page, model: Model, found: Comparison, grouped: bool) -> None:
     """Add other models, of which scores were given, beside this one."""
-    model, evaluation = report.model, report.evaluation
-    if (found := report.beside) is not None:
-        grouped = evaluation.groups is not None
-        told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
-        drawn = [] if model.ranks else [pictures.curves_of(compared_curves(found))]
-        tests = html.pair_tables(words.name_measure(model), found.pairs, found.intervals)
-        page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
+    told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
+    drawn = [] if model.ranks else [pictures.curves_of(compared_curves(found))]
+    tests = html.pair_tables(words.name_measure(model), found.pairs, found.intervals)
+    page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
 
 
 def evaluation_page(
@@ -159,8 +154,9 @@ def evaluation_page(
         f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
         words.describe_auc(auc.auc, names),
         _first_facts(model, evaluation.n, evaluation, names, words.GUESSING, {}),
-        [Worry(worded(text, parameter)) for text in (*doubts, *evaluation.notes)],
+        [*doubts, *evaluation.notes],
         words.describe_ranks(model) if model.ranks else words.AUC_IS,
+        parameter,
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training." if made is None else "Nothing stands out.",
     )
@@ -246,7 +242,7 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
 def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: ShowParameter = str) -> Page:
     """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
     page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
-    page.headline = html.noticed([Worry.of(note, parameter) for note in more.notes], html.WORRIES, html.QUIET)
+    page.headline = html.noticed(more.notes, parameter)
     add_rows(page, more.curve, more.lines, fold=False)
     if asked:
         page.add("How many does it take?", html.bullets(asked))
@@ -256,7 +252,8 @@ def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), para
 def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -> None:
     """Add the learning curve; where it is flat the picture is folded."""
     rows: list[Row] = []
-    for name, count, found in words.gain_rows(curve):
+    for name, times in words.AS_MANY.items():
+        count, found = times * curve.total, curve.at(times * curve.total)
         band = f"{auc_text(found.value)} ({interval_text(found.low, found.high)})"
         rows.append([name, Cell(f"{count:,}", count), Cell(band, found.value)])
     table = html.table(["rows", "how many", "AUC, 90 % band"], rows, "What to expect of a model of so many rows")
@@ -364,8 +361,11 @@ def add_scores(
     if model.calibration is not None:
         stops = replace(stops, probabilities=model.calibration(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
-    place = stops.best(cost_ratio)
     start = "The threshold of the highest sensitivity + specificity." if cost_ratio is None else "The least cost."
+    lost = stops.alarms / stops.negatives - stops.hits / stops.positives
+    if cost_ratio is not None:
+        lost = stops.alarms + cost_ratio * (stops.positives - stops.hits)
+    place = int(np.argmin(lost))
     called = evaluation.scores >= stops.thresholds[place]
     weights = np.ones(evaluation.n) if evaluation.weights is None else evaluation.weights
     if (chosen := model.threshold) is not None:
@@ -388,12 +388,13 @@ def add_scores(
         told = words.calibration_numbers(evaluation.calibration)
         drawn.append(pictures.calibration(bins, names, at, told))
     curve = [[b.predicted for b in bins], [b.observed for b in bins]] if bins else None
-    page.data = {"explorer": {**stops.data(), "curve": curve, "names": dict(names), "ratio": ratio}}
+    slider, data = html.explorer(stops, place, names, ratio, start, drawn)
+    page.data = {"explorer": {**data, "curve": curve, "names": dict(names), "ratio": ratio}}
     counted_by = "Rows are counted by their weights. " if evaluation.weights is not None else ""
     remark = "Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."
     page.add(
         "Choose a threshold",
-        html.explorer(stops, place, names, ratio, start, drawn),
+        slider,
         html.paragraph(f"{counted_by}{remark} {words.ZERO if model.intercept is not None else ''}".strip(), soft=True),
         *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
         *(html.paragraph(sentence) for sentence in words.describe_calibration(evaluation.calibration)),
@@ -493,7 +494,7 @@ def add_model(page: Page, model: Model) -> None:
         names = ["feature", "coefficient", "one deviation", "share", "share of its column"]
     strengths = [pictures.bars(found, label, "What matters most", spoken=spoken)] if found else []
     effects, rows = explain(model), list[Row]()
-    shares = dict(sum_by_column(effects))
+    shares = dict(sum_by_column(effects)) if model.features is None else {}  # of columns with several features
     for effect in effects[:MOST_FEATURES]:
         size, cells = effect.importance, [Cell(f"{effect.share:.1%}", effect.share)]
         first: list[Cell | str] = ["" if size is None else number_cell(size)]
@@ -531,14 +532,17 @@ def _interactions(model: Model) -> list[Html]:
     shapes = model.shapes
     if shapes is None or shapes.interactions is None or not shapes.whole or len(shapes.columns) < 2:
         return []
+    told = f"{100 * shapes.share:.0f} % of the score comes from combinations of columns."
+    if 100 * shapes.share < 0.5:
+        told = f"{'Hardly anything' if shapes.share else 'Nothing'} here depends on combinations of columns."
     if not shapes.pairs:
-        return [html.paragraph(f"{words.describe_interactions(model)} No pair of columns stands out.")]
+        return [html.paragraph(f"{told} No pair of columns stands out.")]
     shown = shapes.pairs[:6]
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
     rows: list[Row] = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
     numbers = html.table(["columns", "share"], rows, "Share: part of the variance of the score")
     return [
-        html.paragraph(words.describe_interactions(model)),
+        html.paragraph(told),
         html.paragraph(words.CELLS.format(largest), soft=True),
         html.grid([pictures.heat_map(pair, largest) for pair in shown]),
         html.folded("All pairs as numbers", numbers),
@@ -620,7 +624,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         shown.append([*row.parts[:most], *others])
     sizes = [size for parts in shown for *_, size in parts]
     ends = (min(sizes, default=0.0), max(sizes, default=0.0))
-    cards: dict[str, list[tuple[str, list[Html]]]] = {}
+    cards: dict[str, list[Html]] = {}
     for row, parts in zip(report.rows, shown, strict=True):
         called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
         when = "" if row.time is None else f", {time} {row.time:g}"
@@ -638,8 +642,10 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         entries, values = [(name, part) for name, _, part in parts], [value for _, value, _ in parts]
         blocks = [html.facts(facts, numbers=True), pictures.bars(entries, ADDED, values=values, ends=ends)]
         what = f"{names[own]}{when}" if order is None or row.time is None else f"{order} {-row.time:g}"
-        cards.setdefault(row.kind, []).append((f"Row {row.number:,}{called}: {what}", blocks))
-    boxes = [html.cards(f"{kind[0].upper()}{kind[1:]}", found) for kind, found in cards.items()]
+        title = f"<h4><bdi>{escape(f'Row {row.number:,}{called}: {what}')}</bdi></h4>"
+        card = Html(f'<article class="card">{title}{"".join(blocks)}</article>')
+        cards.setdefault(f"{row.kind[0].upper()}{row.kind[1:]}", []).append(card)
+    boxes = [Html(f"<h3><bdi>{escape(kind)}</bdi></h3>{html.grid(found)}") for kind, found in cards.items()]
     return [html.paragraph(meaning), html.paragraph(without, soft=True), *boxes]
 
 

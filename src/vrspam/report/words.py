@@ -40,6 +40,7 @@ CELLS = (
     "fewer than three rows. Bins of numbers hold about equally many rows."
 )
 GUESSING = "0.5 is guessing"
+AS_MANY = {"now": 1, "twice as many": 2, "four times as many": 4}  # rows, beside those at hand
 NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
 
@@ -199,25 +200,24 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
     return ExpectedAUC(auc, low, high, f"{best} {told}")
 
 
-def as_independent(model: Model) -> str | None:
-    """The AUC beside that of grouped folds: what rows show that are taken as independent; None without groups."""
-    facts = model.training
-    if "independent_auc" not in facts:
-        return None
-    by = facts.get("groups", "duplicates")
-    kept = "copies of one row" if by == "duplicates" else f"rows with the same {by}"
-    shown = auc_text(facts["independent_auc"])
-    about = shown if shown.startswith("above") else f"about {shown}"
-    flatter = "flatter it" if facts["independent_auc"] > facts["corrected_auc"] + 0.01 else "go together"
-    return f"{about} (a quick model): {kept} {flatter}"
+def other_aucs(model: Model, kept: bool = False) -> dict[str, str]:
+    """AUCs beside the one to expect, by what they are of.
 
-
-def without_directions(model: Model) -> str | None:
-    """The AUC to expect of a model that is free, where columns were told directions."""
-    if "unconstrained_auc" not in model.training:
-        return None
-    told = ", ".join(f"{name} {words}" for name, words in requests(model).items())
-    return f"{auc_text(model.training['unconstrained_auc'])} ({told} by request)"
+    Those of rows that are taken as independent, where folds keep groups together (not beside that of rows that were
+    `kept` from the training), and of a model that is free, where columns were told directions.
+    """
+    facts, found = model.training, dict[str, str]()
+    if "independent_auc" in facts and not kept:
+        by = facts.get("groups", "duplicates")
+        same = "copies of one row" if by == "duplicates" else f"rows with the same {by}"
+        shown = auc_text(facts["independent_auc"])
+        about = shown if shown.startswith("above") else f"about {shown}"
+        flatter = "flatter it" if facts["independent_auc"] > facts["corrected_auc"] + 0.01 else "go together"
+        found["as independent rows"] = f"{about} (a quick model): {same} {flatter}"
+    if "unconstrained_auc" in facts:
+        told = ", ".join(f"{name} {words}" for name, words in requests(model).items())
+        found["without directions"] = f"{auc_text(facts['unconstrained_auc'])} ({told} by request)"
+    return found
 
 
 def requests(model: Model) -> dict[str, str]:
@@ -428,30 +428,7 @@ def describe_needed(found: MoreRows, width: float | None, difference: float | No
     return told
 
 
-def gain_rows(curve: LearningCurve) -> Iterator[tuple[str, int, Estimate]]:
-    """What to expect of the rows at hand, and of twice and four times as many: name, rows, AUC with its band."""
-    for name, times in (("now", 1), ("twice as many", 2), ("four times as many", 4)):
-        yield name, times * curve.total, curve.at(times * curve.total)
-
-
 # ---- the model
-
-
-def describe_model(model: Model) -> str:
-    """What kind of function the score is, and of how many features."""
-    kind = model.training.get("map", "linear" if model.features is None else "feature map")
-    told = _KINDS.get(kind, kind)
-    if kind == "kernel" and model.features is not None and not model.features.has_effects:
-        told = _KINDS["kernel alone"]
-    # A file holds the features of a kernel added up; what was fitted is among the facts.
-    features = model.training.get("features", model.coef.size)
-    used = model.training.get("nonzero", int((model.coef != 0.0).sum()))
-    shown = f"{features:,} feature{'s' if features != 1 else ''}"
-    if used < features:
-        shown += f", {used:,} of them used"
-    if kind == "stacked":
-        return f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models, {shown}"
-    return f"{told} ({kind}), {shown}" if kind in _KINDS else f"{kind}, {shown}"
 
 
 _KINDS = {
@@ -546,15 +523,6 @@ def describe_curves(model: Model) -> str:
     return what
 
 
-def describe_interactions(model: Model) -> str:
-    """How much of the score depends on combinations of columns."""
-    assert model.shapes is not None
-    share = 100 * model.shapes.share
-    if share < 0.5:
-        return f"{'Hardly anything' if share else 'Nothing'} here depends on combinations of columns."
-    return f"{share:.0f} % of the score comes from combinations of columns."
-
-
 def describe_rest(model: Model) -> str:
     """What the part of the score is that no curve shows."""
     assert model.shapes is not None
@@ -594,14 +562,24 @@ def describe_rows_held(count: int) -> str:
 
 
 def training_facts(model: Model) -> dict[str, str]:
-    """How the model came about, as far as it says so itself."""
+    """How the model came about, as far as it says so itself; what kind of function its score is."""
     facts, words = model.training, {}
     if "data" in facts:
         words["trained on"] = ", ".join(facts["data"])
     if facts.keys() >= {"rows", "positives"}:
         positives = "" if "order" in facts else f", {facts['positives']:,} positive"
         words["rows"] = f"{facts['rows']:,}{positives}"
-    words["model"] = describe_model(model)
+    kind = facts.get("map", "linear" if model.features is None else "feature map")
+    told = _KINDS.get(kind, kind)
+    if kind == "kernel" and model.features is not None and not model.features.has_effects:
+        told = _KINDS["kernel alone"]
+    # A file holds the features of a kernel added up; what was fitted is among the facts.
+    features = facts.get("features", model.coef.size)
+    used = facts.get("nonzero", int((model.coef != 0.0).sum()))
+    shown = f"{features:,} feature{'s' if features != 1 else ''}{f', {used:,} of them used' if used < features else ''}"
+    words["model"] = f"{told} ({kind}), {shown}" if kind in _KINDS else f"{kind}, {shown}"
+    if kind == "stacked":
+        words["model"] = f"a blend of {sum(row['chosen'] for row in facts.get('selection', ()))} models, {shown}"
     words |= {name: facts[name] for name in ("groups", "weights", "event", "times", "order", "within") if name in facts}
     if (found := expected_auc(model)) is not None:
         interval = "interval " * bool(np.isnan(found.low)) + interval_text(found.low, found.high, 4)
@@ -613,12 +591,12 @@ def training_facts(model: Model) -> dict[str, str]:
         words["cross-validated partial AUC"] = f"{shown}, {part}; {NOT_CORRECTED}"
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
-    if facts.get("map") == "stacked":
+    if kind == "stacked":
         words["penalty"] = "each model of the blend has its own, chosen by the folds"
     elif facts.keys() >= {"l2", "l1"}:
-        kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
+        called = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
         used = "l2 keeps coefficients small, l1 sets some to 0" if facts["l1"] else "keeps coefficients small"
-        words["penalty"] = f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
+        words["penalty"] = f"{called}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
     if (fit := describe_fit(facts)) is not None:
         words["fit"] = fit[0]
     if (chosen := model.threshold) is not None:

@@ -402,8 +402,8 @@ def evaluate(
         rows = read_scores(model, target, scores, positive=positive, by=by, **reading)
         for note in rows.notes:
             warn(note)
-        found = evaluate_columns(rows, **measures)
-        return found[scores] if isinstance(scores, str) else found
+        found, compared = evaluate_columns(rows, **measures)
+        return found[scores] if isinstance(scores, str) else Evaluations(found, compared, rows.columns)
     if target is not None or positive is not None or event is not None:
         raise TypeError("evaluate() knows target, events and positive label from the model: leave them out.")
     if scores is None:
@@ -419,18 +419,24 @@ def evaluate(
         rows = ScoredTable({"": model}, np.asarray(data), {"": np.asarray(scores)}, notes, beside, by)
         if rows.positive.dtype != bool:
             raise TypeError("with scores, data must be booleans: which rows are positive.")
-    return evaluate_columns(rows, probabilities, **measures)[""]
+    return evaluate_columns(rows, probabilities, **measures)[0][""]
 
 
 def evaluate_columns(
-    rows: ScoredTable, probabilities: np.ndarray | None = None, *, confidence: float, **measures: Any
-) -> Evaluations:
-    """Evaluate a model, or columns of scores, each sorted once, and compare them in pairs."""
+    rows: ScoredTable,
+    probabilities: np.ndarray | None = None,
+    *,
+    confidence: float = 0.95,
+    recall: float = 0.9,
+    cost_ratio: float | None = None,
+    max_fpr: float | None = None,
+) -> tuple[dict[str, Evaluation], Comparison]:
+    """Evaluate a model, or columns of scores, each sorted once, and compare them in pairs; options as in `evaluate`."""
     beside: dict[str, Any] = {"weights": None, "groups": None, "times": None, "within": None, **rows.beside}
-    check_measures(beside["weights"], max_fpr=measures["max_fpr"])
+    check_measures(beside["weights"], max_fpr=max_fpr)
     first = next(iter(rows.columns.values()))
     if first.ranks:
-        if measures["max_fpr"] is not None or measures["cost_ratio"] is not None:
+        if max_fpr is not None or cost_ratio is not None:
             raise DataError(f"{describe_ranks(first)} Leave max_fpr and costs out.")
         needed = {"times": "times", "order": "times", "within": "within"}
         lacking = [name for key, name in needed.items() if key in first.training and beside[name] is None]
@@ -447,7 +453,7 @@ def evaluate_columns(
             one = Evaluation(rows.positive, scores, None, auc, **nothing, brier=None, **beside)
         else:
             given = column, rows.positive, scores, ranked[place], auc, beside, probabilities
-            one = _evaluate(*given, confidence=confidence, **measures)
+            one = _evaluate(*given, recall=recall, cost_ratio=cost_ratio, max_fpr=max_fpr, confidence=confidence)
         if isinstance(column, ScoreColumn):
             notes += doubts_of_column(column, auc)
             if one.curve is not None and (count := one.curve.thresholds.size - 1) <= 2:
@@ -456,7 +462,7 @@ def evaluate_columns(
         own = rows.positive, scores, one.probabilities, one.weights, one.groups
         levels = subgroups(rows.by, *own, times=one.times, within=one.within) if rows.by else ()
         found[name] = replace(one, notes=(*notes, *one.notes), subgroups=levels)
-    return Evaluations(found, compared, rows.columns)
+    return found, compared
 
 
 def _evaluate(

@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from vrspam.data import DataError
-from vrspam.data.chunks import BrokenRow
-from vrspam.model.drawing import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
+from vrspam.model.drawing import (  # noqa: F401 (two are public names of this room)
+    Effect,
+    ExplainedRow,
+    explain,
+    explain_rows,
+    find_strongest,
+    value_text,
+)
 from vrspam.report.words import describe_size
-from vrspam.tables import frames
-from vrspam.tables.schema import far_outside
 from vrspam.tool.model import Model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-class Part(NamedTuple):
-    """What one column, or "interactions", adds to a score, and the row's value; None where it is missing."""
-
-    column: str
-    value: float | str | None
-    adds: float
-
-
-@dataclass(frozen=True)
-class ExplainedRow:
-    """One row of a file: its number (1 is the first row of the data), its score, and its parts, the largest first.
-
-    A row that cannot be scored has no score, and a `reason`. `identifiers` are columns that name the row.
-    """
-
-    row: int
-    score: float | None
-    probability: float | None
-    identifiers: dict[str, str]
-    parts: tuple[Part, ...]
-    reason: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**vars(self), "parts": [part._asdict() for part in self.parts]}
 
 
 class ExplainedRows(NamedTuple):
@@ -133,65 +109,6 @@ def explain_file(
     if numbers is not None or chunks.unseen is None:  # what is said of a file need not hold for some rows
         return ExplainedRows(explained, n, ())
     return ExplainedRows(explained, n, tuple(chunks.unseen.sentences()))
-
-
-def value_text(model: Model, part: Part) -> str:
-    """The value of a column in a row, as people write it; "" where it has none."""
-    if part.value is None:
-        return "missing" if part.column in model.schema.columns else ""
-    name, piece = model.schema.made().get(part.column, ("", ""))
-    if piece and isinstance(part.value, float):
-        return model.schema.readings[name].show(piece, part.value)
-    if not isinstance(part.value, float):
-        known = model.schema.categorical.get(part.column)
-        return part.value if not known or part.value in known else f"{part.value} (new or rare)"
-    low, high = model.schema.ranges.get(part.column, (part.value, part.value))
-    far = far_outside(np.array(part.value), low, high)
-    return f"{part.value:.7g}" + (f" (training: {low:.7g} to {high:.7g})" if far else "")
-
-
-def explain_rows(
-    model: Model, X: Any, kept: Any, broken: Sequence[BrokenRow], rows: np.ndarray, order: np.ndarray
-) -> Iterator[ExplainedRow]:
-    """Rows of a block: their numbers in the file, and that of each in `X`, or -1 - its number in `broken`."""
-    good = order[order >= 0]
-    scores, parts = np.empty(0), {}
-    if good.size:
-        some = frames.rows_of(X, good)
-        scores, parts = model.score(some), model.parts_of_rows(some)
-    probabilities = None if model.calibration is None else model.calibration(scores)
-    columns = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
-    is_frame, places, number = frames.is_frame(X), {name: j for j, name in enumerate(model.schema.columns)}, 0
-    for place, which in zip(rows.tolist(), order.tolist(), strict=True):
-        if which < 0:
-            yield ExplainedRow(place, None, None, {}, (), broken[-1 - which].reason)
-            continue
-        cells = {name: _plain(column[which].as_py()) for name, column in columns.items()}
-        own = []
-        for name, added in parts.items():
-            value = None  # of interactions
-            if (j := places.get(name)) is not None:
-                value = _plain(X.column(j)[which].as_py() if is_frame else float(X[which, j]))
-            own.append(Part(name, value, float(added[number])))
-        yield ExplainedRow(
-            place,
-            float(scores[number]),
-            None if probabilities is None else float(probabilities[number]),
-            {name: str(cell) for name, cell in cells.items() if cell is not None},
-            tuple(sorted(own, key=lambda part: -abs(part.adds))),
-        )
-        number += 1
-
-
-def _plain(value: Any) -> float | str | None:
-    """A value as JSON can hold it; None for a missing one."""
-    if value is None or value == "" or value != value:
-        return None
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, int | float):
-        return float(value)
-    return str(value)
 
 
 def features_picture(model: Model) -> Figure:

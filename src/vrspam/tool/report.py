@@ -22,6 +22,7 @@ from vrspam.features.mapped import MappedArray, hold_features, named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
 from vrspam.metrics.concordance import ComparablePairs
 from vrspam.metrics.intervals import placements
+from vrspam.model.drawing import explain_rows, value_text
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.cross_validate import LearningCurve, learning_curve
 from vrspam.model_selection.folds import group_folds
@@ -30,12 +31,11 @@ from vrspam.report.sections import report_page  # noqa: F401 (a public name of `
 from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tables.frames import rows_of
 from vrspam.tool.doctor import in_order, open_table
-from vrspam.tool.evaluation import Evaluation, compare_scores, evaluate
-from vrspam.tool.explanation import explain_rows, value_text
+from vrspam.tool.evaluation import Evaluation, compare_scores, evaluate_columns
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ROWS, ReportPlan, TrainPlan, check_option, error_about, must, share, takes
 from vrspam.tool.repeats import draw_groups
-from vrspam.tool.scores import Comparison, ScoreColumn, check_classes, with_all_scores
+from vrspam.tool.scores import Comparison, ScoreColumn, ScoredTable, check_classes, with_all_scores
 from vrspam.tool.subgroups import Subgroup
 from vrspam.tool.table import OpenedTable, ordered_numbers
 from vrspam.tool.training import Trained, fit_file
@@ -144,29 +144,19 @@ def make_report(
     (300, 5, 4)
     """
     asked = ReportPlan.of(target, positive, plan, options)
-    return report_of(fit_file(path, asked), asked)
-
-
-def report_of(trained: Trained, plan: ReportPlan) -> Report:
-    """The report of a model that was trained by `fit_file`."""
+    trained = fit_file(path, asked)
     (model, opened), (part, probabilities, weights) = trained[:2], _unseen_rows(trained)
-    identifiers, beside = opened.schema.identifiers if plan.rows else (), dict[str, Any]()
+    identifiers, beside = opened.schema.identifiers if asked.rows else (), {"weights": weights}
     read: dict[str, np.ndarray] = {}
     if (places := part.places) is not None:
         whole = {"groups": opened.groups, "times": opened.times, "within": opened.within}
-        beside = {name: values[places] for name, values in whole.items() if values is not None}
-        read = read_columns(opened, [*plan.by, *identifiers], places)
-    evaluation = evaluate(
-        model,
-        part.positive,
-        part.scores,
-        by={name: read[name] for name in plan.by if name in read},
-        cost_ratio=plan.cost_ratio,
-        max_fpr=model.training.get("max_fpr") if weights is None else None,  # there is no interval with weights
-        weights=weights,
-        probabilities=probabilities,
-        **beside,
-    )
+        beside |= {name: values[places] for name, values in whole.items() if values is not None}
+        if names := [*asked.by, *identifiers]:
+            read = read_columns(opened, names, places)
+    levels = {name: read[name] for name in asked.by if name in read}
+    unseen = ScoredTable({"": model}, part.positive, {"": part.scores}, (), beside, levels)
+    max_fpr = model.training.get("max_fpr") if weights is None else None  # there is no interval with weights
+    evaluation = evaluate_columns(unseen, probabilities, cost_ratio=asked.cost_ratio, max_fpr=max_fpr)[0][""]
     expected = expected_auc(model) if trained.kept is None else None
     if expected is None:
         auc = evaluation.auc
@@ -180,8 +170,8 @@ def report_of(trained: Trained, plan: ReportPlan) -> Report:
     elif opened.time is not None:
         apart = ", the latest ones" if trained.kept is not None else ", each fold later than the rows it was trained on"
     shown: tuple[SingleRow, ...] = ()
-    if places is not None and plan.rows:
-        shown = single_rows(model, opened, part, evaluation, plan.rows, [read[name] for name in identifiers])
+    if places is not None and asked.rows:
+        shown = single_rows(model, opened, part, evaluation, asked.rows, [read[name] for name in identifiers])
     curve = None
     if not (model.ranks or opened.time is not None or trained.held_out.places is None):
         with suppress(ValueError):  # too few rows or groups, or too many features
@@ -195,9 +185,9 @@ def report_of(trained: Trained, plan: ReportPlan) -> Report:
         groups=evaluation.subgroups,
         rows=shown,
         left_out=tuple(name for name in opened.names if name not in used),
-        cost_ratio=plan.cost_ratio,
+        cost_ratio=asked.cost_ratio,
         apart=apart,
-        beside=put_beside(trained, part, evaluation, plan.beside) if plan.beside else None,
+        beside=put_beside(trained, part, evaluation, asked.beside) if asked.beside else None,
         curve=curve,
     )
 
@@ -226,7 +216,10 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
 
 
 def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
-    """The learning curve of an open table; of very many rows that of some of them, drawn at random."""
+    """The learning curve of an open table; of very many rows that of some of them, drawn at random.
+
+    It is that of 20 parts of the rows with about as many of each class, or of 10; whole groups are in one part.
+    """
     X, positive = opened.load_rows()
     n, groups, weights = positive.size, opened.groups, opened.relative_weights
     some = draw_groups(np.arange(n) if groups is None else groups, 100_000, seed)
@@ -240,50 +233,45 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
         raise WordedError(words, count=features.n_features_out_, drop=Parameter("drop"))
     weights, groups = (None if values is None else values[some] for values in (weights, groups))
     given = Rows(hold_features(MappedArray(rows_of(X, some), features)), positive[some], weights)
-    part = parts_of(positive[some], groups, seed)
-    return replace(learning_curve(given, part, groups=groups, seed=seed), total=n)
-
-
-def parts_of(positive: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray:
-    """The part of each row: 20 parts with about as many rows of each class, or 10; whole groups are in one part."""
-    smaller = int(min(positive.sum(), (~positive).sum()))
+    smaller = int(min(given.y.sum(), (~given.y).sum()))
     if smaller < 30:
         raise ValueError(f"a learning curve needs at least 30 rows of each class, and one has {smaller}")
-    count, part = 20 if smaller >= 100 else 10, np.empty(positive.size, dtype=np.intp)
+    count, part = 20 if smaller >= 100 else 10, np.empty(some.size, dtype=np.intp)
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # that there are fewer parts
-        folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(part, positive))
-        folds = folds if groups is None else group_folds(positive, groups, count, seed)
+        if groups is None:
+            folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(part, given.y))
+        else:
+            folds = group_folds(given.y, groups, count, seed)
     if len(folds) < 10:
         raise ValueError(f"a learning curve needs 10 parts of whole groups with both classes, not {len(folds)}")
     for number, (_, held_out) in enumerate(folds):
         part[held_out] = number
-    return part
+    return replace(learning_curve(given, part, groups=groups, seed=seed), total=n)
 
 
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:
-    """Rows with scores of models that have not seen them, their probabilities, and their weights if they have some."""
-    model, opened = trained.model, trained.opened
-    if trained.kept is None:
-        held_out, method = trained.held_out, None if model.calibration is None else model.calibration.method
-        weighted = opened.plan.weights is not None or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
-        probabilities = None if method is None else cross_calibrated(held_out, method)
-        return held_out, probabilities, held_out.weights if weighted else None
-    some = opened.take(trained.kept)
-    X, positive = some.load_rows()
-    scores = model.score(X)
-    part = HeldOut(positive, scores, np.zeros(positive.size, dtype=int), np.ones(positive.size), trained.kept)
-    return part, None, some.relative_weights
+    """Rows with scores of models that have not seen them, their probabilities, and their weights if they have some.
 
-
-def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
-    """Probabilities of held-out rows, each by a calibration that was fitted on the rows of the other folds."""
-    found = np.empty(held_out.scores.size)
+    Probabilities of the held-out rows of folds are each by a calibration that was fitted on the rows of the others.
+    """
+    model, opened, held_out = trained.model, trained.opened, trained.held_out
+    if trained.kept is not None:
+        some = opened.take(trained.kept)
+        X, positive = some.load_rows()
+        scores = model.score(X)
+        part = HeldOut(positive, scores, np.zeros(positive.size, dtype=int), np.ones(positive.size), trained.kept)
+        return part, None, some.relative_weights
+    weighted = opened.plan.weights is not None or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
+    weights = held_out.weights if weighted else None
+    if model.calibration is None:
+        return held_out, None, weights
+    found, method = np.empty(held_out.scores.size), model.calibration.method
     for number in np.unique(held_out.fold):
         inside = held_out.fold == number
         others = ~inside if 0 < held_out.positive[~inside].sum() < (~inside).sum() else np.ones_like(inside)
         fitted = calibrate(held_out.scores[others], held_out.positive[others], method, held_out.weights[others])
         found[inside] = fitted(held_out.scores[inside])
-    return found
+    return held_out, found, weights
 
 
 def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
@@ -313,19 +301,13 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
     return values
 
 
-def choose_rows(scores: np.ndarray, right: np.ndarray, more: int) -> list[tuple[str, int]]:
-    """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
-    order, wrong = np.argsort(scores, kind="stable"), np.argsort(right, kind="stable")
-    each = min(4, scores.size)
-    spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
-    parts = (order[::-1][:each], order[:each], wrong[:each], spread)
-    return [(kind, int(place)) for kind, places in zip(KINDS, parts, strict=True) for place in places]
-
-
 def single_rows(
     model: Model, opened: OpenedTable, held_out: HeldOut, evaluation: Evaluation, more: int, names: Sequence[np.ndarray]
 ) -> tuple[SingleRow, ...]:
-    """Explain the highest, the lowest, the most wrong and some `more` rows, if the model can say what columns add."""
+    """Explain the highest, the lowest, the most wrong and some `more` rows, if the model can say what columns add.
+
+    These are spread over the ranking.
+    """
     assert held_out.places is not None
     no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
     if no_curves or len(model.schema.columns) > 5_000:
@@ -338,7 +320,11 @@ def single_rows(
         of_rows = ComparablePairs.of(target[0], target[1], evaluation.within)
         won, pairs = (np.add(*part) for part in (of_rows.wins_of_rows(held_out.scores), of_rows.pairs_of_rows()))
         right = np.divide(won, pairs, out=np.full(positive.size, np.nan), where=pairs > 0.0)
-    chosen = choose_rows(held_out.scores, right, more)
+    order, wrong = np.argsort(held_out.scores, kind="stable"), np.argsort(right, kind="stable")
+    spread = np.unique(np.linspace(0, order.size - 1, more + 2).round().astype(int)[1:-1])[::-1]
+    chosen: list[tuple[str, int]] = []  # why, and which
+    for kind, some in zip(KINDS, (order[::-1][:4], order[:4], wrong[:4], order[spread]), strict=True):
+        chosen += [(kind, int(place)) for place in some]
     places = held_out.places[[place for _, place in chosen]]
     rows, _ = opened.load_rows()
     explained = explain_rows(model, rows_of(rows, places), None, (), places + 1, np.arange(places.size))

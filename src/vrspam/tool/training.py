@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -125,7 +125,8 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         if plan.monotone and not plan.streaming and not too_wide and plan.features == "linear":
             plan = replace(plan, features="standardized")  # the same lines, column by column
         straight = plan.features == "linear" or (too_wide and plan.features == "auto")
-        plan = with_orders(path, plan, opened, straight)
+        if plan.monotone or plan.ordered:
+            plan = with_orders(path, plan, opened, straight)
         if straight or plan.streaming:
             fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
         else:
@@ -179,43 +180,48 @@ class Fit(NamedTuple):
     free: AUCClassifierCV | None = None
 
 
-def _search(
-    kind: type[AUCClassifierCV], plan: TrainPlan, names: Sequence[str], l1s: Any, folds: Any, **more: Any
-) -> Any:
-    """The cross-validation that a plan asks for, unfitted, of columns or features of these names."""
+def _cross_validate(
+    kind: type[AUCClassifierCV],
+    plan: TrainPlan,
+    opened: OpenedTable,
+    names: Sequence[str],
+    l1s: Any,
+    folds: Any,
+    rows: tuple[Any, np.ndarray] | None = None,
+    **more: Any,
+) -> tuple[AUCClassifierCV, HeldOut, AUCClassifierCV | None]:
+    """Fit what a plan asks for, of columns or features of these names, and keep what the folds say about the rows.
+
+    `rows` are features and labels in memory; without them the blocks of the table are read. Beside it the same is
+    fitted without the directions of columns, where some were given.
+    """
     same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
-    same["monotonic_cst"] = plan.monotone and [plan.monotone.get(name, 0) for name in names]
+    same |= {"l1s": l1s, "cv": folds, "monotonic_cst": plan.monotone and [plan.monotone.get(name, 0) for name in names]}
     if plan.event is not None:
-        ranker = ConcordanceRankerCV(l1s=l1s, cv=folds, **same, **more)
-        ranker._reads_columns, ranker._in_words = kind._reads_columns, kind._in_words
-        return ranker
-    calibration = None if plan.calibration == "none" or plan.within is not None else plan.calibration
-    return kind(l1s=l1s, cv=folds, calibration=calibration, max_fpr=plan.max_fpr, **same, **more)
-
-
-def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened: OpenedTable, **more: Any) -> Fit:
-    """Fit rows in memory, and keep what the folds say about them."""
-    search.set_params(verbose=int(sys.stderr.isatty()))
-    with blas_threads(1 if positive.size <= 5_000 else None):  # threads of few rows would only wait for each other
-        given: dict[str, Any] = {"sample_weight": opened.relative_weights, "groups": opened.groups}
+        search: Any = ConcordanceRankerCV(**same, **more)
+        search._reads_columns, search._in_words = kind._reads_columns, kind._in_words
+    else:
+        calibration = None if plan.calibration == "none" or plan.within is not None else plan.calibration
+        search = kind(calibration=calibration, max_fpr=plan.max_fpr, **same, **more)
+    search._orders = plan.ordered or {}
+    fitted = []
+    for free in (False, True) if plan.monotone and any(plan.monotone.values()) else (False,):
+        if free:
+            plan.say("fitting the model that is free, to tell what the directions cost")
+            search = copy(search).set_params(monotonic_cst=None)
+        if rows is None:
+            fitted.append(search.fit_stream(opened))
+            continue
+        (X, positive), given = rows, {"sample_weight": opened.relative_weights, "groups": opened.groups}
         given |= {} if opened.within is None else {"strata": opened.within}
-        if opened.times is None:
-            fitted = search.fit(X, positive, **given)
-        else:
-            fitted = search.fit(X, opened.times, event=positive, **given)
-    held_out = fitted.out_of_fold_
-    if opened.times is not None and held_out.places is not None:
-        held_out = held_out._replace(positive=positive[held_out.places])
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, **more)
-
-
-def beside_free(plan: TrainPlan, search: Any, fitted: Callable[[Any], Fit]) -> Fit:
-    """What is asked for, fitted, and beside it the same without the directions of columns, where some were given."""
-    fit = fitted(search)
-    if not plan.monotone or not any(plan.monotone.values()):
-        return fit
-    plan.say("fitting the model that is free, to tell what the directions cost")
-    return fit._replace(free=fitted(copy(search).set_params(monotonic_cst=None)).estimator)
+        given |= {"y": positive} if opened.times is None else {"y": opened.times, "event": positive}
+        search.set_params(verbose=int(sys.stderr.isatty()))
+        with blas_threads(1 if positive.size <= 5_000 else None):  # threads of few rows would only wait for each other
+            fitted.append(search.fit(X, **given))
+    held_out = fitted[0].held_out_ if rows is None else fitted[0].out_of_fold_
+    if rows is not None and opened.times is not None and held_out.places is not None:
+        held_out = held_out._replace(positive=rows[1][held_out.places])
+    return fitted[0], held_out, fitted[1] if len(fitted) > 1 else None
 
 
 def with_orders(path: Any, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> TrainPlan:
@@ -273,9 +279,9 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     if plan.private and isinstance(features, dict):
         features = {name: new.holding_no_rows() for name, new in features.items()}
     names = getattr(rows, "column_names", opened.schema.columns)
-    search = _search(TableClassifier, plan, names, l1s, folds, random_state=plan.random_state, features=features)
-    search._orders = plan.ordered or {}
-    return beside_free(plan, search, lambda one: _fit_in_memory(one, rows, positive, opened, sample=rows))
+    made: dict[str, Any] = {"random_state": plan.random_state, "features": features}
+    fitted, held_out, free = _cross_validate(TableClassifier, plan, opened, names, l1s, folds, (rows, positive), **made)
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, sample=rows, free=free)
 
 
 def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
@@ -294,10 +300,11 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
         stage = Message(words, jobs=Parameter("n_jobs", 2))
     plan.say(stage)
     l1s = l1_grid(plan, moments, scaling)
-    search = _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds, random_state=plan.random_state)
+    asked = AUCClassifierCV, plan, opened, opened.schema.feature_names, l1s, folds
+    fitted, held_out, free = _cross_validate(*asked, (X, positive), random_state=plan.random_state)
     found = constant if len(opened.schema.columns) > MOST_COLUMNS else ()  # of fewer the doctor has told
-    more = {"findings": found, "moments": moments, "scaling": scaling, "sample": rows}
-    return beside_free(plan, search, lambda one: _fit_in_memory(one, X, positive, opened, **more))
+    counts = np.bincount(positive, minlength=2).tolist()
+    return Fit(fitted, counts, held_out, found, moments, scaling, rows, free)
 
 
 def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
@@ -313,12 +320,9 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan, moments, scaling), HashFolds(plan.n_splits, plan.random_state)
     findings = [*examine(opened, plan, sample).findings, *constant]
-
-    def fitted(search: Any) -> Fit:
-        held_out = search.fit_stream(replace(opened, scaling=scaling)).held_out_
-        return Fit(search, list(map(int, moments.rows)), held_out, findings, moments, scaling, sample.X)
-
-    return beside_free(plan, _search(AUCClassifierCV, plan, opened.schema.feature_names, l1s, folds), fitted)
+    scaled, names = replace(opened, scaling=scaling), opened.schema.feature_names
+    fitted, held_out, free = _cross_validate(AUCClassifierCV, plan, scaled, names, l1s, folds)
+    return Fit(fitted, list(map(int, moments.rows)), held_out, findings, moments, scaling, sample.X, free)
 
 
 def l1_grid(plan: TrainPlan, moments: ClassMoments, scaling: Scaling | None = None) -> Sequence[float]:
@@ -399,6 +403,8 @@ def fold_auc_ci(
     max_fpr: float | None = None,
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+    within: np.ndarray | None = None,
 ) -> AUCInterval:
     """Mean AUC, or partial AUC up to `max_fpr`, of the folds, with an interval from DeLong's standard error of each.
 
@@ -408,12 +414,19 @@ def fold_auc_ci(
     one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`, over the pairs of all rows: a fold of few groups
     does not show how groups vary. Of fewer than 6 groups the interval is all that an AUC can be.
 
+    With `times`, or `within` strata, it is the index of all pairs inside folds.
+
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
     >>> interval = fold_auc_ci(positive, rng.standard_normal(1000) + positive, rng.integers(0, 5, 1000))
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
     0.77 [0.74, 0.80]
     """
+    if times is not None or within is not None:
+        within = np.zeros(fold.size, dtype=np.intp) if within is None else within
+        strata = crossed(within, np.unique(fold, return_inverse=True)[1])
+        more: dict[str, Any] = {"weights": weights, "groups": groups, "confidence": confidence}
+        return ranking_ci(positive, scores, times=times, within=strata, **more)
     parts, smaller = [], 0
     for number in np.unique(fold):
         rows = fold == number
@@ -443,23 +456,14 @@ def fold_auc_ci(
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
-def folds_ci(opened: OpenedTable, held_out: HeldOut, groups: np.ndarray | None) -> AUCInterval:
-    """The AUC of held-out rows, or their index with times or inside strata, from pairs inside folds."""
-    rows = held_out.positive, held_out.scores
-    more: dict[str, Any] = {"weights": None if opened.plan.weights is None else held_out.weights, "groups": groups}
-    if opened.times is None and opened.within is None:
-        return fold_auc_ci(*rows, held_out.fold, **more)
-    places = np.arange(held_out.scores.size) if held_out.places is None else held_out.places
-    within = np.zeros(places.size, dtype=np.intp) if opened.within is None else opened.within[places]
-    strata = crossed(within, np.unique(held_out.fold, return_inverse=True)[1])
-    return ranking_ci(*rows, times=None if opened.times is None else opened.times[places], within=strata, **more)
-
-
 def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
-    groups = None if opened.groups is None or held_out.places is None else opened.groups[held_out.places]
-    interval = folds_ci(opened, held_out, groups)
+    positive, scores, fold, weights, places = held_out
+    groups = None if opened.groups is None or places is None else opened.groups[places]
+    at, mass = slice(None) if places is None else places, None if opened.plan.weights is None else weights
+    times, within = (None if values is None else values[at] for values in (opened.times, opened.within))
+    interval = fold_auc_ci(positive, scores, fold, weights=mass, groups=groups, times=times, within=within)
     low, high = fitted.corrected_interval_
     if groups is not None and np.isfinite(low):  # which knows how much models of other groups would differ, too
         low, high = np.clip(np.array([low, high]) + interval.auc - fitted.corrected_score_, 0.0, 1.0).tolist()
@@ -477,7 +481,7 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
     value = float(getattr(fitted, f"{accuracy}_"))
     partial: dict[str, float] = {}
     if getattr(fitted, "max_fpr", None) is not None:
-        part = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, max_fpr=fitted.max_fpr)
+        part = fold_auc_ci(positive, scores, fold, max_fpr=fitted.max_fpr)
         partial = {"max_fpr": float(fitted.max_fpr), "cv_partial_auc": part.auc}
         partial |= {"cv_partial_auc_low": part.low, "cv_partial_auc_high": part.high}
     return Model(
@@ -501,7 +505,7 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
             "penalty": fitted.penalty,
-            "folds": int(np.unique(held_out.fold).size),
+            "folds": int(np.unique(fold).size),
             "cv_auc": interval.auc,
             "cv_auc_low": interval.low,
             "cv_auc_high": interval.high,
