@@ -141,15 +141,6 @@ class Curves:
         width = min(high - low, LARGEST)
         return max(low - width, -LARGEST), min(high + width, LARGEST)
 
-    def places(self, values: np.ndarray) -> np.ndarray:
-        """How many nodes are below each value, or the code of the node that it is; -1 for missing ones."""
-        nodes = self.nodes.astype(values.dtype, copy=False)
-        found, known = np.searchsorted(nodes, values), ~np.isnan(values)
-        if self.names_as is not None:
-            found = np.minimum(found, nodes.size - 1)
-            known, found = nodes[found] == values, self.names_as[found]
-        return np.where(known, found, -1)
-
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
         shown = [f"{column}_{label}" if label else column for label in self.labels]
