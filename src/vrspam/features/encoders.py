@@ -205,11 +205,6 @@ class Indicators:
             found[None] = len(self.categories)
         return found
 
-    @property
-    def other(self) -> int:
-        """The number of the feature that is 1 for any other category; -1 where there is none."""
-        return len(self.categories) - 1 if self.grouped else -1
-
     def write(self, codes: np.ndarray, out: np.ndarray) -> None:
         """Fill `out` (rows × width) with the indicators of rows with these codes; -1 is none of the categories."""
         out[:] = 0.0

@@ -46,7 +46,7 @@ class LandmarkFeatures(FeatureMap):
         raise NotImplementedError
 
     def _draw(self, X, rng: np.random.RandomState) -> tuple[np.ndarray, Any]:
-        """Which of the rows at hand are drawn as landmarks, and the landmarks: for "columns" each column shuffled alone.
+        """Which of the rows at hand are drawn, and the landmarks: these, for "columns" with each column shuffled alone.
 
         `n_landmarks="auto"` goes by the number of all rows.
         """

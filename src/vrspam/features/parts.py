@@ -98,7 +98,8 @@ def read_columns(encoders: Sequence[Encoder], X: Any) -> tuple[list[np.ndarray],
             columns.append(frames.numbers(X, j))
             floats.add(columns[-1].dtype)
         else:
-            columns.append(frames.category_codes(X, j, encoder.codes, encoder.other))
+            other = len(encoder.categories) - 1 if encoder.grouped else -1  # the code of any other category
+            columns.append(frames.category_codes(X, j, encoder.codes, other))
     return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
 
 
@@ -265,7 +266,8 @@ class Table(Stored):
         scaled = coef * scale if encoder.scale else coef
         lines = scaled.tolist() if scaled.ndim == 1 else list(scaled)
         values = {name: lines[code] for name, code in encoder.codes.items() if name is not None}
-        return cls(values, lines[-1] if encoder.missing else 0.0, lines[encoder.other] if encoder.grouped else 0.0)
+        other = lines[len(encoder.categories) - 1] if encoder.grouped else 0.0
+        return cls(values, lines[-1] if encoder.missing else 0.0, other)
 
     def __add__(self, other: Table) -> Table:
         names = dict.fromkeys([*self.values, *other.values])

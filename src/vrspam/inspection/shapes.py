@@ -264,25 +264,21 @@ class Shapes:
     def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
         """Return what `to_dict` wrote, now or in an earlier version, or say what is wrong with it."""
         interactions = plain["interactions"]
+        whole = plain.get("whole", interactions is None)
+        if not isinstance(whole, bool):
+            raise TypeError("whole must be true or false")
         shapes = cls(
             tuple(map(_shape, plain["columns"])),
             None if interactions is None else float(interactions),
             float(plain.get("share", 0.0)),
             tuple(map(_pair, plain.get("pairs", ()))),
-            _flag(plain, "whole", interactions is None),
+            whole,
         )
         if not np.isfinite([shape.importance for shape in shapes.columns] + [shapes.interactions or 0.0]).all():
             raise ValueError("the spread of a curve is not finite")
         if not 0.0 <= shapes.share <= 1.0:
             raise ValueError("the share of the interactions is not between 0 and 1")
         return shapes
-
-
-def _flag(plain: Mapping[str, Any], name: str, default: bool) -> bool:
-    value = plain.get(name, default)
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be true or false")
-    return value
 
 
 def _texts(values: Any) -> tuple[str, ...]:
@@ -304,7 +300,9 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
     if plain["missing"] is not None:
         at, below, above = map(float, plain["missing"])
         missing = (at, below, above)
-    means, absent = plain.get("mean_score"), plain.get("missing_mean_score")
+    means, absent, extend = plain.get("mean_score"), plain.get("missing_mean_score"), plain.get("extend", False)
+    if not isinstance(extend, bool):
+        raise TypeError("extend must be true or false")
     mean_score = np.full(grid.shape, np.nan) if means is None else np.array(means, dtype=np.float64)  # None is NaN
     if grid.ndim != 1 or grid.size == 0 or {grid.shape} != {value.shape, low.shape, high.shape, mean_score.shape}:
         raise ValueError("a curve has parts of different sizes")
@@ -314,7 +312,7 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
         missing_mean_score=None if absent is None else float(absent),
         together=_texts(plain.get("together", [])),
         unknown=float(plain.get("unknown", 0.0)),
-        extend=_flag(plain, "extend", False),
+        extend=extend,
         direction=int(plain.get("direction", 0)),
     )
     single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)

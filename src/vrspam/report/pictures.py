@@ -492,8 +492,7 @@ def _curve(shape: Shape, plan: drawing.ColumnPlan, ends: tuple[float, float]) ->
         at = frame.x.stop + 38.0
         marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
-    first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
-    label = f"What {shape.name} adds to the score, from {first} to {last}."
+    label = f"What {shape.name} adds to the score, from {' to '.join(plan.ends)}."
     return frame, marks, label
 
 
