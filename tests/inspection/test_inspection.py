@@ -22,6 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
+from vrspam.features.encoders import Curves
 from vrspam.inspection import read_score, reading
 from vrspam.inspection.interactions import (
     Cells,
@@ -167,6 +168,7 @@ def test_bands_are_those_of_projections_without_the_rows_of_each_fold():
     rows = draw_rows(X, positive, None, 0)
     basis = AdditiveFeatures(max_features=int(rows.effective) // ROWS_PER_FUNCTION)
     for j, one in enumerate(basis.fit(X).encoders_):  # straight lines are among the functions of a column
+        assert isinstance(one, Curves)
         basis.encoders_[j] = replace(one, table=np.column_stack([one.nodes, one.table]), labels=("line", *one.labels))
     F, v, each = basis.transform(X), rows.weights, []
     for fold in range(FOLDS):

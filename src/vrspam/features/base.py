@@ -168,19 +168,27 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def parts(self, coef: np.ndarray) -> parts.Parts:
         """The parts of the score that has these coefficients of the features, or of several scores (features × m)."""
         effects: list[parts.Effect | None] = [None] * self.n_features_in_
-        kernels, trees = [], []
+        kernels, trees, joined = [], [], []
         for block, j, where in self._places():
             own = coef[where]
             if isinstance(block, parts.KernelPart):
                 kernels.append(replace(block, coef=block.coef @ own))
             elif isinstance(block, parts.TreePart):
-                trees.append(replace(block, coef=block.coef @ own))
+                tree = replace(block, coef=block.coef @ own)
+                if block.leaves is not None or block.codes is not None or tree.coef.any():  # else it adds nothing
+                    trees.append(tree)
             else:
                 own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
                 kind: Any = parts.Curve if isinstance(encoder, encoders.Curves) else parts.Table
                 new = kind.of(encoder, own)
                 effects[j] = new if effects[j] is None else effects[j] + new
-        return parts.Parts(tuple(effects), tuple(kernels), tuple(parts.joined(trees)))
+        for group in parts.grouped(trees):
+            if len(group) > 1:  # trees without landmarks become one part
+                nodes = {name: np.concatenate([one.trees[name] for one in group]) for name in parts.TREE_ARRAYS}
+                values = np.concatenate([one.coef for one in group])
+                group = [parts.TreePart(group[0].encoders, nodes, None, values)]
+            joined += group
+        return parts.Parts(tuple(effects), tuple(kernels), tuple(joined))
 
     @property
     def keeps_columns_apart(self) -> bool:
@@ -446,8 +454,22 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return CodedRows(self.column_slices_[-1].stop, dense, indicated)
 
     def _write_block(self, X, out: np.ndarray) -> None:
-        """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""
-        parts.encode(self.encoders_, X, out)
+        """Fill `out` with the features of the rows of X: of single columns, and of a kernel times its coefficients."""
+        stop = 0
+        for block in self.blocks():
+            start = stop
+            if isinstance(block, parts.ColumnBlock):
+                stop += sum(encoder.width for encoder in block.encoders)
+                parts.encode(block.encoders, X, out[:, start:stop])
+                if block.scale != 1.0:
+                    out[:, start:stop] *= block.scale
+            else:
+                stop += block.coef.shape[1]
+                self._times_kernel(X, block.coef, out[:, start:stop])
+
+    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """K(X, Z) @ coefs for the rows of X and the landmarks Z of a kernel, written to `out` where it is given."""
+        raise NotImplementedError
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is.

@@ -41,10 +41,6 @@ class LandmarkFeatures(FeatureMap):
     additive_: AdditiveFeatures | None = None
     additive_scale_: float = 1.0
 
-    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """K(X, Z) @ coefs for the rows of X and the landmarks Z, written to `out` where it is given."""
-        raise NotImplementedError
-
     def _draw(self, X, rng: np.random.RandomState) -> tuple[np.ndarray, Any]:
         """Which of the rows at hand are drawn, and the landmarks: these, for "columns" with each column shuffled alone.
 
@@ -85,13 +81,6 @@ class LandmarkFeatures(FeatureMap):
         values, vectors = np.linalg.eigh(kernel)  # SciPy's would not let other maps learn meanwhile
         keep = values > LEAST_EIGENVALUE * values[-1]
         self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
-
-    def _write_block(self, X, out: np.ndarray) -> None:
-        split = self.n_features_out_ - self.whitening_.shape[1]
-        if self.additive_ is not None:
-            self.additive_._write_block(X, out[:, :split])
-            out[:, :split] *= self.additive_scale_
-        self._times_kernel(X, self.whitening_, out[:, split:])
 
     def _coded_rows(self, X) -> CodedRows:
         assert self.additive_ is not None

@@ -186,7 +186,9 @@ def _read_projection(
     seed: int | None,
 ) -> Shapes:
     """The best additive reading of any score, and what it leaves."""
-    scores = np.asarray(MappedArray(rows.X, features) @ coefs, dtype=np.float64)
+    own = isinstance(features, FeatureMap)
+    scores = features.products(rows.X, coefs) if own else MappedArray(rows.X, features) @ coefs
+    scores = scores.astype(np.float64, copy=False)
     scores -= rows.weights @ scores
     projection = Projection(basis, rows, scores[:, 0])
     white, found = projection.solve(rows.weights[:, np.newaxis] * scores)
@@ -213,7 +215,7 @@ def _read_projection(
     additive = projection.design @ found[:, 1:]
     total, folds = float(rows.weights @ scores[:, 0] ** 2), (additive, scores[:, 1:] - additive, unseen)
     known = (rows, shapes, total, rest, folds, seed)
-    if not isinstance(features, FeatureMap):
+    if not own:
         return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], *known)
     return _with_interactions(partial(features.parts(coefs[:, 0]).scores, single=True), *known)
 
