@@ -7,7 +7,6 @@ import pytest
 
 from vrspam import kernels
 from vrspam.features import AdditiveFeatures, KernelFeatures, StackedFeatures, TreeFeatures
-from vrspam.features.parts import grouped
 
 
 def rows(n=400, seed=0):
@@ -28,7 +27,7 @@ def test_scores_are_those_of_the_features(width, dtype):
     maps += [kernel(1.0, seed=5), kernel(1.0, max_additive=9), TreeFeatures(n_trees=20, n_landmarks=50, random_state=0)]
     stacked = StackedFeatures(maps).fit(X)
     coefs = np.random.default_rng(1).standard_normal((stacked.n_features_out_, width))
-    assert list(map(len, grouped(stacked.parts(coefs).kernels))) == [6, 1]
+    assert list(map(len, stacked.parts(coefs)._kernel_groups)) == [6, 1]
     expected = stacked.transform(X).astype(np.float64) @ coefs
     size = np.abs(expected).max()
     np.testing.assert_allclose(
@@ -42,7 +41,7 @@ def test_maps_read_from_a_file_are_grouped_too():
     stacked = StackedFeatures(maps).fit(rows())
     again = StackedFeatures.from_dict(stacked.to_dict())
     coef = np.random.default_rng(1).standard_normal(stacked.n_features_out_)
-    assert list(map(len, grouped(again.parts(coef).kernels))) == [2]
+    assert list(map(len, again.parts(coef)._kernel_groups)) == [2]
     np.testing.assert_array_equal(again.products(rows(seed=2), coef), stacked.products(rows(seed=2), coef))
 
 

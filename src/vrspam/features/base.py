@@ -168,27 +168,19 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def parts(self, coef: np.ndarray) -> parts.Parts:
         """The parts of the score that has these coefficients of the features, or of several scores (features × m)."""
         effects: list[parts.Effect | None] = [None] * self.n_features_in_
-        kernels, trees, joined = [], [], []
+        kernels, trees = [], []
         for block, j, where in self._places():
             own = coef[where]
             if isinstance(block, parts.KernelPart):
                 kernels.append(replace(block, coef=block.coef @ own))
             elif isinstance(block, parts.TreePart):
-                tree = replace(block, coef=block.coef @ own)
-                if block.leaves is not None or block.codes is not None or tree.coef.any():  # else it adds nothing
-                    trees.append(tree)
+                trees.append(replace(block, coef=block.coef @ own))
             else:
                 own, encoder = own if block.scale == 1.0 else block.scale * own, block.encoders[j]
                 kind: Any = parts.Curve if isinstance(encoder, encoders.Curves) else parts.Table
                 new = kind.of(encoder, own)
                 effects[j] = new if effects[j] is None else effects[j] + new
-        for group in parts.grouped(trees):
-            if len(group) > 1:  # trees without landmarks become one part
-                nodes = {name: np.concatenate([one.trees[name] for one in group]) for name in parts.TREE_ARRAYS}
-                values = np.concatenate([one.coef for one in group])
-                group = [parts.TreePart(group[0].encoders, nodes, None, values)]
-            joined += group
-        return parts.Parts(tuple(effects), tuple(kernels), tuple(joined))
+        return parts.Parts(tuple(effects), tuple(kernels), tuple(parts.joined(trees)))
 
     @property
     def keeps_columns_apart(self) -> bool:

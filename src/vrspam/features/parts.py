@@ -396,27 +396,28 @@ class ColumnBlock(NamedTuple):
 Block = ColumnBlock | KernelPart | TreePart
 
 
-def grouped(parts: Sequence[Any]) -> list[list[Any]]:
-    """Kernels or trees, those together that encode columns alike and can be computed as one.
-
-    These are kernels of the same landmarks, where k of a narrow one may be a power of a wide one's, and trees of as
-    many leaves without landmarks.
-    """
-    groups: list[list[Any]] = []
+def joined(parts: Sequence[TreePart]) -> list[TreePart]:
+    """The parts, with those of trees without landmarks as one where columns are encoded alike; zeros are left out."""
+    groups: list[list[TreePart]] = []
     for part in parts:
+        labelled = part.leaves is None and part.codes is None
+        if labelled and not part.coef.any():
+            continue
         for group in groups:
             known = group[0]
-            if isinstance(part, KernelPart):
-                same = part.landmarks is known.landmarks or np.array_equal(part.landmarks, known.landmarks)
-            else:
-                same = part.coef.shape[1:] == known.coef.shape[1:]
-                same = same and all(one is None for one in (part.leaves, part.codes, known.leaves, known.codes))
-            if same and same_encoders(part.encoders, known.encoders):
+            alike = part.coef.shape[1:] == known.coef.shape[1:] and same_encoders(part.encoders, known.encoders)
+            if alike and labelled and known.leaves is None and known.codes is None:
                 group.append(part)
                 break
         else:
             groups.append([part])
-    return groups
+    found = []
+    for first, *rest in groups:
+        if rest:
+            trees = {name: np.concatenate([part.trees[name] for part in (first, *rest)]) for name in TREE_ARRAYS}
+            first = TreePart(first.encoders, trees, None, np.concatenate([part.coef for part in (first, *rest)]))
+        found.append(first)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,6 +443,21 @@ class Parts(Stored):
         """What the columns add on their own, if they do, and what they add together, counted as one."""
         return len(self.effects) * self.has_effects + bool(self.kernels or self.trees)
 
+    @cached_property
+    def _kernel_groups(self) -> list[list[KernelPart]]:
+        """The kernels, those of the same landmarks together: k of a narrow kernel is then a power of a wide one's."""
+        groups: list[list[KernelPart]] = []
+        for part in self.kernels:
+            for group in groups:
+                known = group[0]
+                same = part.landmarks is known.landmarks or np.array_equal(part.landmarks, known.landmarks)
+                if same and same_encoders(part.encoders, known.encoders):
+                    group.append(part)
+                    break
+            else:
+                groups.append([part])
+        return groups
+
     def scores(self, X: Any, n_scores: int = 1, single: bool = False) -> np.ndarray:
         """The scores of the rows of X, which are checked: an array of rows × scores.
 
@@ -449,7 +465,6 @@ class Parts(Stored):
         are scored in double, as exported models score them.
         """
         together = [part.encoders for part in self.kernels] + [part.encoders for part in self.trees]
-        kernel_groups = grouped(self.kernels)
         types = set() if frames.is_frame(X) else {X.dtype}
         if frames.is_frame(X):
             # what each column holds: numbers, categories, or None where nothing asks for it
@@ -459,7 +474,7 @@ class Parts(Stored):
             first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
             types = {frames.numbers(first, j).dtype for j, known in enumerate(numeric) if known}
             widened = not single and np.dtype(np.float32) in types
-            read_again = self.has_effects + len(kernel_groups) + len(self.trees) > 1
+            read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
             if (widened or read_again) and not isinstance(X, frames.HeldColumns):
                 flags = zip(numeric, frames.numeric_flags(X), strict=True)
                 X = frames.HeldColumns.of(X, [there if known is None else known for known, there in flags])
@@ -470,7 +485,7 @@ class Parts(Stored):
         out = np.zeros((X.shape[0], n_scores), dtype=np.float32 if types == {np.dtype(np.float32)} else np.float64)
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             some = frames.rows_of(X, rows)
-            for group in kernel_groups:
+            for group in self._kernel_groups:
                 add_kernels(group, some, out[rows])
             for part in self.trees:
                 part.add_to(out[rows], some)
