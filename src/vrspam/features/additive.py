@@ -203,11 +203,6 @@ class AdditiveFeatures(FeatureMap):
         nodes = np.union1d(seen.values, inside) if seen.values.size > 20 else seen.values
         return nodes, np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)
 
-    @property
-    def _most_functions(self) -> int:
-        """Most functions of a column beside itself."""
-        return self.max_features // max(self._n_curved, 1) - 1
-
     def _rising(self, seen: Distribution, missing: bool) -> Curves:
         """The same curves as `_curves`, in a basis of which a curve that rises has coefficients of one sign.
 
@@ -215,7 +210,7 @@ class AdditiveFeatures(FeatureMap):
         the column itself. T holds the coefficients of M in the free basis, so that Mv costs ‖Tv‖² there. With T = QU
         the features M U⁻¹ have coefficients w = Uv: the same cost, and v = U⁻¹w.
         """
-        n_knots = min(self.n_knots, self._most_functions - 1)
+        n_knots = min(self.n_knots, self.max_features // max(self._n_curved, 1) - 2)
         if seen.values.size <= 2 or n_knots < 3:
             free = self._curves(seen, missing)
             return replace(free, table=free.table[:, :1], labels=free.labels[:1])
@@ -241,7 +236,8 @@ class AdditiveFeatures(FeatureMap):
         if seen.deviation == 0.0:
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
         nodes, line = self._nodes(seen)
-        curves, labels, most_functions = [line], [""], self._most_functions
+        curves, labels = [line], [""]
+        most_functions = self.max_features // max(self._n_curved, 1) - 1  # of a column beside itself
         if seen.values.size > 2 and most_functions > 0:
             smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most_functions]
             smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay

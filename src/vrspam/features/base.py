@@ -446,8 +446,22 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return CodedRows(self.column_slices_[-1].stop, dense, indicated)
 
     def _write_block(self, X, out: np.ndarray) -> None:
-        """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""
-        parts.encode(self.encoders_, X, out)
+        """Fill `out` with the features of the rows of X: of single columns, and of a kernel times its coefficients."""
+        stop = 0
+        for block in self.blocks():
+            start = stop
+            if isinstance(block, parts.ColumnBlock):
+                stop += sum(encoder.width for encoder in block.encoders)
+                parts.encode(block.encoders, X, out[:, start:stop])
+                if block.scale != 1.0:
+                    out[:, start:stop] *= block.scale
+            else:
+                stop += block.coef.shape[1]
+                self._times_kernel(X, block.coef, out[:, start:stop])
+
+    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """K(X, Z) @ coefs for the rows of X and the landmarks Z of a kernel, written to `out` where it is given."""
+        raise NotImplementedError
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is.

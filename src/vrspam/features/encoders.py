@@ -71,33 +71,12 @@ BINS = 4096  # in which the nodes of a column are looked up
 
 
 class Nodes(NamedTuple):
-    """Increasing nodes, as `vrspam.kernels.write_curves` looks them up."""
+    """Increasing nodes in one precision, as `vrspam.kernels.write_curves` looks them up."""
 
     nodes: np.ndarray
-    steps: np.ndarray
-    bins: np.ndarray
+    steps: np.ndarray  # the distances between them
+    bins: np.ndarray  # the nodes that each bin may hold
     per_bin: Any
-
-    @classmethod
-    def of(cls, nodes: np.ndarray, dtype: Any) -> Nodes:
-        """Nodes in one precision, with the distances between them and the bins they lie in."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # beyond half its range float32 is not used
-            nodes = nodes.astype(dtype)
-            steps = np.diff(nodes) if nodes.size > 1 else np.ones(1, dtype)
-            steps[~(steps > 0.0)] = 1.0  # two nodes may be one in float32
-            last = steps.size - 1
-            per_bin = dtype(BINS / (nodes[last].astype(np.float64) - nodes[0]))
-        if last == 0 or not (np.isfinite(per_bin) and per_bin > 0.0):
-            return cls(nodes, steps, np.array([[0, last]], dtype=np.int32), dtype(0.0))
-        # A little beyond the ends of each bin, because numbers are rounded.
-        ends = float(nodes[0]) + (np.arange(BINS)[:, np.newaxis] + [-2e-3, 1.002]) / float(per_bin)
-        bins = np.searchsorted(nodes[: last + 1].astype(np.float64), ends, side="right") - 1
-        bins = np.clip(bins, 0, last).astype(np.int32)
-        # All of them as long as the longest: a search that always takes as many steps is no surprise to the processor.
-        longest = int((bins[:, 1] - bins[:, 0]).max())
-        bins[:, 0] = np.minimum(bins[:, 0], last - longest)
-        bins[:, 1] = bins[:, 0] + longest
-        return cls(nodes, steps, bins, per_bin)
 
 
 @dataclass(frozen=True)
@@ -141,15 +120,6 @@ class Curves:
         width = min(high - low, LARGEST)
         return max(low - width, -LARGEST), min(high + width, LARGEST)
 
-    def places(self, values: np.ndarray) -> np.ndarray:
-        """How many nodes are below each value, or the code of the node that it is; -1 for missing ones."""
-        nodes = self.nodes.astype(values.dtype, copy=False)
-        found, known = np.searchsorted(nodes, values), ~np.isnan(values)
-        if self.names_as is not None:
-            found = np.minimum(found, nodes.size - 1)
-            known, found = nodes[found] == values, self.names_as[found]
-        return np.where(known, found, -1)
-
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
         shown = [f"{column}_{label}" if label else column for label in self.labels]
@@ -163,14 +133,35 @@ class Curves:
         if out.dtype == np.float64 or max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64, copy=False)
         if values.dtype not in self.lookups:
-            self.lookups[values.dtype] = Nodes.of(self.nodes, values.dtype.type)
+            dtype = values.dtype.type
+            # beyond half its range float32 is not used
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                nodes = self.nodes.astype(dtype)
+                steps = np.diff(nodes) if nodes.size > 1 else np.ones(1, dtype)
+                steps[~(steps > 0.0)] = 1.0  # two nodes may be one in float32
+                last = steps.size - 1
+                per_bin = dtype(BINS / (nodes[last].astype(np.float64) - nodes[0]))
+            bins = np.array([[0, last]], dtype=np.int32)
+            if last == 0 or not (np.isfinite(per_bin) and per_bin > 0.0):
+                per_bin = dtype(0.0)
+            else:
+                # A little beyond the ends of each bin, because numbers are rounded.
+                ends = float(nodes[0]) + (np.arange(BINS)[:, np.newaxis] + [-2e-3, 1.002]) / float(per_bin)
+                places = np.searchsorted(nodes[: last + 1].astype(np.float64), ends, side="right") - 1
+                bins = np.clip(places, 0, last).astype(np.int32)
+                # All of them as long as the longest: a search that always takes as many steps is no surprise to the
+                # processor.
+                longest = int((bins[:, 1] - bins[:, 0]).max())
+                bins[:, 0] = np.minimum(bins[:, 0], last - longest)
+                bins[:, 1] = bins[:, 0] + longest
+            self.lookups[values.dtype] = Nodes(nodes, steps, bins, per_bin)
         if ("table", out.dtype) not in self.made:  # with its steps from node to node; one node is followed by itself
             lines = np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table
             lines = np.ascontiguousarray(lines)
             both = lines, np.diff(lines, axis=0)
             self.made["table", out.dtype] = tuple(part.astype(out.dtype, copy=False) for part in both)
-        nodes, (table, steps) = self.lookups[values.dtype], self.made["table", out.dtype]
-        kernels.write_curves(np.ascontiguousarray(values), *nodes, table, steps, self.extend, out[:, :q])
+        found, (table, rises) = self.lookups[values.dtype], self.made["table", out.dtype]
+        kernels.write_curves(np.ascontiguousarray(values), *found, table, rises, self.extend, out[:, :q])
         if self.missing:
             out[:, q] = np.isnan(values)
 
@@ -213,11 +204,6 @@ class Indicators:
         if self.missing:
             found[None] = len(self.categories)
         return found
-
-    @property
-    def other(self) -> int:
-        """The number of the feature that is 1 for any other category; -1 where there is none."""
-        return len(self.categories) - 1 if self.grouped else -1
 
     def write(self, codes: np.ndarray, out: np.ndarray) -> None:
         """Fill `out` (rows × width) with the indicators of rows with these codes; -1 is none of the categories."""

@@ -41,12 +41,11 @@ class LandmarkFeatures(FeatureMap):
     additive_: AdditiveFeatures | None = None
     additive_scale_: float = 1.0
 
-    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """K(X, Z) @ coefs for the rows of X and the landmarks Z, written to `out` where it is given."""
-        raise NotImplementedError
+    def _draw(self, X, rng: np.random.RandomState) -> tuple[np.ndarray, Any]:
+        """Which of the rows at hand are drawn, and the landmarks: these, for "columns" with each column shuffled alone.
 
-    def _draw(self, n_rows: int, rng: np.random.RandomState) -> np.ndarray:
-        """Which of the rows at hand become landmarks; `n_landmarks="auto"` goes by the number of all rows."""
+        `n_landmarks="auto"` goes by the number of all rows.
+        """
         wanted = self.n_landmarks
         if isinstance(wanted, str):
             beside = [] if self.additive_ is None else self.additive_.encoders_
@@ -55,14 +54,12 @@ class LandmarkFeatures(FeatureMap):
             fewer = int(LANDMARKS_PER_CURVE * max(0, curves - FEW_CURVES))
             most = max(MOST_AUTO_LANDMARKS - fewer, min(LEAST_BESIDE, MOST_AUTO_LANDMARKS))
             wanted = min(int(AUTO_LANDMARKS * max(1.0, self._n_rows / AUTO_ROWS) ** 0.5), most)
-        return rng.permutation(n_rows)[:wanted]
-
-    def _without_rows(self, encoded: np.ndarray, groups: Sequence[slice], rng: np.random.RandomState) -> np.ndarray:
-        """The landmarks: drawn rows as they are or, for landmarks="columns", each group of columns shuffled alone."""
+        chosen = rng.permutation(X.shape[0])[:wanted]
+        landmarks = frames.rows_of(X, chosen)
         if self.landmarks == "columns":
-            for where in groups:
-                encoded[:, where] = encoded[rng.permutation(len(encoded)), where]
-        return encoded
+            shuffled = [rng.permutation(chosen.size) for _ in range(X.shape[1])]
+            landmarks = frames.rows_of(landmarks, np.stack(shuffled, axis=1))
+        return chosen, landmarks
 
     def _whiten(self, kernel: np.ndarray) -> None:
         """W such that Wᵀ K W = I, without the directions of eigenvalues below 1e-6 of the largest.
@@ -84,13 +81,6 @@ class LandmarkFeatures(FeatureMap):
         values, vectors = np.linalg.eigh(kernel)  # SciPy's would not let other maps learn meanwhile
         keep = values > LEAST_EIGENVALUE * values[-1]
         self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
-
-    def _write_block(self, X, out: np.ndarray) -> None:
-        split = self.n_features_out_ - self.whitening_.shape[1]
-        if self.additive_ is not None:
-            self.additive_._write_block(X, out[:, :split])
-            out[:, :split] *= self.additive_scale_
-        self._times_kernel(X, self.whitening_, out[:, split:])
 
     def _coded_rows(self, X) -> CodedRows:
         assert self.additive_ is not None
@@ -249,11 +239,10 @@ class KernelFeatures(LandmarkFeatures):
             self.additive_ = AdditiveFeatures(max_features=most, **limits, random_state=0)
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
-        chosen = self._draw(X.shape[0], rng)
+        chosen, landmarks = self._draw(X, rng)
         known = (type(self), self.bandwidth, self.landmarks, chosen.tobytes())  # the same beside curves
         if known not in seen.encoders or self.landmarks == "columns":
-            encoded = parts.encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
-            self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
+            self.landmarks_ = parts.encode(self.encoders_, landmarks).astype(np.float64)
             size = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_)[:, np.newaxis]
             distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
             median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
@@ -263,8 +252,11 @@ class KernelFeatures(LandmarkFeatures):
         self.landmarks_, self.gamma_, self.whitening_ = seen.encoders[known]
         if self.additive_ is not None:
             sample = frames.rows_of(X, chosen[:1_000])
-            self.whitening_ = self.whitening_ * _unit(self._times_kernel(sample, self.whitening_))
-            self.additive_scale_ = _unit(self.additive_.features_of(sample))
+            both = self._times_kernel(sample, self.whitening_), self.additive_.features_of(sample)
+            totals = [float(np.var(part, axis=0, dtype=np.float64).sum()) for part in both]
+            # the factors that make the variances of the features of each part add up to 1
+            own, self.additive_scale_ = (1.0 / np.sqrt(total) if total > 0.0 else 1.0 for total in totals)
+            self.whitening_ = self.whitening_ * own
 
     def blocks(self) -> list[parts.Block]:
         """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
@@ -284,10 +276,10 @@ class KernelFeatures(LandmarkFeatures):
         encoded = parts.encode(self.encoders_, X)
         dtype = encoded.dtype  # of what is returned; products in double give equal rows equal features everywhere
         left, right = parts.exponents(encoded.astype(np.float64, copy=False), self.landmarks_, self.gamma_)
-        multiply = None
+        multiply, large = None, len(coefs) == coefs.shape[1] > 4 * FIRST_LANDMARKS
         if self._begun is not None:
             multiply = self._begun.begin
-        elif coefs is self.whitening_ and self._has_two_steps():  # it is large and triangular
+        elif coefs is self.whitening_ and large and not np.tril(coefs, -1).any():  # it is triangular
             multiply = TwoSteps(coefs, FIRST_LANDMARKS).multiply
         if out is None:
             out = np.empty((len(left), coefs.shape[1]), dtype=dtype)
@@ -300,14 +292,10 @@ class KernelFeatures(LandmarkFeatures):
                 multiply(kernel, out[rows])
         return out
 
-    def _has_two_steps(self) -> bool:
-        m, width = self.whitening_.shape
-        return m == width > 4 * FIRST_LANDMARKS and not np.tril(self.whitening_, -1).any()
-
     def _unfinished(self, n_rows: int) -> tuple[Self, LastProduct] | None:
         """A map without the second step of the whitening, which then multiplies the moments, if that pays."""
-        m = len(self.landmarks_)
-        if n_rows < ROWS_PER_LANDMARK * m or not self._has_two_steps():
+        m, width = self.whitening_.shape
+        if n_rows < ROWS_PER_LANDMARK * m or not m == width > 4 * FIRST_LANDMARKS or np.tril(self.whitening_, -1).any():
             return None
         new = copy(self)
         new._begun = TwoSteps(self.whitening_, FIRST_LANDMARKS)
@@ -329,9 +317,3 @@ class KernelFeatures(LandmarkFeatures):
         self.additive_scale_ = parts.finite(plain["additive_scale"])
         if self.additive_ is not None and self.additive_.n_features_in_ != self.n_features_in_:
             raise ValueError(f"curves of {self.additive_.n_features_in_} columns in a map of {self.n_features_in_}")
-
-
-def _unit(features: np.ndarray) -> float:
-    """The factor that makes the variances of the features add up to 1."""
-    total = float(np.var(features, axis=0, dtype=np.float64).sum())
-    return 1.0 / np.sqrt(total) if total > 0.0 else 1.0

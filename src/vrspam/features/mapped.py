@@ -161,17 +161,18 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     ['trees 2', 'trees 4', 'trees 7', 'kernel alone 1']
     """
     maps: dict[str, Any] = {}
+    several: list[tuple[Any, Any]] = []
     if isinstance(features, str):
         features = usual_spelling(features, NAMES)
         if features not in NAMES + SINGLE_NAMES:
             raise ValueError(f"features is {features!r}, but must be one of {NAMES}, a transformer or a list of them.")
         features = "standardized" if features == "linear" else features
-        return {name: _seeded(clone(CANDIDATES[name]), seed) for name in GROUPS.get(features, (features,))}
-    if isinstance(features, dict):
+        maps = {name: clone(CANDIDATES[name]) for name in GROUPS.get(features, (features,))}
+    elif isinstance(features, dict):
         several = list(features.items())
     else:
         several = [(None, item) for item in (features if isinstance(features, (list, tuple)) else [features])]
-    if not several:
+    if not several and not maps:
         raise ValueError(f"features is an empty {type(features).__name__}: give at least one transformer, or 'auto'.")
     for given, item in several:
         if isinstance(item, str) and given is None:
@@ -180,19 +181,16 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
             maps.update(named_maps(item, seed))
         elif hasattr(item, "fit") and hasattr(item, "transform"):
             name = given or " ".join(repr(item).split())
-            maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = _seeded(clone(item), seed)
+            maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = clone(item)
         else:
             raise ValueError(f"features holds {item!r}, but must hold transformers or names out of {NAMES}.")
+    for new in maps.values():  # `seed` wherever one, or a part of it, has no `random_state` of its own
+        for part in new.maps if isinstance(new, StackedFeatures) else [new]:  # which are no parameters of a stack
+            params = part.get_params() if hasattr(part, "get_params") else {}
+            unset = [key for key, value in params.items() if value is None and key.split("__")[-1] == "random_state"]
+            if unset:
+                part.set_params(**dict.fromkeys(unset, seed))
     return maps
-
-
-def _seeded(transformer: Any, seed: int | None) -> Any:
-    """The transformer with `seed` wherever it, or a part of it, has no `random_state` of its own."""
-    if isinstance(transformer, StackedFeatures):  # its maps are no parameters of its own
-        return transformer.set_params(maps=[_seeded(part, seed) for part in transformer.maps])
-    params = transformer.get_params() if hasattr(transformer, "get_params") else {}
-    unset = [key for key, value in params.items() if value is None and key.split("__")[-1] == "random_state"]
-    return transformer.set_params(**dict.fromkeys(unset, seed)) if unset else transformer
 
 
 def is_plain(features: Any, X: Any) -> bool:

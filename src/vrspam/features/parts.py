@@ -98,7 +98,8 @@ def read_columns(encoders: Sequence[Encoder], X: Any) -> tuple[list[np.ndarray],
             columns.append(frames.numbers(X, j))
             floats.add(columns[-1].dtype)
         else:
-            columns.append(frames.category_codes(X, j, encoder.codes, encoder.other))
+            other = len(encoder.categories) - 1 if encoder.grouped else -1  # the code of any other category
+            columns.append(frames.category_codes(X, j, encoder.codes, other))
     return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
 
 
@@ -119,14 +120,22 @@ def encode(encoders: Sequence[Encoder], X: Any, out: np.ndarray | None = None) -
 
 
 def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype]:
-    """The place of each value among the nodes of its column, or the number of its category; -1 for none."""
+    """How many nodes of its column are below each value, or the number of its category; -1 for none."""
     if can_pack(encoders, X):
         packed = PackedCurves.of(encoders)
         return kernels.places_of_many(X, packed.nodes, packed.starts, packed.bins, packed.per_bin), X.dtype
-    values, dtype = read_columns(encoders, X)
+    columns, dtype = read_columns(encoders, X)
     codes = np.empty((X.shape[0], len(encoders)), dtype=np.int32)
-    for j, (encoder, column) in enumerate(zip(encoders, values, strict=True)):
-        codes[:, j] = encoder.places(column) if isinstance(encoder, Curves) else column
+    for j, (encoder, values) in enumerate(zip(encoders, columns, strict=True)):
+        if not isinstance(encoder, Curves):
+            codes[:, j] = values
+            continue
+        nodes = encoder.nodes.astype(values.dtype, copy=False)
+        found, known = np.searchsorted(nodes, values), ~np.isnan(values)
+        if encoder.names_as is not None:  # the code of the node that a value is
+            found = np.minimum(found, nodes.size - 1)
+            known, found = nodes[found] == values, encoder.names_as[found]
+        codes[:, j] = np.where(known, found, -1)
     return codes, dtype
 
 
@@ -257,7 +266,8 @@ class Table(Stored):
         scaled = coef * scale if encoder.scale else coef
         lines = scaled.tolist() if scaled.ndim == 1 else list(scaled)
         values = {name: lines[code] for name, code in encoder.codes.items() if name is not None}
-        return cls(values, lines[-1] if encoder.missing else 0.0, lines[encoder.other] if encoder.grouped else 0.0)
+        other = lines[len(encoder.categories) - 1] if encoder.grouped else 0.0
+        return cls(values, lines[-1] if encoder.missing else 0.0, other)
 
     def __add__(self, other: Table) -> Table:
         names = dict.fromkeys([*self.values, *other.values])
@@ -335,18 +345,15 @@ class TreePart(Stored):
     coef: np.ndarray
     codes: np.ndarray | None = None  # (m, columns): the landmarks as trees take them
 
-    @property
-    def has_landmarks(self) -> bool:
-        """Whether leaves add what the landmarks in them do."""
-        return self.leaves is not None or self.codes is not None
-
     @cached_property
     def sums(self) -> np.ndarray:
         """What each leaf adds: trees × leaves."""
-        if not self.has_landmarks:
-            return self.coef
+        leaves = self.leaves
+        if leaves is None:
+            if self.codes is None:
+                return self.coef
+            leaves = self.leaves_of(self.codes)
         n_trees, n_nodes = self.trees["columns"].shape
-        leaves = self.leaves_of(self.codes) if self.codes is not None and self.leaves is None else self.leaves
         coef = np.ascontiguousarray(self.coef.reshape(len(self.coef), -1) / n_trees, dtype=np.float64)
         return kernels.leaf_sums(leaves, coef, n_nodes + 1).reshape(n_trees, n_nodes + 1, *self.coef.shape[1:])
 
@@ -393,12 +400,13 @@ def joined(parts: Sequence[TreePart]) -> list[TreePart]:
     """The parts, with those of trees without landmarks as one where columns are encoded alike; zeros are left out."""
     groups: list[list[TreePart]] = []
     for part in parts:
-        if not part.has_landmarks and not part.coef.any():
+        labelled = part.leaves is None and part.codes is None
+        if labelled and not part.coef.any():
             continue
         for group in groups:
             known = group[0]
             alike = part.coef.shape[1:] == known.coef.shape[1:] and same_encoders(part.encoders, known.encoders)
-            if alike and not (part.has_landmarks or known.has_landmarks):
+            if alike and labelled and known.leaves is None and known.codes is None:
                 group.append(part)
                 break
         else:
@@ -421,10 +429,6 @@ class Parts(Stored):
     trees: tuple[TreePart, ...] = ()  # what columns add together
 
     @property
-    def together(self) -> list[KernelPart | TreePart]:
-        return [*self.kernels, *self.trees]
-
-    @property
     def keeps_columns_apart(self) -> bool:
         """Whether the score is a sum of functions of single columns."""
         return not (self.kernels or self.trees)
@@ -437,17 +441,7 @@ class Parts(Stored):
     @property
     def n_parts(self) -> int:
         """What the columns add on their own, if they do, and what they add together, counted as one."""
-        return len(self.effects) * self.has_effects + (not self.keeps_columns_apart)
-
-    @cached_property
-    def is_numeric(self) -> list[bool | None]:
-        """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
-        found: list[bool | None] = []
-        for j, effect in enumerate(self.effects):
-            known = [isinstance(effect, Curve)] if effect is not None else []
-            known += [isinstance(part.encoders[j], Curves) for part in self.together]
-            found.append(known[0] if known else None)
-        return found
+        return len(self.effects) * self.has_effects + bool(self.kernels or self.trees)
 
     @cached_property
     def _kernel_groups(self) -> list[list[KernelPart]]:
@@ -470,19 +464,24 @@ class Parts(Stored):
         They are float32 if X is an array of float32 or, with `single`, a frame all of whose numbers are. Other frames
         are scored in double, as exported models score them.
         """
+        together = [part.encoders for part in self.kernels] + [part.encoders for part in self.trees]
         types = set() if frames.is_frame(X) else {X.dtype}
         if frames.is_frame(X):
+            # what each column holds: numbers, categories, or None where nothing asks for it
+            asked = zip(self.effects, together[0] if together else self.effects, strict=True)
+            kinds = [encoder if effect is None else effect for effect, encoder in asked]
+            numeric = [None if one is None else isinstance(one, Curve | Curves) for one in kinds]
             first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
-            types = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
+            types = {frames.numbers(first, j).dtype for j, known in enumerate(numeric) if known}
             widened = not single and np.dtype(np.float32) in types
             read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
             if (widened or read_again) and not isinstance(X, frames.HeldColumns):
-                kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
-                X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
+                flags = zip(numeric, frames.numeric_flags(X), strict=True)
+                X = frames.HeldColumns.of(X, [there if known is None else known for known, there in flags])
             if widened:
                 columns = [one.astype(np.float64) if isinstance(one, np.ndarray) else one for one in X.columns]
                 X, types = frames.HeldColumns(X.names, columns, X.shape), {_FLOAT64}
-        widths = [sum(one.width for one in part.encoders) for part in self.together]
+        widths = [sum(encoder.width for encoder in own) for own in together]
         out = np.zeros((X.shape[0], n_scores), dtype=np.float32 if types == {np.dtype(np.float32)} else np.float64)
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             some = frames.rows_of(X, rows)
@@ -526,8 +525,17 @@ def kernel_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_ax
 
 def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axes: int = 1) -> TreePart:
     """The trees whose fields a file holds, as compiled code takes them."""
-    trees = {name: _whole_numbers(plain["trees"][name], name) for name in TREE_ARRAYS}
+    name = "codes" if "codes" in plain else "leaves"
+    labelled, trees = name not in plain, {}
+    for one in TREE_ARRAYS if labelled else (*TREE_ARRAYS, name):
+        values = np.asarray(plain[one] if one == name else plain["trees"][one])
+        if values.ndim != 2 or values.size == 0 or values.dtype.kind not in "iub":
+            raise ValueError(f"{one} of trees must be a matrix of whole numbers")
+        if values.dtype.kind != "b" and np.abs(values).max() > 2**31 - 1:
+            raise ValueError(f"{one} of trees are too large")
+        trees[one] = values.astype(np.int32)
     n_trees, nodes = trees["columns"].shape
+    landmarks = np.zeros((1, n_trees), dtype=np.int32) if labelled else trees.pop(name)
     depth = (nodes + 1).bit_length() - 1
     if nodes + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH:
         raise ValueError(f"trees of {nodes} nodes are not whole")
@@ -535,12 +543,8 @@ def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axe
         raise ValueError("the parts of the trees have different sizes")
     trees["absent_left"] = trees["absent_left"].astype(bool)
     coef = floats(plain["coef"])
-    if labelled := not {"codes", "leaves"} & set(plain):
-        if coef.shape != (n_trees, nodes + 1, *coef.shape[2:]) or coef.ndim != n_axes + 1:
-            raise ValueError(f"values of shape {coef.shape} do not fit the leaves of the trees")
-        plain = {**plain, "leaves": np.zeros((1, n_trees), dtype=np.int32)}
-    name = "codes" if "codes" in plain else "leaves"
-    landmarks = _whole_numbers(plain[name], name)
+    if labelled and (coef.shape != (n_trees, nodes + 1, *coef.shape[2:]) or coef.ndim != n_axes + 1):
+        raise ValueError(f"values of shape {coef.shape} do not fit the leaves of the trees")
     if landmarks.shape[1] != (n_trees if name == "leaves" else len(encoders)):
         raise ValueError(f"landmarks of shape {landmarks.shape} do not fit the trees")
     if not labelled and (coef.ndim != n_axes or len(coef) != len(landmarks)):
@@ -563,16 +567,6 @@ def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> 
     """For each of some nodes whether it sends each code of a column of `width` categories to the right."""
     codes, factors = np.arange(width), multipliers.astype(np.int64)[:, np.newaxis]
     return np.where(factors == 0, codes, (codes + 1) * factors % kernels.CATEGORY_PRIME) > thresholds[:, np.newaxis]
-
-
-def _whole_numbers(values: Any, name: str) -> np.ndarray:
-    """A matrix of whole numbers, of booleans among others, as it was stored."""
-    found = np.asarray(values)
-    if found.ndim != 2 or found.size == 0 or found.dtype.kind not in "iub":
-        raise ValueError(f"{name} of trees must be a matrix of whole numbers")
-    if found.dtype.kind != "b" and np.abs(found).max() > 2**31 - 1:
-        raise ValueError(f"{name} of trees are too large")
-    return found.astype(np.int32)
 
 
 def floats(values: Any) -> np.ndarray:

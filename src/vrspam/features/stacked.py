@@ -65,22 +65,19 @@ class StackedFeatures(FeatureMap):
         """Fitted maps of the same columns, side by side; one that is stacked itself stands there with its parts."""
         maps = [one for part in maps for one in part.members]
         new = cls([clone(part) for part in maps])
-        new._take(maps)
-        return new
-
-    def _take(self, maps: Sequence[FeatureMap]) -> None:
-        self.maps_ = []
+        new.maps_ = []
         for part in maps:  # straight lines end far outside the range of training, where curves are constant
             if any(isinstance(one, Curves) and one.extend for one in part.encoders_):
                 part = copy(part)
                 part.encoders_ = [
                     replace(one, limited=True) if isinstance(one, Curves) else one for one in part.encoders_
                 ]
-            self.maps_.append(part)
-        self.encoders_ = [encoder for part in self.maps_ for encoder in part.encoders_]
-        self.n_features_in_ = maps[0].n_features_in_
+            new.maps_.append(part)
+        new.encoders_ = [encoder for part in new.maps_ for encoder in part.encoders_]
+        new.n_features_in_ = maps[0].n_features_in_
         if hasattr(maps[0], "feature_names_in_"):
-            self.feature_names_in_ = maps[0].feature_names_in_
+            new.feature_names_in_ = maps[0].feature_names_in_
+        return new
 
     def holding_no_rows(self) -> StackedFeatures:
         """Return a map, not fitted, that holds no row of the training table."""
@@ -119,7 +116,8 @@ class StackedFeatures(FeatureMap):
         found = [clone(part) for part in self.maps]
         for part in found:
             part.learn(X, sample_weight, shared)
-        self._take(found)
+        side_by_side = self.of_fitted(found)
+        self.maps_, self.encoders_ = side_by_side.maps_, side_by_side.encoders_
 
     @property
     def map_slices_(self) -> list[slice]:

@@ -124,16 +124,12 @@ class TreeFeatures(LandmarkFeatures):
             rng.uniform(size=(self.n_trees, nodes, 3)), rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, nodes)),
         )  # fmt: skip
         self.trees_ = dict(zip(parts.TREE_ARRAYS, found, strict=True))
-        chosen = self._draw(n, rng)
-        codes = parts.places_of(self.encoders_, frames.rows_of(X, chosen))[0]
-        self._landmark_codes = self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng)
+        chosen, landmarks = self._draw(X, rng)
+        self._landmark_codes = parts.places_of(self.encoders_, landmarks)[0]
         part = parts.TreePart(self.encoders_, self.trees_, None, chosen)
         self.landmarks_ = np.ascontiguousarray(part.leaves_of(self._landmark_codes))
-        self._whiten(self._counts(np.asfortranarray(self.landmarks_), np.dtype(np.float64)) / self.n_trees)
-
-    def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """In how many trees rows with these leaves share them with each landmark."""
-        return kernels.count_shared_leaves(leaves, np.ascontiguousarray(self.landmarks_.T)).astype(dtype)
+        by_tree = np.ascontiguousarray(self.landmarks_.T)
+        self._whiten(kernels.count_shared_leaves(np.asfortranarray(self.landmarks_), by_tree) / self.n_trees)
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
@@ -142,9 +138,10 @@ class TreeFeatures(LandmarkFeatures):
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
-        coefs = coefs.astype(dtype, copy=False)
+        coefs, by_tree = coefs.astype(dtype, copy=False), np.ascontiguousarray(self.landmarks_.T)
         for rows in frames.blocks(len(codes), len(self.landmarks_), parts.CACHED_COUNTS):
-            np.matmul(self._counts(part.leaves_of(codes[rows]), dtype), coefs, out=out[rows])
+            shared = kernels.count_shared_leaves(part.leaves_of(codes[rows]), by_tree)  # the number of trees
+            np.matmul(shared.astype(dtype), coefs, out=out[rows])
         return out
 
     def blocks(self) -> list[parts.Block]:

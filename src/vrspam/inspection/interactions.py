@@ -213,30 +213,27 @@ class Cells:
         self.freedom = max(int(seen.sum() - seen.any(axis=1).sum() - seen.any(axis=0).sum()) + 1, 0)
         self.count = int(seen.sum())
 
-    def means(self, rest: np.ndarray) -> np.ndarray:
+    def means(self, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The means in each cell; and without what is a sum of a function of one column and one of the other."""
         sums = np.bincount(self.codes, self.row_weights * rest, self.weights.size).reshape(self.shape)
-        return np.divide(sums, self.weights, out=np.zeros(self.shape), where=self.weights > 0.0)
-
-    def pure(self, rest: np.ndarray) -> np.ndarray:
-        """The means without what is a sum of a function of one column and a function of the other."""
-        table = self.means(rest)
+        table = means = np.divide(sums, self.weights, out=np.zeros(self.shape), where=self.weights > 0.0)
         for _ in range(12):
             for axis in (0, 1):
                 total = self.weights.sum(axis=axis, keepdims=True)
                 mean = (self.weights * table).sum(axis=axis, keepdims=True) / np.where(total > 0.0, total, 1.0)
                 table = table - mean
-        return np.where(self.weights > 0.0, table, 0.0)
+        return means, np.where(self.weights > 0.0, table, 0.0)
 
     def explained(self, rest: np.ndarray) -> tuple[float, float]:
         """Variance that a function of both columns explains, corrected for chance, and the standard error of chance."""
         if self.freedom == 0:
             return 0.0, 0.0
-        table = self.pure(rest)
-        within = self.row_weights * (rest - self.means(rest).ravel()[self.codes])
+        means, pure = self.means(rest)
+        within = self.row_weights * (rest - means.ravel()[self.codes])
         squares = np.bincount(self.codes, within**2, self.weights.size).reshape(self.shape)
         noise = np.divide(squares, self.weights, out=np.zeros(self.shape), where=self.weights > 0.0)
         chance = float(noise.sum()) * self.freedom / self.count
-        return float((self.weights * table**2).sum()) - chance, chance * np.sqrt(2.0 / self.freedom)
+        return float((self.weights * pure**2).sum()) - chance, chance * np.sqrt(2.0 / self.freedom)
 
 
 def strongest_pairs(
@@ -252,20 +249,20 @@ def strongest_pairs(
     most_pairs = 10
     total = float(weights @ rest**2)
     cells = {(i, j): Cells(columns[i], columns[j], weights) for i, j in combinations(range(len(columns)), 2)}
-    first = {pair: cell.explained(rest)[0] for pair, cell in cells.items()}
-    hopeful = sorted(cells, key=lambda pair: -first[pair])[: 3 * most_pairs]
+    hopeful = list(cells)
     found: list[tuple[tuple[int, int], Cells, float]] = []
     while hopeful and len(found) < most_pairs:
+        explained = {pair: cells[pair].explained(rest) for pair in hopeful}
         strengths = {}
-        for pair in hopeful:
-            explained, error = cells[pair].explained(rest)
-            if explained > max(noise * error, least_of_interactions * total):
-                strengths[pair] = explained
+        for pair in sorted(hopeful, key=lambda pair: -explained[pair][0])[: 3 * most_pairs]:
+            strength, error = explained[pair]
+            if strength > max(noise * error, least_of_interactions * total):
+                strengths[pair] = strength
         if not strengths:
             break
         best = max(strengths, key=lambda pair: strengths[pair])
         found.append((best, cells[best], strengths[best]))
-        rest = rest - cells[best].pure(rest).ravel()[cells[best].codes]
+        rest = rest - cells[best].means(rest)[1].ravel()[cells[best].codes]
         hopeful = [pair for pair in strengths if pair != best]
     return found
 
@@ -281,7 +278,7 @@ def support(cells: Cells, rows: ReadRows, additive: np.ndarray, rest: np.ndarray
     rows_alike, moves = 10, []  # more would differ in their sums of curves
     for curves, left, new in zip(additive.T, rest.T, unseen.T, strict=True):
         places = np.flatnonzero(new)
-        values = cells.pure(left).ravel()[cells.codes]
+        values = cells.means(left)[1].ravel()[cells.codes]
         for some in np.array_split(places[np.argsort(curves[places])], max(1, places.size // rows_alike)):
             weights = rows.weights[some, np.newaxis]
             both = np.stack([values[some], rows.positive[some]], axis=1)

@@ -18,7 +18,6 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.features import AdditiveFeatures
-from vrspam.features.encoders import Curves, Encoder
 from vrspam.inspection.interactions import ReadRows
 
 
@@ -80,19 +79,13 @@ NEARLY_TIED = 1e-2
 LEFT_OUT = 1e-3
 
 
-def with_line(encoder: Encoder) -> Encoder:
-    """The functions of a column and the column itself, not clipped, so that straight lines are in their span."""
-    if not isinstance(encoder, Curves) or encoder.nodes.size < 3:
-        return encoder
-    line = (encoder.nodes - encoder.nodes[0]) / np.ptp(encoder.nodes) - 0.5
-    table = np.column_stack([line, encoder.table])
-    return Curves(encoder.nodes, table, ("line", *encoder.labels), encoder.missing, encoder.extend)
-
-
 class Projection:
-    """Projects scores of the same rows on functions of single columns: the features of a fitted additive map."""
+    """Projects scores of the same rows on functions of single columns: the features of a fitted additive map.
 
-    def __init__(self, basis: AdditiveFeatures, rows: ReadRows):
+    Directions in which columns nearly agree and `scores` (centred) hardly vary are left out.
+    """
+
+    def __init__(self, basis: AdditiveFeatures, rows: ReadRows, scores: np.ndarray):
         self.rows, self.slices = rows, basis.column_slices_  # where the functions of each column are
         design = basis.features_of(rows.X).astype(np.float64, copy=False)
         by_class = np.stack([rows.weights * ~rows.positive, rows.weights * rows.positive], axis=1)
@@ -105,49 +98,42 @@ class Projection:
         # With fewer rows than functions, inner products of rows take the place of those of functions.
         by_rows = len(design) <= design.shape[1]
         weighted = design * np.sqrt(rows.weights)[:, np.newaxis]
-        if by_rows:
-            self._gram = None
-            self.whitening = [whitening(weighted[:, where].T @ weighted[:, where]) for where in self.slices]
-            white = self._whitened(weighted.T)  # whitened functions × rows
-        else:
-            self._gram = weighted.T @ weighted
-            self.whitening = [whitening(self._gram[where, where]) for where in self.slices]
-            white = self._whitened(self._whitened(self._gram).T)  # blocks on the diagonal are identities
+        self._gram = None if by_rows else weighted.T @ weighted
+        grams = [
+            weighted[:, where].T @ weighted[:, where] if self._gram is None else self._gram[where, where]
+            for where in self.slices
+        ]
+        columns = list(zip(map(whitening, grams), self.slices, strict=True))
+        white = weighted.T if self._gram is None else self._gram
+        white = np.concatenate([w.T @ white[where] for w, where in columns])  # whitened functions × rows or functions
+        if not by_rows:  # and on the other side: blocks on the diagonal are identities
+            white = np.concatenate([w.T @ white.T[where] for w, where in columns])
         values, vectors = np.linalg.eigh(white.T @ white if by_rows else white)
         kept = values > TIED
-        self._values, self._vectors = values[kept], vectors[:, kept]
+        values, vectors = values[kept], vectors[:, kept]
         if by_rows:
-            self._vectors = white @ (self._vectors / np.sqrt(self._values))
-        stops = np.cumsum([w.shape[1] for w in self.whitening]).tolist()
+            vectors = white @ (vectors / np.sqrt(values))
+        stops = np.cumsum([w.shape[1] for w, _ in columns]).tolist()
         self.white_slices = [slice(*ends) for ends in pairwise([0, *stops])]
-
-    def _whitened(self, right: np.ndarray) -> np.ndarray:
-        """Wᵀ right, column by column."""
-        return np.concatenate([w.T @ right[where] for w, where in zip(self.whitening, self.slices, strict=True)])
-
-    def settle_ties(self, scores: np.ndarray) -> None:
-        """Leave out directions in which columns nearly agree and these scores (centred) hardly vary."""
+        # the same directions in coefficients of the functions themselves
+        parts = zip(columns, self.white_slices, strict=True)
+        directions = np.concatenate([w @ vectors[where] for (w, _), where in parts])
         chance = 16.0  # times what a direction explains by chance of what is not additive, 1 / rows
-        weights = self.rows.weights
-        explained = (self._vectors.T @ self._whitened(self.design.T @ (weights * scores))) ** 2 / self._values
-        variance = float(weights @ scores**2)
+        explained = (directions.T @ (design.T @ (rows.weights * scores))) ** 2 / values
+        variance = float(rows.weights @ scores**2)
         rest = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance
-        least = max(LEFT_OUT * variance, chance * rest / self.rows.effective)
-        kept = (self._values >= NEARLY_TIED) | (explained > least)
-        self._values, self._vectors = self._values[kept], self._vectors[:, kept]
+        least = max(LEFT_OUT * variance, chance * rest / rows.effective)
+        kept = (values >= NEARLY_TIED) | (explained > least)
+        self._values, self._vectors, self._directions = values[kept], vectors[:, kept], directions[:, kept]
 
-    def solve(self, weighted: np.ndarray) -> np.ndarray:
-        """Coefficients of the whitened functions; `weighted` are the scores of the rows (n × m), times their weights.
+    def solve(self, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of the whitened functions, and of the functions themselves.
 
-        The variance of a column's curve is the sum of the squares of its coefficients.
+        `weighted` are the scores of the rows (n × m), times their weights. The variance of a column's curve is the sum
+        of the squares of its whitened coefficients.
         """
-        along = self._vectors.T @ self._whitened(self.design.T @ weighted)
-        return self._vectors @ (along / self._values[:, np.newaxis])
-
-    def unwhitened(self, white: np.ndarray) -> np.ndarray:
-        """Coefficients of the functions themselves."""
-        parts = zip(self.whitening, self.white_slices, strict=True)
-        return np.concatenate([w @ white[where] for w, where in parts])
+        along = self._directions.T @ (self.design.T @ weighted) / self._values[:, np.newaxis]
+        return self._vectors @ along, self._directions @ along
 
     def covariance(self, functions: np.ndarray) -> np.ndarray:
         """Covariances of some functions over the rows."""

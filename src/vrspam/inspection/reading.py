@@ -22,7 +22,7 @@ from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.features.parts import Curve, Effect
 from vrspam.inspection import interactions
 from vrspam.inspection.interactions import Axis, PairEffect
-from vrspam.inspection.projection import Projection, closeness, with_line
+from vrspam.inspection.projection import Projection, closeness
 from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, importances, make_shape
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
@@ -75,10 +75,15 @@ def read_score(
         basis.learn(X, weights, shared)  # what there is to say about the columns was said when the score was fitted
     except (TypeError, ValueError) as error:  # dates, say, which a transformer of another package may take
         return f"the columns have no curves ({error})"
-    # features may go on as straight lines far from the middle of a column, where additive ones are clipped
+    # features may go on as straight lines far from the middle of a column, where additive ones are clipped: then each
+    # column itself, not clipped, stands before its functions
     encoders = getattr(own, "encoders_", None)
     if encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders):
-        basis.encoders_ = [with_line(encoder) for encoder in basis.encoders_]
+        for j, one in enumerate(basis.encoders_):
+            if isinstance(one, Curves) and one.nodes.size > 2:
+                line = (one.nodes - one.nodes[0]) / np.ptp(one.nodes) - 0.5
+                table = np.column_stack([line, one.table])
+                basis.encoders_[j] = Curves(one.nodes, table, ("line", *one.labels), one.missing, one.extend)
     if basis.n_features_out_ > MAX_FEATURES:
         return f"curves of all columns would take {basis.n_features_out_:,} functions, of at most {MAX_FEATURES:,}"
     return _read_projection(features, coefs, left_out, rows, columns, basis, seed)
@@ -181,12 +186,12 @@ def _read_projection(
     seed: int | None,
 ) -> Shapes:
     """The best additive reading of any score, and what it leaves."""
-    scores = np.asarray(MappedArray(rows.X, features) @ coefs, dtype=np.float64)
+    own = isinstance(features, FeatureMap)
+    scores = features.products(rows.X, coefs) if own else MappedArray(rows.X, features) @ coefs
+    scores = scores.astype(np.float64, copy=False)
     scores -= rows.weights @ scores
-    projection = Projection(basis, rows)
-    projection.settle_ties(scores[:, 0])
-    white = projection.solve(rows.weights[:, np.newaxis] * scores)
-    found = projection.unwhitened(white)
+    projection = Projection(basis, rows, scores[:, 0])
+    white, found = projection.solve(rows.weights[:, np.newaxis] * scores)
     rest = scores[:, 0] - (projection.design @ found[:, :1])[:, 0]
     # The score of each fold is projected over the rows that it does not leave out, so that the bands say how much a
     # curve varies with the rows of the fit and with those it is read from. The factor of all rows solves for those of a
@@ -196,10 +201,9 @@ def _read_projection(
     kept = inside.sum(axis=0)
     kept = np.where(kept > 0.0, kept, 1.0)
     for _ in range(3):
-        residual = scores[:, 1:] - projection.design @ projection.unwhitened(white[:, 1:])
+        residual = scores[:, 1:] - projection.design @ found[:, 1:]
         residual -= (inside * residual).sum(axis=0) / kept
-        white[:, 1:] += projection.solve(inside * residual) / kept
-    found = projection.unwhitened(white)
+        found[:, 1:] += projection.solve(inside * residual)[1] / kept
     variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
     share, shapes = float(np.mean([left.mean() for left in left_out])), []
     columns = zip(names, basis.encoders_, basis.parts(found).effects, projection.slices, strict=True)
@@ -211,7 +215,7 @@ def _read_projection(
     additive = projection.design @ found[:, 1:]
     total, folds = float(rows.weights @ scores[:, 0] ** 2), (additive, scores[:, 1:] - additive, unseen)
     known = (rows, shapes, total, rest, folds, seed)
-    if not isinstance(features, FeatureMap):
+    if not own:
         return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], *known)
     return _with_interactions(partial(features.parts(coefs[:, 0]).scores, single=True), *known)
 
@@ -249,7 +253,7 @@ def _with_interactions(
             break
         if interactions.support(cells, rows, *folds) > LEAST_SUPPORT:
             counts = np.bincount(cells.codes, minlength=cells.weights.size).reshape(cells.shape)
-            values = np.where(counts >= 3, cells.means(rest), np.nan)  # the mean of fewer rows is not shown
+            values = np.where(counts >= 3, cells.means(rest)[0], np.nan)  # the mean of fewer rows is not shown
             first, second = (Axis(shapes[screened[k]].name, bins[k].labels, bins[k].edges) for k in (a, b))
             pairs.append(PairEffect((first, second), variance / total, values))
     share = min(left / total, 1.0)

@@ -264,25 +264,53 @@ class Shapes:
     def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
         """Return what `to_dict` wrote, now or in an earlier version, or say what is wrong with it."""
         interactions = plain["interactions"]
+        whole = plain.get("whole", interactions is None)
+        if not isinstance(whole, bool):
+            raise TypeError("whole must be true or false")
+        columns = []
+        for one in plain["columns"]:
+            texts = all(isinstance(value, str) for value in one["grid"])
+            grid = np.array(one["grid"], dtype=object if texts else np.float64)
+            value, low, high = (np.array(one[key], dtype=np.float64) for key in _LISTS)
+            missing = None
+            if one["missing"] is not None:
+                at, below, above = map(float, one["missing"])
+                missing = (at, below, above)
+            means, absent, extend = one.get("mean_score"), one.get("missing_mean_score"), one.get("extend", False)
+            if not isinstance(extend, bool):
+                raise TypeError("extend must be true or false")
+            mean_score = np.full(grid.shape, np.nan)
+            if means is not None:
+                mean_score = np.array(means, dtype=np.float64)  # None is NaN
+            sizes = {value.shape, low.shape, high.shape, mean_score.shape}
+            if grid.ndim != 1 or grid.size == 0 or sizes != {grid.shape}:
+                raise ValueError("a curve has parts of different sizes")
+            name, size, difference = str(one["name"]), float(one["importance"]), float(one.get("difference", 0.0))
+            shape = Shape(name, grid, value, low, high, missing, size, difference)._replace(
+                mean_score=None if means is None else mean_score,
+                missing_mean_score=None if absent is None else float(absent),
+                together=_texts(one.get("together", [])),
+                unknown=float(one.get("unknown", 0.0)),
+                extend=extend,
+                direction=int(one.get("direction", 0)),
+            )
+            single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
+            parts = (value, low, high, missing or (), () if texts else grid, single, mean_score[~np.isnan(mean_score)])
+            if not all(np.isfinite(part).all() for part in parts):
+                raise ValueError("a curve holds numbers that are not finite")
+            columns.append(shape)
         shapes = cls(
-            tuple(map(_shape, plain["columns"])),
+            tuple(columns),
             None if interactions is None else float(interactions),
             float(plain.get("share", 0.0)),
             tuple(map(_pair, plain.get("pairs", ()))),
-            _flag(plain, "whole", interactions is None),
+            whole,
         )
         if not np.isfinite([shape.importance for shape in shapes.columns] + [shapes.interactions or 0.0]).all():
             raise ValueError("the spread of a curve is not finite")
         if not 0.0 <= shapes.share <= 1.0:
             raise ValueError("the share of the interactions is not between 0 and 1")
         return shapes
-
-
-def _flag(plain: Mapping[str, Any], name: str, default: bool) -> bool:
-    value = plain.get(name, default)
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be true or false")
-    return value
 
 
 def _texts(values: Any) -> tuple[str, ...]:
@@ -294,34 +322,6 @@ def _texts(values: Any) -> tuple[str, ...]:
 def _with_gaps(values: np.ndarray) -> list[Any]:
     """Numbers as lists, None instead of NaN."""
     return [None if np.isnan(value) else value for value in values.tolist()]
-
-
-def _shape(plain: Mapping[str, Any]) -> Shape:
-    texts = all(isinstance(value, str) for value in plain["grid"])
-    grid = np.array(plain["grid"], dtype=object if texts else np.float64)
-    value, low, high = (np.array(plain[key], dtype=np.float64) for key in _LISTS)
-    missing = None
-    if plain["missing"] is not None:
-        at, below, above = map(float, plain["missing"])
-        missing = (at, below, above)
-    means, absent = plain.get("mean_score"), plain.get("missing_mean_score")
-    mean_score = np.full(grid.shape, np.nan) if means is None else np.array(means, dtype=np.float64)  # None is NaN
-    if grid.ndim != 1 or grid.size == 0 or {grid.shape} != {value.shape, low.shape, high.shape, mean_score.shape}:
-        raise ValueError("a curve has parts of different sizes")
-    name, size, difference = str(plain["name"]), float(plain["importance"]), float(plain.get("difference", 0.0))
-    shape = Shape(name, grid, value, low, high, missing, size, difference)._replace(
-        mean_score=None if means is None else mean_score,
-        missing_mean_score=None if absent is None else float(absent),
-        together=_texts(plain.get("together", [])),
-        unknown=float(plain.get("unknown", 0.0)),
-        extend=_flag(plain, "extend", False),
-        direction=int(plain.get("direction", 0)),
-    )
-    single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
-    parts = (value, low, high, missing or (), () if texts else grid, single, mean_score[~np.isnan(mean_score)])
-    if not all(np.isfinite(part).all() for part in parts):
-        raise ValueError("a curve holds numbers that are not finite")
-    return shape
 
 
 def _pair(plain: Mapping[str, Any]) -> PairEffect:

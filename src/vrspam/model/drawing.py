@@ -84,6 +84,7 @@ class ColumnPlan(NamedTuple):
     rug: np.ndarray  # values that are marked along the axis, so that a stretch without marks rests on few rows
     remarks: tuple[str, ...]
     part: str | None  # the part of a date that the column is: "year", "month", "weekday" or "hour"
+    ends: tuple[str, ...] = ()  # what the first and the last value of a curve are called
 
 
 def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
@@ -108,10 +109,11 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
         far = int(steps[0] > far_off * inner), int(steps[-1] > far_off * inner)
         if _scale(grid[far[0] : grid.size - far[1]]).kind != "log":  # which has room for them
             chosen = chosen[far[0] : grid.size - far[1]]
+    outermost = [0, grid.size - 1, chosen[0], chosen[-1]]  # of all values, and of those that are drawn
+    texts = [rounded(value) if part is None else part_text(part, value) for value in grid[outermost]]
     if chosen.size < grid.size:
-        left_out = [grid[i] for i in (0, grid.size - 1) if i not in chosen]
-        texts = [text_of(part, value) for value in left_out]
-        remarks.append(f"{' and '.join(texts)}: too far out to be drawn")
+        left_out = [text for text, i in zip(texts[:2], outermost[:2], strict=True) if i not in chosen]
+        remarks.append(f"{' and '.join(left_out)}: too far out to be drawn")
     grid, value = grid[chosen], shape.contribution[chosen]
     if (value < ends[0]).any() or (value > ends[1]).any():
         remarks.append(f"goes on to {rounded(value[np.argmax(np.abs(value))])}, beyond the picture")
@@ -120,7 +122,8 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     rug = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
     if np.ptp(steps) <= 1e-9 * steps.max():  # evenly spaced points belong to a straight line: they are no rows
         rug = rug[:0]
-    return ColumnPlan(True, chosen, scale, column_ticks(shape.name, grid, scale), rug, tuple(remarks), part)
+    ticks = column_ticks(shape.name, grid, scale)
+    return ColumnPlan(True, chosen, scale, ticks, rug, tuple(remarks), part, tuple(texts[2:]))
 
 
 def is_curve(shape: Shape) -> bool:
@@ -164,23 +167,13 @@ def _scale(grid: np.ndarray) -> Scale:
 # ---- ticks
 
 
-def is_whole(grid: np.ndarray) -> bool:
-    """Whether a column holds whole numbers."""
-    return bool((grid == np.round(grid)).mean() >= 0.9)  # bounds of clipping are not whole
-
-
 def date_part(name: str, grid: np.ndarray) -> str | None:
     """The part of a date that a column is, as `AUCClassifierCV` and `vrspam train` name them: "admitted (month)"."""
     part = name.rpartition(" (")[2].rstrip(")") if name.endswith(")") else ""
     limits = {"month": (1, 12), "weekday": (1, 7), "hour": (0, 23), "year": (-3000, 5000)}.get(part)
     if limits is None or grid[0] < limits[0] or grid[-1] > limits[1]:
         return None
-    return part if part == "year" or is_whole(grid) else None
-
-
-def text_of(part: str | None, value: float) -> str:
-    """A value of a column, which is this part of a date if it is one, as people write it."""
-    return rounded(value) if part is None else part_text(part, value)
+    return part if part == "year" or (grid == np.round(grid)).mean() >= 0.9 else None  # bounds of clipping: not whole
 
 
 def value_labels(name: str, values: np.ndarray) -> list[str]:
@@ -190,39 +183,33 @@ def value_labels(name: str, values: np.ndarray) -> list[str]:
     return labels if len(set(labels)) == len(labels) else number_labels(values)
 
 
-_STEPS_OF_DATES = (  # unit and step of marks along years, the longest first
-    *(("Y", step) for step in (50, 20, 10, 5, 2, 1)),
-    *(("M", step) for step in (6, 3, 2, 1)),
-    *(("D", step) for step in (14, 7, 2, 1)),
-)
-
-
 def column_ticks(name: str, grid: np.ndarray, scale: Scale) -> Ticks:
     """Ticks along the curve of a column: dates as dates, whole numbers at whole numbers, powers on logarithmic axes."""
     part = date_part(name, grid)
     if scale.kind != "linear":
         return _power_ticks(scale)
-    if part is None:
-        return number_ticks(scale.low, scale.high, whole=is_whole(grid))
+    if part is None:  # whole numbers, but for bounds of clipping
+        return number_ticks(scale.low, scale.high, whole=bool((grid == np.round(grid)).mean() >= 0.9))
     if part == "year":  # years, months or days, whichever are few enough to be read and more than two
-        places, ends = np.array([scale.low, scale.high]), (day_of(scale.low), day_of(scale.high))
-        labels = [str(day) for day in ends]
-        for unit, step in _STEPS_OF_DATES:
-            first, last = (day.astype(f"datetime64[{unit}]") for day in ends)
-            days = np.arange(first, last + 1)
+        ends = day_of(scale.low), day_of(scale.high)
+        places, labels = np.array([scale.low, scale.high]), [str(day) for day in ends]
+        steps = {"Y": (50, 20, 10, 5, 2, 1), "M": (6, 3, 2, 1), "D": (14, 7, 2, 1)}
+        for unit, step in [(unit, step) for unit, several in steps.items() for step in several]:
+            days = np.arange(ends[0].astype(f"datetime64[{unit}]"), ends[1].astype(f"datetime64[{unit}]") + 1)
             days = days[days.astype(int) % step == 0]
-            years = 1970.0 + days.astype("datetime64[D]").astype(int) / DAYS_OF_A_YEAR
-            inside = (years >= scale.low) & (years <= scale.high)
+            found = 1970.0 + days.astype("datetime64[D]").astype(int) / DAYS_OF_A_YEAR
+            inside = (found >= scale.low) & (found <= scale.high)
             if inside.sum() >= 3:
-                places, labels = years[inside], [str(day) for day in days[inside]]
+                places, labels = found[inside], [str(day) for day in days[inside]]
                 break
     else:
-        apart = 3.0 if part == "hour" else 1.0
-        places = np.arange(ceil(scale.low / apart), np.floor(scale.high / apart) + 1.0) * apart
+        hours = 3.0 if part == "hour" else 1.0
+        places = np.arange(ceil(scale.low / hours), np.floor(scale.high / hours) + 1.0) * hours
         labels = [part_text(part, place) for place in places]
+    # every first, second, third, ... of these evenly spaced places, so that their labels keep apart
     widest = max(map(text_width, labels), default=0.0) + GAP
     room = ROOM * float(scale(places[1]) - scale(places[0])) if places.size > 1 else ROOM
-    every = max(1, ceil(widest / room))  # every first, second, third, ... of them, so that their labels keep apart
+    every = max(1, ceil(widest / room))
     return Ticks(places[::every], labels[::every])
 
 

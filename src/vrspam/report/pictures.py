@@ -458,8 +458,7 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
                 marks.append(line(frame, grid, np.where(inside, values[chosen], np.nan), css))
         for at in frame.x(plan.rug):
             marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
-        first, last = (drawing.text_of(plan.part, value) for value in grid[[0, -1]])
-        label = f"What {shape.name} adds to the score, from {first} to {last}."
+        label = f"What {shape.name} adds to the score, from {' to '.join(plan.ends)}."
         points = [] if missing is None else [(frame.x.stop + 38.0, "missing", missing, None)]
     else:
         names = [*plan.ticks.labels, *([] if missing is None else ["missing"])]

@@ -499,7 +499,7 @@ def parts_to_dict(score: Parts) -> dict[str, Any]:
             "encoders": number(part.encoders),
             "trees": {name: part.trees[name] for name in score_parts.TREE_ARRAYS},
             **({"codes": part.codes} if part.codes is not None else {}),
-            **({"leaves": part.leaves} if part.codes is None and part.has_landmarks else {}),
+            **({"leaves": part.leaves} if part.codes is None and part.leaves is not None else {}),
             "coef": part.coef,
         }
         for part in score.trees

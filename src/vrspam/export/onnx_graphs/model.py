@@ -106,10 +106,11 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], slopes: list
 def _made_values(scorer: Scorer, n: int, rng: np.random.Generator) -> dict[int, np.ndarray]:
     """Values of each column of numbers as training may have had them: spread evenly over its quantiles."""
     found = {}
+    together = [*(part.encoders for part in scorer.kernels), *(part.encoders for part in scorer.trees)]
     for j, numeric in enumerate(scorer.is_numeric):
         if not numeric:
             continue
-        functions = [scorer.effects[j], *(part.encoders[j] for part in scorer.parts.together)]
+        functions = [scorer.effects[j], *(own[j] for own in together)]
         nodes = [one.nodes for one in functions if isinstance(one, Curve | Curves)]
         known = nodes[0] if nodes else np.zeros(1)
         known = np.unique(np.concatenate(nodes)) if len(nodes) > 1 else known
@@ -278,7 +279,8 @@ def _take_inputs(
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
         kind, first = kinds[number], columns[0]
         if one.kind == TEXT:
-            together = [part.encoders[first] for part in scorer.parts.together]
+            together = [part.encoders[first] for part in scorer.kernels]
+            together += [part.encoders[first] for part in scorer.trees]
             texts[first], missing[first] = name, operators.missing_text([scorer.effects[first], *together])
             kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
         else:
