@@ -99,7 +99,7 @@ def axes(
 def axis_name(frame: Frame, label: str, upright: bool = False) -> str:
     """What an axis is, below the plot area or `upright` beside it, moved where it would leave the picture."""
     side, room = (frame.y, frame.height - 10.0) if upright else (frame.x, frame.width)
-    short = texts.shorten_to_fit([label], len(label), room)[0]
+    short = texts.shorten_distinct([label], len(label), room)[0]
     half = texts.text_width(short) / 2
     middle = min(max((side.start + side.stop) / 2, half), room - half)
     if not upright:
@@ -116,7 +116,7 @@ def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most:
     """Names beside the plot area, each at its place; a name that is cut shows itself where the pointer rests."""
     return "".join(
         words(frame.x.start - 6.0, at + 4.0, short, "end", name)
-        for name, short, at in zip(names, texts.shorten_to_fit(names, most, frame.x.start - 8.0), places, strict=True)
+        for name, short, at in zip(names, texts.shorten_distinct(names, most, frame.x.start - 8.0), places, strict=True)
     )
 
 
