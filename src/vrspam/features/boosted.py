@@ -112,11 +112,12 @@ class LabelledTrees(FeatureMap):
         order = rng.permutation(int(unit.max()) + 1)[unit]
         numbers = recurring_numbers(X, self.encoders_)
         grow = partial(self._grow, codes, numbers, positive, weights, order, pairs, int(rng.randint(2**31 - 1)))
-        return partial(grow, self._enough_trees(n, grow))
-
-    def _enough_trees(self, n: int, grow: Callable[..., TreePart]) -> int:
-        """How many trees are grown of parts of n rows."""
-        return self.n_trees
+        n_trees = self.n_trees
+        if isinstance(n_trees, str):  # "auto"
+            n_trees = 150 if n < 12_500 else 100
+            if 12_500 <= n < 50_000:
+                n_trees = len(grow(None, (0, np.arange(0, n, -(-n // 25_000)))).coef)  # every second of many
+        return partial(grow, n_trees)
 
     def _grow(
         self,
@@ -400,13 +401,6 @@ class BoostedFeatures(LabelledTrees):
         self.max_rows = max_rows
         self.random_state = random_state
         self.monotonic_cst = monotonic_cst
-
-    def _enough_trees(self, n: int, grow: Callable[..., TreePart]) -> int:
-        if not isinstance(self.n_trees, str):
-            return self.n_trees
-        if 12_500 <= n < 50_000:
-            return len(grow(None, (0, np.arange(0, n, -(-n // 25_000)))).coef)  # every second of many
-        return 150 if n < 12_500 else 100
 
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
         (d, n), (rate, leaves) = codes.shape, (self.learning_rate, self.max_leaves)

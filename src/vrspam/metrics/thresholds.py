@@ -146,16 +146,6 @@ class Curve:
         more = self.hits[new + 1] - self.hits[new]
         return float(np.sum(more * self.hits[new + 1] / self.called[new + 1]) / self.positives)
 
-    def sensitivity_at(self, specificity: float) -> float:
-        """The largest sensitivity where the specificity is at least this, as in `sensitivity_at_specificity`."""
-        most = (1.0 - specificity + 1e-12) * self.negatives
-        return float(self.hits[self.alarms.searchsorted(most, side="right") - 1] / self.positives)
-
-    def lift(self, share: float) -> float:
-        """Positives among the top `share` of rows, relative to as many drawn at random; ties share their places."""
-        total = self.positives + self.negatives
-        return float(np.interp(share * total, self.called, self.hits) / share / self.positives)
-
     def place(self, threshold: float) -> int:
         """Where a threshold lies that need not be the score of a row."""
         return max(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1, 0)

@@ -383,10 +383,10 @@ def add_scores(
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
         count = max(2, evaluation.n // least)
         bins = reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
+    told, measures = words.describe_calibration(evaluation.calibration)
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
-        told = words.calibration_numbers(evaluation.calibration)
-        drawn.append(pictures.calibration(bins, names, at, told))
+        drawn.append(pictures.calibration(bins, names, at, measures))
     curve = [[b.predicted for b in bins], [b.observed for b in bins]] if bins else None
     slider, data = html.explorer(stops, place, names, ratio, start, drawn)
     page.data = {"explorer": {**data, "curve": curve, "names": dict(names), "ratio": ratio}}
@@ -396,8 +396,7 @@ def add_scores(
         "Choose a threshold",
         slider,
         html.paragraph(f"{counted_by}{remark} {words.ZERO if model.intercept is not None else ''}".strip(), soft=True),
-        *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
-        *(html.paragraph(sentence) for sentence in words.describe_calibration(evaluation.calibration)),
+        *(html.paragraph(sentence) for sentence in [*words.describe_promise(evaluation), *told]),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
             *_further_numbers(evaluation, cost_ratio, recall),

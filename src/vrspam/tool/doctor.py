@@ -260,7 +260,11 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         counts, positives = {positive: labelled}, labelled
     others = {str(label): count for label, count in counts.items() if label != positive}
     for text, count in others.items():
-        near = [other for other in map(str, counts) if other != text and _alike(text, other)]
+        near, short = [], text.strip().casefold()
+        for other in map(str, counts):  # one letter of three or four differs, or two of more
+            plain = other.strip().casefold()
+            possible = other != text and min(len(short), len(plain)) >= 3 and not short.isdigit()
+            near += [other] if possible and SequenceMatcher(None, short, plain).ratio() >= 0.8 else []
         if near and count <= 0.05 * max(counts.values()):
             words = "the label {label!r} ({count:,} rows) may be a misspelt {other!r}, and counts as another class"
             yield Finding("labels", "warning", words, label=text, count=count, other=near[0])
@@ -277,12 +281,6 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         words = "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}."
         fields = {"positive": str(positive), "share": 100.0 * positives / labelled, "other": other}
         yield Finding("majority", "note", words, **fields, fix=Parameter("positive", other))
-
-
-def _alike(a: str, b: str) -> bool:
-    """Whether one of two texts may be a misspelt other: one letter of three or four differs, or two of more."""
-    a, b = a.strip().casefold(), b.strip().casefold()
-    return min(len(a), len(b)) >= 3 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
 
 
 def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
