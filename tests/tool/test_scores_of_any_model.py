@@ -80,7 +80,7 @@ def test_what_follows_from_one_sort_is_what_scikit_learn_finds(ties, weighted):
     wanted = average_precision_score(positive, scores, sample_weight=weights)
     assert curve.average_precision == pytest.approx(wanted, abs=1e-12)
     table = pd.DataFrame({"sick": positive.astype(int), "score": scores})
-    beside = {} if weights is None else {"weights": "w"}
+    beside: dict[str, Any] = {} if weights is None else {"weights": "w"}
     found = evaluate(table if weights is None else table.assign(w=weights), target="sick", scores="score", **beside)
     for specificity in (0.8, 0.9, 0.95, 0.99):
         wanted = sensitivity_at_specificity(positive, scores, specificity, sample_weight=weights)

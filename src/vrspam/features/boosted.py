@@ -2,7 +2,7 @@
 
 Such a map has one feature for each set of rows that its trees learnt from: the score of these trees. In
 cross-validation the sets are the training rows of the folds, and the scorer of a fold takes the feature of this fold
-alone: no row is scored by trees that saw its label (`vrspam.model_selection.labelled`).
+alone: no row is scored by trees that saw its label (`vrspam.model_selection.cross_validate`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -172,12 +172,7 @@ class LabelledTrees(FeatureMap):
 
     def blocks(self) -> list[Block]:
         """What the features of the fitted map are: the scores of the trees of each set of rows."""
-        return list(self.groves_)
-
-    @property
-    def n_features_out_(self) -> int:
-        """Number of features: one for each set of rows that trees learnt from."""
-        return len(getattr(self, "groves_", ()))
+        return list(getattr(self, "groves_", ()))
 
     def scores_by(self, number: int, X) -> np.ndarray:
         """The scores of rows by the trees of one set of rows, in double."""

@@ -224,17 +224,6 @@ class Cells:
                 table = table - mean
         return means, np.where(self.weights > 0.0, table, 0.0)
 
-    def explained(self, rest: np.ndarray) -> tuple[float, float]:
-        """Variance that a function of both columns explains, corrected for chance, and the standard error of chance."""
-        if self.freedom == 0:
-            return 0.0, 0.0
-        means, pure = self.means(rest)
-        within = self.row_weights * (rest - means.ravel()[self.codes])
-        squares = np.bincount(self.codes, within**2, self.weights.size).reshape(self.shape)
-        noise = np.divide(squares, self.weights, out=np.zeros(self.shape), where=self.weights > 0.0)
-        chance = float(noise.sum()) * self.freedom / self.count
-        return float((self.weights * pure**2).sum()) - chance, chance * np.sqrt(2.0 / self.freedom)
-
 
 def strongest_pairs(
     columns: Sequence[ColumnBins], rest: np.ndarray, weights: np.ndarray
@@ -252,8 +241,16 @@ def strongest_pairs(
     hopeful = list(cells)
     found: list[tuple[tuple[int, int], Cells, float]] = []
     while hopeful and len(found) < most_pairs:
-        explained = {pair: cells[pair].explained(rest) for pair in hopeful}
-        strengths = {}
+        # variance that a function of both columns explains, corrected for chance, and the standard error of chance
+        explained, strengths = dict.fromkeys(hopeful, (0.0, 0.0)), {}
+        for pair in [pair for pair in hopeful if cells[pair].freedom]:
+            own = cells[pair]
+            means, pure = own.means(rest)
+            within = weights * (rest - means.ravel()[own.codes])
+            squares = np.bincount(own.codes, within**2, own.weights.size).reshape(own.shape)
+            variances = np.divide(squares, own.weights, out=np.zeros(own.shape), where=own.weights > 0.0)
+            chance = float(variances.sum()) * own.freedom / own.count
+            explained[pair] = float((own.weights * pure**2).sum()) - chance, chance * np.sqrt(2.0 / own.freedom)
         for pair in sorted(hopeful, key=lambda pair: -explained[pair][0])[: 3 * most_pairs]:
             strength, error = explained[pair]
             if strength > max(noise * error, least_of_interactions * total):

@@ -48,11 +48,15 @@ def positive_rows(y_true: ArrayLike) -> NDArray[np.bool_]:
     return y == labels[-1] if labels.size else np.zeros(0, dtype=bool)
 
 
-def checked_scores(values: ArrayLike, n: int, name: str) -> NDArray:
+def checked_scores(values: ArrayLike, n: int, name: str, chances: bool = False) -> NDArray:
+    """A score for each of n labels; `chances` are probabilities, and some."""
     score = np.asarray(values)
     if score.ndim != 1 or score.size != n:
         raise ValueError(f"{name} has shape {score.shape}; it needs one number for each of {n} labels.")
-    return ordered_numbers(score, name)
+    score = ordered_numbers(score, name)
+    if chances and (score.size == 0 or score.min() < 0.0 or score.max() > 1.0):
+        raise ValueError(f"{name} must hold numbers from 0 to 1: make probabilities of scores first.")
+    return score
 
 
 def ordered_numbers(score: NDArray, name: str) -> NDArray:

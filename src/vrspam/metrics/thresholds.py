@@ -314,7 +314,7 @@ def net_benefit(
     ([0.0], [-0.5])
     """
     limit, positive = roc.quantile(confidence), roc.positive_rows(y)
-    chance = _checked_chances(probability, positive.size)
+    chance = roc.checked_scores(probability, positive.size, "probability", chances=True).astype(np.float64)
     points = np.arange(1, 100) / 100 if thresholds is None else np.atleast_1d(np.asarray(thresholds, np.float64))
     if not np.all((points > 0.0) & (points < 1.0)):
         raise ValueError("thresholds must lie strictly between 0 and 1.")
@@ -370,13 +370,6 @@ def _estimate(value: float, moves: NDArray, weight: NDArray, groups: NDArray | N
         error, freedom = clusters.error, clusters.freedom
     limit = roc.quantile(confidence, freedom)
     return Estimate(float(value), float(value - limit * error), float(value + limit * error))
-
-
-def _checked_chances(probability: ArrayLike, n: int) -> NDArray[np.float64]:
-    chance = roc.checked_scores(probability, n, "probability").astype(np.float64)
-    if chance.size == 0 or chance.min() < 0.0 or chance.max() > 1.0:
-        raise ValueError("probability must hold numbers from 0 to 1: make probabilities of scores first.")
-    return chance
 
 
 class Calibration(NamedTuple):
@@ -449,7 +442,7 @@ def calibration_measures(
     """
     roc.quantile(confidence)  # refuses what is no confidence
     positive = roc.both_classes(roc.positive_rows(y), at_least=1)
-    chance = _checked_chances(probability, positive.size)
+    chance = roc.checked_scores(probability, positive.size, "probability", chances=True).astype(np.float64)
     given = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
     inner, shrink, many = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000
     odds = np.log(inner / (1.0 - inner))
