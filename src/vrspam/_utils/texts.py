@@ -70,16 +70,13 @@ def rounded(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def decimals(largest: float) -> int:
-    """Decimals by which numbers up to `largest` can be told apart; two where that is about 1."""
-    if not 0.0 < largest < np.inf:
-        return 2
-    power = int(np.floor(np.log10(largest)))
-    return max(0, 2 - power) if power >= 0 else 1 - power
+def signed(value: float, largest: float = 1.0, sign: bool = True) -> str:
+    """A number with its sign; one that is rounded to 0 has none.
 
-
-def signed(value: float, digits: int, sign: bool = True) -> str:
-    """A number with its sign; one that is rounded to 0 has none."""
+    It has the decimals by which numbers up to `largest` can be told apart: two where that is about 1.
+    """
+    power = int(np.floor(np.log10(largest))) if 0.0 < largest < np.inf else 0
+    digits = max(0, 2 - power) if power >= 0 else 1 - power
     text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
     return text if float(text) else f"{0.0:.{digits}f}"
 

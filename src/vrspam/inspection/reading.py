@@ -22,7 +22,7 @@ from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.features.parts import Curve, Effect
 from vrspam.inspection import interactions
 from vrspam.inspection.interactions import Axis, PairEffect
-from vrspam.inspection.projection import Projection, closeness
+from vrspam.inspection.projection import Projection, whitening
 from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, importances, make_shape
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
@@ -282,7 +282,26 @@ def _compare(
     numbers = [np.arange(coef.size)[places[j]] for j in compared]
     functions, stops = np.concatenate(numbers), np.cumsum([own.size for own in numbers]).tolist()
     slices = [slice(*ends) for ends in pairwise([0, *stops])]
-    explained = closeness(covariance(functions), slices, coef[functions], effective)
+    shared, own = covariance(functions), coef[functions]
+    white = [whitening(shared[where, where]) for where in slices]
+    # R²[k, j], corrected for the freedom of the function: how much of the curve of column j, or of its first function,
+    # a function of column k explains. The first function of a column of numbers is the column itself.
+    explained = np.zeros((len(slices), len(slices)))
+    for first in (False, True):
+        products, variances = [], []
+        for where in slices:
+            probe = np.eye(1, where.stop - where.start)[0] if first else own[where]
+            products.append(shared[:, where] @ probe)
+            variances.append(float(probe @ products[-1][where]))
+        columns = np.stack(products, axis=1)
+        for k, (w, where) in enumerate(zip(white, slices, strict=True)):
+            free = effective - w.shape[1] - 1.0
+            if free > 0.0:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    share = ((w.T @ columns[where]) ** 2).sum(axis=0) / variances
+                    found = 1.0 - (1.0 - share) * (effective - 1.0) / free
+                explained[k] = np.maximum(explained[k], np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0))
+    np.fill_diagonal(explained, 0.0)
     matters = sizes[compared] > least_importance * sizes.max(initial=0.0)
     # A flat curve needs the remark as well: its column may only follow one that matters.
     near = np.maximum(explained, explained.T) * np.logical_or.outer(matters, matters)

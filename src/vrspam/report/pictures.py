@@ -566,8 +566,7 @@ def bars(
     low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
     low, high = min(0.0, low), max(0.0, high)
     left = min(label_room(shown, BAR_LETTERS), 0.52 * WIDTH)
-    places_after = texts.decimals(max(high, -low))
-    numbers = [texts.signed(size, places_after, sign=low < 0.0) for size in sizes]
+    numbers = [texts.signed(size, max(high, -low), sign=low < 0.0) for size in sizes]
     sides, room = 2 if low < 0.0 else 1, 6.0 + 0.92 * max(map(texts.text_width, numbers), default=0.0)
     margin = (high - low) * room / (WIDTH - left - 16.0 - sides * room) or 1.0  # for numbers at the ends of bars
     scale = (low - (margin if low < 0.0 else 0.0), high + margin)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
-from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten, signed
+from vrspam._utils.texts import auc_text, interval_text, percent, shorten, signed
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
 from vrspam.metrics.thresholds import BINS, Curve, benefit_over_all, calibration_error, effective_share, reliability
@@ -628,8 +628,8 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
         when = "" if row.time is None else f", {time} {row.time:g}"
         own, other = ("positive", "negative") if row.positive else ("negative", "positive")
-        digits = decimals(max(abs(row.score), abs(row.own_score)))
-        facts = {"score" if report.folds is None else "held-out score": signed(row.score, digits)}
+        largest = max(abs(row.score), abs(row.own_score))
+        facts = {"score" if report.folds is None else "held-out score": signed(row.score, largest)}
         if row.probability is not None:
             facts["probability"] = percent(row.probability)
         if ranks:
@@ -637,7 +637,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         else:
             facts["ranked above"] = f"{percent(row.above, 0)} of the rows with {names[other]}"
         if report.folds is not None:
-            facts["score of the final model"] = signed(row.own_score, digits)
+            facts["score of the final model"] = signed(row.own_score, largest)
         entries, values = [(name, part) for name, _, part in parts], [value for _, value, _ in parts]
         blocks = [html.facts(facts, numbers=True), pictures.bars(entries, ADDED, values=values, ends=ends)]
         what = f"{names[own]}{when}" if order is None or row.time is None else f"{order} {-row.time:g}"

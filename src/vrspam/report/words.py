@@ -378,7 +378,7 @@ def describe_calibration(found: Calibration | None) -> tuple[list[str], list[tup
     for name, (value, low, high) in found._asdict().items():
         if not np.isnan(value):
             title = f"calibration {name}" if name in right else "expected ÷ observed"
-            shown, *ends = (signed(number, 2, sign=False) for number in (value, low, high))
+            shown, *ends = (signed(number, sign=False) for number in (value, low, high))
             numbers.append((title, f"{shown} ({' to '.join(ends)})", right.get(name, "1 is right")))
     told = told or ["Probabilities agree with what was observed, as far as these rows tell."]
     return [" ".join(told)], numbers

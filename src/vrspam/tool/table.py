@@ -203,8 +203,9 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
             parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), table.frames)
         frame, others = stack(list(parts)), stack(table.others)
         chunks.schema = schema.completed([frame])
-        columns = beside_values(others, beside, path)
-        columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
+        columns = beside_values(others, beside, path) if beside else {}
+        if wanted := () if keep is None else (*schema.identifiers, *keep):
+            columns["kept"] = _kept_columns(table.frames, others, schema, wanted)
         is_positive = np.isin(np.concatenate(table.labels), [text for text, one in spelt.items() if one == label])
         if order is not None:
             is_positive = np.ones(is_positive.size, dtype=bool)
@@ -300,13 +301,13 @@ class TableReading:
         problems.warn()
 
 
-def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[str]) -> dict[str, Any]:
-    """Identifiers, and columns of `keep` that are no features, as they are in the file; without those that changed."""
+def _kept_columns(parts: list[Any], others: Any, schema: Schema, names: Sequence[str]) -> dict[str, Any]:
+    """Identifiers, and other columns that are no features, as they are in the file; without those that changed."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = {name: others.column(name) for name in keep if name in others.column_names}
-    for name in (*schema.identifiers, *keep):
+    found = {name: others.column(name) for name in names if name in others.column_names}
+    for name in names:
         if name in found or name in schema.columns or name not in parts[0].column_names:
             continue
         column = pa.chunked_array([chunk for part in parts for chunk in part.column(name).chunks])
