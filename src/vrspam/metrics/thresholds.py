@@ -441,7 +441,7 @@ def calibration_measures(
     slope 0.52, 95 % interval 0.49 to 0.56
     """
     roc.quantile(confidence)  # refuses what is no confidence
-    positive = roc.both_classes(roc.positive_rows(y), at_least=1)
+    positive = roc.positive_rows(y, at_least=1)
     chance = roc.checked_scores(probability, positive.size, "probability", chances=True).astype(np.float64)
     given = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
     inner, shrink, many = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000
