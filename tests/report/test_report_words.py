@@ -17,7 +17,7 @@ from vrspam.metrics import AUCInterval, Estimate, calibration_measures
 from vrspam.report import sections
 from vrspam.report.page import Stops, explorer, paragraph
 from vrspam.report.pictures import bars
-from vrspam.report.words import calibration_numbers, describe_benefit, describe_calibration, doubts_of_column
+from vrspam.report.words import describe_benefit, describe_calibration, doubts_of_column
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 from vrspam.tool.scores import ScoreColumn
@@ -159,10 +159,10 @@ def test_a_sentence_says_what_is_wrong_with_probabilities(change, sentence):
     rng = np.random.default_rng(0)
     z = rng.normal(size=20_000)
     found = calibration_measures(rng.random(z.size) < expit(z), expit(change(z)))
-    (told,) = describe_calibration(found)
+    (told,), numbers = describe_calibration(found)
     assert sentence in told
-    assert [name for name, *_ in calibration_numbers(found)][2] == "expected ÷ observed"
-    assert describe_calibration(None) == calibration_numbers(None) == []
+    assert [name for name, *_ in numbers][2] == "expected ÷ observed"
+    assert describe_calibration(None) == ([], [])
 
 
 def test_the_worth_of_acting_is_said_beside_everyone_and_no_one():

@@ -79,9 +79,12 @@ def test_what_follows_from_one_sort_is_what_scikit_learn_finds(ties, weighted):
     np.testing.assert_array_equal(curve.thresholds[1:], thresholds[1:])
     wanted = average_precision_score(positive, scores, sample_weight=weights)
     assert curve.average_precision == pytest.approx(wanted, abs=1e-12)
-    for specificity in (0.5, 0.8, 0.9, 0.99):
+    table = pd.DataFrame({"sick": positive.astype(int), "score": scores})
+    beside: dict[str, Any] = {} if weights is None else {"weights": "w"}
+    found = evaluate(table if weights is None else table.assign(w=weights), target="sick", scores="score", **beside)
+    for specificity in (0.8, 0.9, 0.95, 0.99):
         wanted = sensitivity_at_specificity(positive, scores, specificity, sample_weight=weights)
-        assert curve.sensitivity_at(specificity) == pytest.approx(wanted, abs=1e-12)
+        assert found.sensitivity[specificity] == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["normal", "near", "ties", "huge", "zeros", "last bits"])

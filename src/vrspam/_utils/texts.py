@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from math import floor
+from math import floor, inf
 from os.path import commonprefix
 from textwrap import wrap
 
@@ -70,16 +70,13 @@ def rounded(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def decimals(largest: float) -> int:
-    """Decimals by which numbers up to `largest` can be told apart; two where that is about 1."""
-    if not 0.0 < largest < np.inf:
-        return 2
-    power = int(np.floor(np.log10(largest)))
-    return max(0, 2 - power) if power >= 0 else 1 - power
+def signed(value: float, largest: float = 1.0, sign: bool = True) -> str:
+    """A number with its sign; one that is rounded to 0 has none.
 
-
-def signed(value: float, digits: int, sign: bool = True) -> str:
-    """A number with its sign; one that is rounded to 0 has none."""
+    It has the decimals by which numbers up to `largest` can be told apart: two where that is about 1.
+    """
+    power = int(np.floor(np.log10(largest))) if 0.0 < largest < np.inf else 0
+    digits = max(0, 2 - power) if power >= 0 else 1 - power
     text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
     return text if float(text) else f"{0.0:.{digits}f}"
 
@@ -103,17 +100,6 @@ def power_text(value: float, form: str = ".4g") -> str:
     return f"{sign}{'' if factor == '1' else f'{factor}×'}10{power}"
 
 
-def tick_texts(ticks: Sequence[float], shares: bool = False) -> list[str]:
-    """Ticks as text, with as many decimals as tell them apart."""
-    if shares:
-        return [f"{100 * tick:g} %" for tick in ticks]
-    steps = np.diff(ticks)
-    if steps.size == 0 or np.ptp(steps) > 1e-6 * steps.max() or not 1e-6 < steps[0] < 1e9:  # a logarithmic scale, say
-        return [rounded(tick) for tick in ticks]
-    digits = len(f"{steps[0]:.9f}".rstrip("0").partition(".")[2])
-    return [f"{tick:,.{digits}f}" if abs(tick) >= 1e4 else f"{tick:.{digits}f}" for tick in ticks]
-
-
 def short_between(low: float, high: float) -> float:
     """The number with the fewest decimals that is above `low` and at most `high`."""
     for digits in range(-6, 17) if low < high < np.inf else ():
@@ -133,16 +119,13 @@ def shorten(text: str, most: int) -> str:
     return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
 
 
-def shorten_distinct(texts: Sequence[str], most: int = 10) -> list[str]:
+def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) -> list[str]:
     """Cut texts to so many letters (at least 8) such that different texts stay different.
 
     The end is cut off where that is enough, else the middle, else all before the first letter that differs; where
-    even that is not enough, a number is added.
+    even that is not enough, a number is added. Texts that do not fit into the room are cut to fewer letters.
     """
     texts = list(texts)
-
-    def without_end(text: str, most: int = most) -> str:
-        return text if len(text) <= most else text[: most - 1].rstrip("…") + "…"
 
     def without_middle(text: str) -> str:
         head, tail = text[: (most - 1) // 2], text[-(most - (most - 1) // 2 - 1) :]
@@ -153,20 +136,27 @@ def shorten_distinct(texts: Sequence[str], most: int = 10) -> list[str]:
         place = ordered.index(text)
         near = [*ordered[max(place - 1, 0) : place], *ordered[place + 1 : place + 2]]  # they agree with it longest
         start = max((len(commonprefix([text, other])) for other in near), default=0)  # noqa: RUF071
-        return "…" + without_end(text[max(start - 1, 1) :], most - 1)
+        rest = text[max(start - 1, 1) :]
+        return f"…{rest if len(rest) < most else rest[: most - 2].rstrip('…') + '…'}"
 
-    ordered, found = sorted(set(texts)), {text: without_end(text) for text in texts}
-    for cut in (without_middle, without_start):
-        counts = Counter(found.values())
-        found = {text: cut(text) if counts[short] > 1 and len(text) > most else short for text, short in found.items()}
-    taken: set[str] = set()
-    for text, short in found.items():
-        number = 2
-        while found[text] in taken:
-            found[text] = f"{short[: most - 2 - len(str(number))]}…{number}"
-            number += 1
-        taken.add(found[text])
-    return [found[text] for text in texts]
+    ordered = sorted(set(texts))
+    while True:
+        found = {text: text if len(text) <= most else text[: most - 1].rstrip("…") + "…" for text in texts}
+        for cut in (without_middle, without_start):
+            counts = Counter(found.values())
+            found = {
+                text: cut(text) if counts[short] > 1 and len(text) > most else short for text, short in found.items()
+            }
+        taken: set[str] = set()
+        for text, short in found.items():
+            number = 2
+            while found[text] in taken:
+                found[text] = f"{short[: most - 2 - len(str(number))]}…{number}"
+                number += 1
+            taken.add(found[text])
+        if most <= 8 or room == inf or all(text_width(short) <= room for short in taken):
+            return [found[text] for text in texts]
+        most -= 1
 
 
 def wrap_distinct(texts: Sequence[str], letters: int, lines: int = 2) -> list[str]:
@@ -193,15 +183,6 @@ def text_width(text: str) -> float:
         else:
             width += _WIDTHS.get(letter, 8.4 if letter.isupper() else 7.3)
     return width
-
-
-def shorten_to_fit(texts: Sequence[str], most: int, room: float) -> list[str]:
-    """`shorten_distinct` to at most so many letters, and to fewer (at least 8) where they do not fit into the room."""
-    short = shorten_distinct(texts, most)
-    while most > 8 and max(map(text_width, short), default=0.0) > room:
-        most -= 1
-        short = shorten_distinct(texts, most)
-    return short
 
 
 def isolated(text: str) -> str:

@@ -273,8 +273,9 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
         error = "mean distance between predicted probability and observed frequency"
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
-    facts += [(name, f"{value}: {right}") for name, value, right in words.calibration_numbers(found.calibration)]
-    facts += [("", sentence) for sentence in words.describe_calibration(found.calibration)]
+    sentences, numbers = words.describe_calibration(found.calibration)
+    facts += [(name, f"{value}: {right}") for name, value, right in numbers]
+    facts += [("", sentence) for sentence in sentences]
     if column:
         facts.append(("scores", model.describe()))
     app.show_facts(facts, 17)

@@ -420,7 +420,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     @property
     def n_features_out_(self) -> int:
         """Number of features."""
-        return max(where.stop for _, _, where in self._places())
+        return max((where.stop for _, _, where in self._places()), default=0)
 
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""

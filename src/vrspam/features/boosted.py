@@ -2,7 +2,7 @@
 
 Such a map has one feature for each set of rows that its trees learnt from: the score of these trees. In
 cross-validation the sets are the training rows of the folds, and the scorer of a fold takes the feature of this fold
-alone: no row is scored by trees that saw its label (`vrspam.model_selection.labelled`).
+alone: no row is scored by trees that saw its label (`vrspam.model_selection.cross_validate`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -112,11 +112,12 @@ class LabelledTrees(FeatureMap):
         order = rng.permutation(int(unit.max()) + 1)[unit]
         numbers = recurring_numbers(X, self.encoders_)
         grow = partial(self._grow, codes, numbers, positive, weights, order, pairs, int(rng.randint(2**31 - 1)))
-        return partial(grow, self._enough_trees(n, grow))
-
-    def _enough_trees(self, n: int, grow: Callable[..., TreePart]) -> int:
-        """How many trees are grown of parts of n rows."""
-        return self.n_trees
+        n_trees = self.n_trees
+        if isinstance(n_trees, str):  # "auto"
+            n_trees = 150 if n < 12_500 else 100
+            if 12_500 <= n < 50_000:
+                n_trees = len(grow(None, (0, np.arange(0, n, -(-n // 25_000)))).coef)  # every second of many
+        return partial(grow, n_trees)
 
     def _grow(
         self,
@@ -171,12 +172,7 @@ class LabelledTrees(FeatureMap):
 
     def blocks(self) -> list[Block]:
         """What the features of the fitted map are: the scores of the trees of each set of rows."""
-        return list(self.groves_)
-
-    @property
-    def n_features_out_(self) -> int:
-        """Number of features: one for each set of rows that trees learnt from."""
-        return len(getattr(self, "groves_", ()))
+        return list(getattr(self, "groves_", ()))
 
     def scores_by(self, number: int, X) -> np.ndarray:
         """The scores of rows by the trees of one set of rows, in double."""
@@ -400,13 +396,6 @@ class BoostedFeatures(LabelledTrees):
         self.max_rows = max_rows
         self.random_state = random_state
         self.monotonic_cst = monotonic_cst
-
-    def _enough_trees(self, n: int, grow: Callable[..., TreePart]) -> int:
-        if not isinstance(self.n_trees, str):
-            return self.n_trees
-        if 12_500 <= n < 50_000:
-            return len(grow(None, (0, np.arange(0, n, -(-n // 25_000)))).coef)  # every second of many
-        return 150 if n < 12_500 else 100
 
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
         (d, n), (rate, leaves) = codes.shape, (self.learning_rate, self.max_leaves)

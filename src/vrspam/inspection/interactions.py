@@ -1,6 +1,6 @@
 """Which pairs of columns interact: functions of two columns, in bins, in what the curves of single columns leave."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -224,17 +224,6 @@ class Cells:
                 table = table - mean
         return means, np.where(self.weights > 0.0, table, 0.0)
 
-    def explained(self, rest: np.ndarray) -> tuple[float, float]:
-        """Variance that a function of both columns explains, corrected for chance, and the standard error of chance."""
-        if self.freedom == 0:
-            return 0.0, 0.0
-        means, pure = self.means(rest)
-        within = self.row_weights * (rest - means.ravel()[self.codes])
-        squares = np.bincount(self.codes, within**2, self.weights.size).reshape(self.shape)
-        noise = np.divide(squares, self.weights, out=np.zeros(self.shape), where=self.weights > 0.0)
-        chance = float(noise.sum()) * self.freedom / self.count
-        return float((self.weights * pure**2).sum()) - chance, chance * np.sqrt(2.0 / self.freedom)
-
 
 def strongest_pairs(
     columns: Sequence[ColumnBins], rest: np.ndarray, weights: np.ndarray
@@ -252,8 +241,16 @@ def strongest_pairs(
     hopeful = list(cells)
     found: list[tuple[tuple[int, int], Cells, float]] = []
     while hopeful and len(found) < most_pairs:
-        explained = {pair: cells[pair].explained(rest) for pair in hopeful}
-        strengths = {}
+        # variance that a function of both columns explains, corrected for chance, and the standard error of chance
+        explained, strengths = dict.fromkeys(hopeful, (0.0, 0.0)), {}
+        for pair in [pair for pair in hopeful if cells[pair].freedom]:
+            own = cells[pair]
+            means, pure = own.means(rest)
+            within = weights * (rest - means.ravel()[own.codes])
+            squares = np.bincount(own.codes, within**2, own.weights.size).reshape(own.shape)
+            variances = np.divide(squares, own.weights, out=np.zeros(own.shape), where=own.weights > 0.0)
+            chance = float(variances.sum()) * own.freedom / own.count
+            explained[pair] = float((own.weights * pure**2).sum()) - chance, chance * np.sqrt(2.0 / own.freedom)
         for pair in sorted(hopeful, key=lambda pair: -explained[pair][0])[: 3 * most_pairs]:
             strength, error = explained[pair]
             if strength > max(noise * error, least_of_interactions * total):
@@ -287,34 +284,3 @@ def support(cells: Cells, rows: ReadRows, additive: np.ndarray, rest: np.ndarray
     found = np.concatenate(moves)
     error = float(np.linalg.norm(found))
     return float(found.sum()) / error if error > 0.0 else 0.0
-
-
-def shuffle_effects(
-    rows: ReadRows, part: Callable[[int], np.ndarray], score: Callable[[Any], np.ndarray], seed: int | None
-) -> np.ndarray:
-    """How far each column takes part in interactions: ½ mean squared change of them when its values are shuffled.
-
-    `part` says what the curve of a column adds to the score of each row, and `score` gives scores of rows. The result
-    is 0 for all columns where there are more than 300: only the curves count then.
-    """
-    X = rows.X
-    d = X.shape[1]
-    if d > 300:
-        return np.zeros(d)
-    rng, n_rows = np.random.default_rng(seed), rows.weights.size
-    each = min(n_rows, max(16, min(10_000, 4 * n_rows) // d))  # about 10,000 rows are scored
-    chosen = rng.choice(n_rows, each, p=rows.weights)
-    before = score(frames.rows_of(X, chosen)).astype(np.float64, copy=False).ravel()
-    other = rng.permutation(chosen)
-    effects = np.empty(d)
-    at_once = max(1, frames.BLOCK_ENTRIES // (each * d))
-    for start in range(0, d, at_once):
-        some = range(start, min(start + at_once, d))
-        index = np.tile(chosen[:, np.newaxis], (len(some), d))
-        for number, j in enumerate(some):
-            index[number * each : (number + 1) * each, j] = other
-        after = score(frames.rows_of(X, index)).astype(np.float64, copy=False).reshape(len(some), each)
-        for number, j in enumerate(some):
-            own = part(j)
-            effects[j] = 0.5 * np.mean((after[number] - before - own[other] + own[chosen]) ** 2)
-    return effects

@@ -11,7 +11,6 @@ function of variance below `NEARLY_TIED` are left out, unless one explains more 
 `LEFT_OUT`, and clearly more than any direction would by chance. A score that is made of such a difference keeps it.
 """
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -19,33 +18,6 @@ from scipy import linalg
 
 from vrspam.features import AdditiveFeatures
 from vrspam.inspection.interactions import ReadRows
-
-
-def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray, effective: float) -> np.ndarray:
-    """R²[k, j]: how much of the curve of column j, or of its first function, a function of column k explains.
-
-    R² is corrected for the freedom of the function. The first function of a column of numbers is the column itself.
-    `coef` are the coefficients of the functions in the curves, and `effective` is the number of rows.
-    """
-    white = [whitening(covariance[where, where]) for where in slices]
-    most = np.zeros((len(slices), len(slices)))
-    for first in (False, True):
-        products, variances = [], []
-        for where in slices:
-            probe = np.eye(1, where.stop - where.start)[0] if first else coef[where]
-            products.append(covariance[:, where] @ probe)
-            variances.append(float(probe @ products[-1][where]))
-        columns = np.stack(products, axis=1)
-        for k, (w, where) in enumerate(zip(white, slices, strict=True)):
-            free = effective - w.shape[1] - 1.0
-            if free > 0.0:
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    share = ((w.T @ columns[where]) ** 2).sum(axis=0) / variances
-                    explained = 1.0 - (1.0 - share) * (effective - 1.0) / free
-                most[k] = np.maximum(most[k], np.nan_to_num(explained, nan=0.0, posinf=0.0, neginf=0.0))
-    np.fill_diagonal(most, 0.0)
-    return most
-
 
 MANY_FUNCTIONS = 100  # of one column: the indicators of categories
 

@@ -22,7 +22,7 @@ from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.features.parts import Curve, Effect
 from vrspam.inspection import interactions
 from vrspam.inspection.interactions import Axis, PairEffect
-from vrspam.inspection.projection import Projection, closeness
+from vrspam.inspection.projection import Projection, whitening
 from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, importances, make_shape
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
@@ -234,7 +234,25 @@ def _with_interactions(
     curves = np.array([shape.importance for shape in shapes])
     if left <= 1e-12 * total:  # rounding
         return Shapes(tuple(shapes), float(np.sqrt(left)), effects=curves)
-    taking_part = interactions.shuffle_effects(rows, lambda j: shapes[j].parts(rows.X, j), score, seed)
+    # how far each column takes part in interactions: ½ mean squared change of them when its values are shuffled; 0 for
+    # all columns where there are more than 300: only the curves count then
+    X, d, n_rows = rows.X, len(shapes), rows.weights.size
+    rng, taking_part = np.random.default_rng(seed), np.zeros(d)
+    each = min(n_rows, max(16, min(10_000, 4 * n_rows) // d))  # about 10,000 rows are scored
+    if d <= 300:
+        chosen = rng.choice(n_rows, each, p=rows.weights)
+        before = score(frames.rows_of(X, chosen)).astype(np.float64, copy=False).ravel()
+        other = rng.permutation(chosen)
+        at_once = max(1, frames.BLOCK_ENTRIES // (each * d))
+        for start in range(0, d, at_once):
+            some = range(start, min(start + at_once, d))
+            index = np.tile(chosen[:, np.newaxis], (len(some), d))
+            for number, j in enumerate(some):
+                index[number * each : (number + 1) * each, j] = other
+            after = score(frames.rows_of(X, index)).astype(np.float64, copy=False).reshape(len(some), each)
+            for number, j in enumerate(some):
+                own = shapes[j].parts(X, j)
+                taking_part[j] = 0.5 * np.mean((after[number] - before - own[other] + own[chosen]) ** 2)
     effects = np.sqrt(curves**2 + taking_part)
     strength = taking_part if taking_part.any() else effects
     screened = np.sort(np.argsort(-strength, kind="stable")[:15]).tolist()  # columns among which pairs are sought
@@ -282,7 +300,26 @@ def _compare(
     numbers = [np.arange(coef.size)[places[j]] for j in compared]
     functions, stops = np.concatenate(numbers), np.cumsum([own.size for own in numbers]).tolist()
     slices = [slice(*ends) for ends in pairwise([0, *stops])]
-    explained = closeness(covariance(functions), slices, coef[functions], effective)
+    shared, own = covariance(functions), coef[functions]
+    white = [whitening(shared[where, where]) for where in slices]
+    # R²[k, j], corrected for the freedom of the function: how much of the curve of column j, or of its first function,
+    # a function of column k explains. The first function of a column of numbers is the column itself.
+    explained = np.zeros((len(slices), len(slices)))
+    for first in (False, True):
+        products, variances = [], []
+        for where in slices:
+            probe = np.eye(1, where.stop - where.start)[0] if first else own[where]
+            products.append(shared[:, where] @ probe)
+            variances.append(float(probe @ products[-1][where]))
+        columns = np.stack(products, axis=1)
+        for k, (w, where) in enumerate(zip(white, slices, strict=True)):
+            free = effective - w.shape[1] - 1.0
+            if free > 0.0:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    share = ((w.T @ columns[where]) ** 2).sum(axis=0) / variances
+                    found = 1.0 - (1.0 - share) * (effective - 1.0) / free
+                explained[k] = np.maximum(explained[k], np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0))
+    np.fill_diagonal(explained, 0.0)
     matters = sizes[compared] > least_importance * sizes.max(initial=0.0)
     # A flat curve needs the remark as well: its column may only follow one that matters.
     near = np.maximum(explained, explained.T) * np.logical_or.outer(matters, matters)

@@ -23,7 +23,7 @@ from vrspam._utils import array_api
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.warnings import FewGroups, NoCorrection, warn
 from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, Clusters, logit_interval, newcombe_interval, placements
-from vrspam.metrics.roc import both_classes, checked_columns, checked_weights, positive_rows, roc_auc_columns
+from vrspam.metrics.roc import checked_columns, checked_weights, positive_rows, roc_auc_columns
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
@@ -109,7 +109,7 @@ def corrected_auc(
     >>> print(f"the best shows {found.auc + found.optimism:.2f}, expect {found.auc:.2f}")
     the best shows 0.58, expect 0.50
     """
-    positive = both_classes(positive_rows(y), at_least=2)
+    positive = positive_rows(y, at_least=2)
     matrix = np.asarray(scores)
     matrix = matrix[:, np.newaxis] if matrix.ndim == 1 else matrix
     positive, matrix, weight, _, _ = checked_columns(positive, matrix, sample_weight, "the corrected AUC")
@@ -177,7 +177,7 @@ def corrected_auc_of(
     expect 0.995, 95 % interval 0.98 to 1.00
     """
     models, cv, n_jobs = _candidates(search, cv, n_jobs)
-    positive = both_classes(positive_rows(y), at_least=2)
+    positive = positive_rows(y, at_least=2)
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
     splits = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=True).split(X, y, groups)]
     fold = np.full(positive.size, -1)

@@ -405,7 +405,7 @@ def checked_rows(
         used = weight > 0.0
         positive, weight, checked = positive[used], weight[used], [score[used] for score in checked]
         together = None if together is None else together[used]
-    return roc.both_classes(positive, at_least=2), checked, weight, together
+    return roc.positive_rows(positive, at_least=2), checked, weight, together
 
 
 def group_names(groups: ArrayLike, n: int) -> NDArray:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, binom
 
 from vrspam._utils.messages import Message, Parameter, WordedError
-from vrspam.metrics.roc import both_classes, checked_scores, positive_rows
+from vrspam.metrics.roc import checked_scores, positive_rows
 from vrspam.metrics.thresholds import ChosenThreshold, Curve
 
 
@@ -172,7 +172,7 @@ def promised_threshold(
     for name, value in (*given.items(), ("confidence", confidence)):
         if not 0.0 < value < 1.0:
             raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
-    positive = both_classes(positive_rows(y), at_least=1)
+    positive = positive_rows(y, at_least=1)
     scores = checked_scores(score, positive.size, "score").astype(np.float64)
     risk = 1.0 - confidence
     if measure == "precision":

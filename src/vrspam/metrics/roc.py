@@ -28,31 +28,40 @@ def warn_of_one_class(measure: str) -> None:
     warn(text, UndefinedMetricWarning)
 
 
-def positive_rows(y_true: ArrayLike) -> NDArray[np.bool_]:
-    """Which labels are the positive one, the last of the two in sorted order."""
+def positive_rows(y_true: ArrayLike, at_least: int = 0) -> NDArray[np.bool_]:
+    """Which labels are the positive one, the last of the two in sorted order; each class has at least so many rows."""
     y = np.asarray(y_true)
     if y.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, got shape {y.shape}.")
-    if y.dtype == bool:
-        return y
-    try:
-        labels = np.unique(y)
-    except TypeError:
-        raise ValueError("y_true mixes labels that cannot be sorted; use one type, with none missing.") from None
-    if np.any(labels != labels):
-        raise ValueError("y_true contains NaN; remove rows without a label.")
-    if labels.size > 2:
-        raise ValueError(
-            f"y_true has {labels.size} different labels and AUC compares two; pass y_true == positive_label."
-        )
-    return y == labels[-1] if labels.size else np.zeros(0, dtype=bool)
+    if y.dtype != bool:
+        try:
+            labels = np.unique(y)
+        except TypeError:
+            raise ValueError("y_true mixes labels that cannot be sorted; use one type, with none missing.") from None
+        if np.any(labels != labels):
+            raise ValueError("y_true contains NaN; remove rows without a label.")
+        if labels.size > 2:
+            raise ValueError(
+                f"y_true has {labels.size} different labels and AUC compares two; pass y_true == positive_label."
+            )
+        y = y == labels[-1] if labels.size else np.zeros(0, dtype=bool)
+    if at_least:
+        up = int(np.count_nonzero(y))
+        down = y.size - up
+        if min(up, down) < at_least:
+            raise ValueError(f"{up} positive and {down} negative rows: at least {at_least} of each class are needed.")
+    return y
 
 
-def checked_scores(values: ArrayLike, n: int, name: str) -> NDArray:
+def checked_scores(values: ArrayLike, n: int, name: str, chances: bool = False) -> NDArray:
+    """A score for each of n labels; `chances` are probabilities, and some."""
     score = np.asarray(values)
     if score.ndim != 1 or score.size != n:
         raise ValueError(f"{name} has shape {score.shape}; it needs one number for each of {n} labels.")
-    return ordered_numbers(score, name)
+    score = ordered_numbers(score, name)
+    if chances and (score.size == 0 or score.min() < 0.0 or score.max() > 1.0):
+        raise ValueError(f"{name} must hold numbers from 0 to 1: make probabilities of scores first.")
+    return score
 
 
 def ordered_numbers(score: NDArray, name: str) -> NDArray:
@@ -99,14 +108,6 @@ def checked_columns(
     if up.size == 0 or down.size == 0:
         warn_of_one_class(measure)
     return positive, scores, weight, up, down
-
-
-def both_classes(positive: NDArray[np.bool_], at_least: int) -> NDArray[np.bool_]:
-    up = int(np.count_nonzero(positive))
-    down = positive.size - up
-    if min(up, down) < at_least:
-        raise ValueError(f"{up} positive and {down} negative rows: at least {at_least} of each class are needed.")
-    return positive
 
 
 def quantile(confidence: float, freedom: float = np.inf) -> float:
@@ -225,7 +226,7 @@ def sensitivity_at_specificity(
     positive = positive_rows(y_true)
     score = checked_scores(y_score, positive.size, "y_score")
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
-    both_classes(positive if weight is None else positive[weight > 0.0], at_least=1)
+    positive_rows(positive if weight is None else positive[weight > 0.0], at_least=1)
     wanted = np.asarray(specificity, dtype=np.float64)
     if not np.all((wanted >= 0.0) & (wanted <= 1.0)):
         raise ValueError("specificity must lie between 0 and 1.")

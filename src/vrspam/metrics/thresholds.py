@@ -146,16 +146,6 @@ class Curve:
         more = self.hits[new + 1] - self.hits[new]
         return float(np.sum(more * self.hits[new + 1] / self.called[new + 1]) / self.positives)
 
-    def sensitivity_at(self, specificity: float) -> float:
-        """The largest sensitivity where the specificity is at least this, as in `sensitivity_at_specificity`."""
-        most = (1.0 - specificity + 1e-12) * self.negatives
-        return float(self.hits[self.alarms.searchsorted(most, side="right") - 1] / self.positives)
-
-    def lift(self, share: float) -> float:
-        """Positives among the top `share` of rows, relative to as many drawn at random; ties share their places."""
-        total = self.positives + self.negatives
-        return float(np.interp(share * total, self.called, self.hits) / share / self.positives)
-
     def place(self, threshold: float) -> int:
         """Where a threshold lies that need not be the score of a row."""
         return max(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1, 0)
@@ -324,7 +314,7 @@ def net_benefit(
     ([0.0], [-0.5])
     """
     limit, positive = roc.quantile(confidence), roc.positive_rows(y)
-    chance = _checked_chances(probability, positive.size)
+    chance = roc.checked_scores(probability, positive.size, "probability", chances=True).astype(np.float64)
     points = np.arange(1, 100) / 100 if thresholds is None else np.atleast_1d(np.asarray(thresholds, np.float64))
     if not np.all((points > 0.0) & (points < 1.0)):
         raise ValueError("thresholds must lie strictly between 0 and 1.")
@@ -380,13 +370,6 @@ def _estimate(value: float, moves: NDArray, weight: NDArray, groups: NDArray | N
         error, freedom = clusters.error, clusters.freedom
     limit = roc.quantile(confidence, freedom)
     return Estimate(float(value), float(value - limit * error), float(value + limit * error))
-
-
-def _checked_chances(probability: ArrayLike, n: int) -> NDArray[np.float64]:
-    chance = roc.checked_scores(probability, n, "probability").astype(np.float64)
-    if chance.size == 0 or chance.min() < 0.0 or chance.max() > 1.0:
-        raise ValueError("probability must hold numbers from 0 to 1: make probabilities of scores first.")
-    return chance
 
 
 class Calibration(NamedTuple):
@@ -458,8 +441,8 @@ def calibration_measures(
     slope 0.52, 95 % interval 0.49 to 0.56
     """
     roc.quantile(confidence)  # refuses what is no confidence
-    positive = roc.both_classes(roc.positive_rows(y), at_least=1)
-    chance = _checked_chances(probability, positive.size)
+    positive = roc.positive_rows(y, at_least=1)
+    chance = roc.checked_scores(probability, positive.size, "probability", chances=True).astype(np.float64)
     given = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
     inner, shrink, many = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000
     odds = np.log(inner / (1.0 - inner))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.texts import number_labels, power_text, rounded, text_width, tick_texts
+from vrspam._utils.texts import number_labels, power_text, rounded, text_width
 from vrspam.inspection import Axis, Shape
 from vrspam.tables import frames
 from vrspam.tables.schema import far_outside
@@ -50,6 +50,7 @@ class Scale(NamedTuple):
     middle: float = 0.0
     start: float = 0.0
     stop: float = 1.0
+    words: str = ""  # what there is to say about it
 
     def __call__(self, values: np.ndarray | float) -> np.ndarray:
         """Where values lie on the axis, from `start` to `stop`."""
@@ -64,14 +65,6 @@ class Scale(NamedTuple):
             even.append(at)
         low, high, places = even
         return self.start + (places - low) / ((high - low) or 1.0) * (self.stop - self.start)
-
-    @property
-    def words(self) -> str:
-        """What there is to say about it, "" for a linear one."""
-        if self.kind == "symlog":
-            middle = rounded(float(format(self.middle, ".2g")))
-            return f"log scale beyond {'±' if self.low < -self.middle else ''}{middle}"
-        return "log scale" if self.kind == "log" else ""
 
 
 class ColumnPlan(NamedTuple):
@@ -160,8 +153,10 @@ def _scale(grid: np.ndarray) -> Scale:
     if grid.size <= MANY_VALUES or last - first <= squeezed * (high - low):
         return Scale(first, last)
     if first > 0.0:
-        return Scale(first, last, "log")
-    return Scale(first, last, "symlog", float(max(abs(low), abs(high))))
+        return Scale(first, last, "log", words="log scale")
+    middle = float(max(abs(low), abs(high)))
+    words = f"log scale beyond {'±' if first < -middle else ''}{rounded(float(format(middle, '.2g')))}"
+    return Scale(first, last, "symlog", middle, words=words)
 
 
 # ---- ticks
@@ -217,10 +212,24 @@ def number_ticks(low: float, high: float, *, whole: bool = False, shares: bool =
     """Round numbers between two ends, so few that their texts keep apart; shares are shown in percent.
 
     Where texts stand one above the other, there is `room` without end.
+
+    >>> number_ticks(2024.0, 2024.5, room=110.0).labels, number_ticks(0.0, 2e4, room=110.0).labels
+    (['2024.00', '2024.25', '2024.50'], ['0', '10,000', '20,000'])
+    >>> number_ticks(0.0, 0.5, shares=True).labels
+    ['0 %', '10 %', '20 %', '30 %', '40 %', '50 %']
     """
     for count in range(MOST_TICKS, 1, -1):
         places = round_numbers(low, high, count, whole)
-        labels = tick_texts(places, shares)
+        steps = np.diff(places)
+        if shares:
+            labels = [f"{100 * place:g} %" for place in places]
+        elif (
+            steps.size and np.ptp(steps) <= 1e-6 * steps.max() and 1e-6 < steps[0] < 1e9
+        ):  # as many decimals as tell them apart
+            digits = len(f"{steps[0]:.9f}".rstrip("0").partition(".")[2])
+            labels = [f"{place:,.{digits}f}" if abs(place) >= 1e4 else f"{place:.{digits}f}" for place in places]
+        else:
+            labels = [rounded(place) for place in places]
         widest = max(map(text_width, labels), default=0.0) + GAP
         if len(places) < 2 or widest <= room * (places[1] - places[0]) / (high - low):
             break

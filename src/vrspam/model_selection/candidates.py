@@ -32,10 +32,15 @@ from vrspam.metrics.correction import MANY_GROUPS, Sample, group_numbers, some_o
 from vrspam.metrics.intervals import Clusters
 from vrspam.model_selection import sources
 from vrspam.model_selection.correction import Grid, Nested, OtherMeasure, correct
-from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
+from vrspam.model_selection.cross_validate import (
+    FoldModels,
+    GridScores,
+    GridSearch,
+    cross_validate,
+    cross_validate_labelled,
+)
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
 from vrspam.model_selection.held_out import HeldOut, sample_of, scores_of, stable_share_of_moments
-from vrspam.model_selection.labelled import cross_validate_labelled
 from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, select, simplest
 from vrspam.moments import ClassMoments, FinishedMoments

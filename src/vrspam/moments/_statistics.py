@@ -126,9 +126,6 @@ class ChosenRows:
         self.X, self.index, self.buffer, self.product = X, index, buffer, product
         self.shape, self.dtype, self.itemsize = (index.size, X.shape[1]), buffer.dtype, buffer.itemsize
 
-    def __getitem__(self, chosen: slice) -> np.ndarray:
-        return self.X[self.index[chosen]].astype(self.dtype, copy=False)
-
 
 def centre_of(rows) -> np.ndarray:
     """The mean of some of the rows, to subtract from all before they are multiplied, with digits of their type.
@@ -137,7 +134,8 @@ def centre_of(rows) -> np.ndarray:
     root mean square, and subtracting it afterwards loses at most one bit.
     """
     centre_rows = 64  # rows of a block whose mean is subtracted before all of them are multiplied
-    some = rows[:: -(-rows.shape[0] // centre_rows)]  # spread over all of them
+    every = slice(None, None, -(-rows.shape[0] // centre_rows))  # spread over all of them
+    some = rows.X[rows.index[every]].astype(rows.dtype, copy=False) if isinstance(rows, ChosenRows) else rows[every]
     centre = np.asarray(some.mean(axis=0, dtype=np.float64), dtype=rows.dtype).ravel()
     if sparse.issparse(rows):
         full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2

@@ -10,7 +10,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from vrspam._utils.texts import wrap_distinct
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
-from vrspam.metrics.roc import both_classes, positive_rows
+from vrspam.metrics.roc import positive_rows
 from vrspam.metrics.thresholds import reliability, wilson
 from vrspam.model.drawing import score_edges
 from vrspam.plotting import style
@@ -337,7 +337,7 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
         return np.asarray(held_out.positive), {"": np.asarray(made, dtype=float)}
     if hasattr(y_true, "decision_function"):
         raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
-    positive, several = both_classes(positive_rows(y_true), at_least=1), {}
+    positive, several = positive_rows(y_true, at_least=1), {}
     if is_frame(given):
         columns = columns_of(given)
         given = dict(zip(columns.names, columns.columns, strict=True))

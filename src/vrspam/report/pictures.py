@@ -99,7 +99,7 @@ def axes(
 def axis_name(frame: Frame, label: str, upright: bool = False) -> str:
     """What an axis is, below the plot area or `upright` beside it, moved where it would leave the picture."""
     side, room = (frame.y, frame.height - 10.0) if upright else (frame.x, frame.width)
-    short = texts.shorten_to_fit([label], len(label), room)[0]
+    short = texts.shorten_distinct([label], len(label), room)[0]
     half = texts.text_width(short) / 2
     middle = min(max((side.start + side.stop) / 2, half), room - half)
     if not upright:
@@ -116,7 +116,7 @@ def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most:
     """Names beside the plot area, each at its place; a name that is cut shows itself where the pointer rests."""
     return "".join(
         words(frame.x.start - 6.0, at + 4.0, short, "end", name)
-        for name, short, at in zip(names, texts.shorten_to_fit(names, most, frame.x.start - 8.0), places, strict=True)
+        for name, short, at in zip(names, texts.shorten_distinct(names, most, frame.x.start - 8.0), places, strict=True)
     )
 
 
@@ -566,8 +566,7 @@ def bars(
     low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
     low, high = min(0.0, low), max(0.0, high)
     left = min(label_room(shown, BAR_LETTERS), 0.52 * WIDTH)
-    places_after = texts.decimals(max(high, -low))
-    numbers = [texts.signed(size, places_after, sign=low < 0.0) for size in sizes]
+    numbers = [texts.signed(size, max(high, -low), sign=low < 0.0) for size in sizes]
     sides, room = 2 if low < 0.0 else 1, 6.0 + 0.92 * max(map(texts.text_width, numbers), default=0.0)
     margin = (high - low) * room / (WIDTH - left - 16.0 - sides * room) or 1.0  # for numbers at the ends of bars
     scale = (low - (margin if low < 0.0 else 0.0), high + margin)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
-from vrspam._utils.texts import auc_text, decimals, interval_text, percent, shorten, signed
+from vrspam._utils.texts import auc_text, interval_text, percent, shorten, signed
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
 from vrspam.metrics.thresholds import BINS, Curve, benefit_over_all, calibration_error, effective_share, reliability
@@ -383,10 +383,10 @@ def add_scores(
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
         count = max(2, evaluation.n // least)
         bins = reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
+    told, measures = words.describe_calibration(evaluation.calibration)
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
-        told = words.calibration_numbers(evaluation.calibration)
-        drawn.append(pictures.calibration(bins, names, at, told))
+        drawn.append(pictures.calibration(bins, names, at, measures))
     curve = [[b.predicted for b in bins], [b.observed for b in bins]] if bins else None
     slider, data = html.explorer(stops, place, names, ratio, start, drawn)
     page.data = {"explorer": {**data, "curve": curve, "names": dict(names), "ratio": ratio}}
@@ -396,8 +396,7 @@ def add_scores(
         "Choose a threshold",
         slider,
         html.paragraph(f"{counted_by}{remark} {words.ZERO if model.intercept is not None else ''}".strip(), soft=True),
-        *(html.paragraph(sentence) for sentence in words.describe_promise(evaluation)),
-        *(html.paragraph(sentence) for sentence in words.describe_calibration(evaluation.calibration)),
+        *(html.paragraph(sentence) for sentence in [*words.describe_promise(evaluation), *told]),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
             *_further_numbers(evaluation, cost_ratio, recall),
@@ -629,8 +628,8 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
         when = "" if row.time is None else f", {time} {row.time:g}"
         own, other = ("positive", "negative") if row.positive else ("negative", "positive")
-        digits = decimals(max(abs(row.score), abs(row.own_score)))
-        facts = {"score" if report.folds is None else "held-out score": signed(row.score, digits)}
+        largest = max(abs(row.score), abs(row.own_score))
+        facts = {"score" if report.folds is None else "held-out score": signed(row.score, largest)}
         if row.probability is not None:
             facts["probability"] = percent(row.probability)
         if ranks:
@@ -638,7 +637,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         else:
             facts["ranked above"] = f"{percent(row.above, 0)} of the rows with {names[other]}"
         if report.folds is not None:
-            facts["score of the final model"] = signed(row.own_score, digits)
+            facts["score of the final model"] = signed(row.own_score, largest)
         entries, values = [(name, part) for name, _, part in parts], [value for _, value, _ in parts]
         blocks = [html.facts(facts, numbers=True), pictures.bars(entries, ADDED, values=values, ends=ends)]
         what = f"{names[own]}{when}" if order is None or row.time is None else f"{order} {-row.time:g}"

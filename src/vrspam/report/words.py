@@ -359,11 +359,14 @@ def describe_decision(model: Model, called: int) -> str:
     return f"{called:,} rows of the file are called {model.positive} ({by})."
 
 
-def describe_calibration(found: Calibration | None) -> list[str]:
-    """What is wrong with probabilities, beyond chance: a sentence or two, or none without probabilities."""
+def describe_calibration(found: Calibration | None) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """What is wrong with probabilities, beyond chance: a sentence or two, or none without probabilities.
+
+    Then name, number with its interval, and what would be right, of each measure that these rows tell.
+    """
     if found is None:
-        return []
-    told = []
+        return [], []
+    told, numbers = [], []
     if found.ratio.low > 1.0 or found.ratio.high < 1.0:
         wrong = f"{100 * found.ratio.value:.0f} positives were expected for 100 observed"
         told.append(f"Probabilities are too {'high' if found.ratio.low > 1.0 else 'low'} on average: {wrong}.")
@@ -371,19 +374,14 @@ def describe_calibration(found: Calibration | None) -> list[str]:
         told.append("Probabilities are too extreme: the truth is nearer to the average than they say.")
     elif found.slope.low > 1.0:
         told.append("Probabilities are too timid: the truth is further from the average than they say.")
-    return [" ".join(told)] if told else ["Probabilities agree with what was observed, as far as these rows tell."]
-
-
-def calibration_numbers(found: Calibration | None) -> list[tuple[str, str, str]]:
-    """Name, number with its interval, and what would be right, of each measure that these rows tell."""
     right = {"slope": "1 is right, less is too extreme", "intercept": "0 is right, more is too low"}
-    numbers = []
-    for name, (value, low, high) in () if found is None else found._asdict().items():
+    for name, (value, low, high) in found._asdict().items():
         if not np.isnan(value):
             title = f"calibration {name}" if name in right else "expected ÷ observed"
-            shown, *ends = (signed(number, 2, sign=False) for number in (value, low, high))
+            shown, *ends = (signed(number, sign=False) for number in (value, low, high))
             numbers.append((title, f"{shown} ({' to '.join(ends)})", right.get(name, "1 is right")))
-    return numbers
+    told = told or ["Probabilities agree with what was observed, as far as these rows tell."]
+    return [" ".join(told)], numbers
 
 
 def describe_benefit(at: float, over_all: Estimate, over_none: Estimate, confidence: float) -> str:

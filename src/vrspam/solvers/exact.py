@@ -126,13 +126,23 @@ class ExactSolver:
         if self.loss.needs_rows:
             with blas_threads(columns=X.shape[1]):
                 return self._solve(self.loss.from_rows(X, y == classes[1], weights, moments), moments, "newton")
-        if solver == "moments":
-            fit = self._solve_and_refine(moments, rows, classes)
-            if moments.rounding > 0.0 and not fit.solution.converged:
-                with blas_threads(columns=X.shape[1]):
-                    moments = self.loss.gather(rows, classes)
-                fit = self._solve_and_refine(moments, rows, classes)
-            return fit
+        # Not for rows on a device, nor for features that a map computes, nor for certain pairs.
+        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and self.loss.pairs is None
+        for again in (False, True) if solver == "moments" else ():
+            loss = SquaredPairLoss.from_moments(moments)
+            with blas_threads(columns=X.shape[1], square=True):
+                fit = self._solve(loss, moments, "moments")
+            penalty = self.penalty(loss)(fit.l2, float(self.l1))
+            if on_host and not (fit.solution.converged and knows_value(Objective(loss, penalty), fit.solution)):
+                # take and improve the certificate of the rows themselves
+                precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
+                objective = Objective(precise, penalty)
+                better = refine(objective, loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
+                fit = fit._replace(solution=better)
+            if again or moments.rounding == 0.0 or fit.solution.converged:
+                return fit
+            with blas_threads(columns=X.shape[1]):
+                moments = self.loss.gather(rows, classes)
         if self.loss.pairs is not None:
             return self._solve(self.loss.by_products(rows, moments), moments, "products")
         if array_api.device_namespace(X) is not None:
@@ -144,21 +154,6 @@ class ExactSolver:
             return fit
         objective = Objective(loss, self.penalty(loss)(fit.l2, float(self.l1)))
         return fit._replace(solution=measured_on_centred_rows(objective, fit.solution, rows, moments, tol=self.tol))
-
-    def _solve_and_refine(self, moments: ClassMoments, rows: Rows, classes: np.ndarray) -> ExactFit:
-        """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""
-        X, y, weights = rows
-        loss = SquaredPairLoss.from_moments(moments)
-        with blas_threads(columns=X.shape[1], square=True):
-            fit = self._solve(loss, moments, "moments")
-        penalty = self.penalty(loss)(fit.l2, float(self.l1))
-        # Not for rows on a device, nor for features that a map computes, nor for certain pairs.
-        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and self.loss.pairs is None
-        if not on_host or (fit.solution.converged and knows_value(Objective(loss, penalty), fit.solution)):
-            return fit
-        precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
-        solution = refine(Objective(precise, penalty), loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
-        return fit._replace(solution=solution)
 
     def _solve(self, loss: SmoothLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)

@@ -114,7 +114,16 @@ class Cholesky:
         loss = objective.loss
         l2, delta = objective.penalty.ridge, loss.delta
         assert l2 is not None
-        multiply = _shifted_inverse(loss, l2 / loss.k) if l2 > 0.0 else None
+        multiply: Callable[[np.ndarray], np.ndarray] | None = None  # b -> (Σ + l2/k I)⁻¹ b, on the device where Σ lies
+        there = getattr(loss, "matrix_on_device", None) if l2 > 0.0 else None
+        if there is not None and (solver := array_api.shifted_solver(there, np.array([l2 / loss.k]))) is not None:
+            multiply = lambda b: solver(b)[0]  # noqa: E731
+        elif l2 > 0.0:
+            matrix = np.array(loss.matrix, order="F")
+            matrix[np.diag_indices_from(matrix)] += l2 / loss.k
+            with suppress(linalg.LinAlgError):
+                factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+                multiply = lambda b: linalg.cho_solve(factor, b, check_finite=False)  # noqa: E731
         if multiply is None:  # l2 is 0, or lost in the rounding of Σ
             return certify(objective, ridge_coefs(loss, np.array([l2]))[0], 1, tol)
 
@@ -142,22 +151,6 @@ class Cholesky:
             spectral = certify(objective, ridge_coefs(loss, np.array([l2]))[0], 1, tol)
             solution = spectral if spectral.gap < solution.gap or not np.isfinite(solution.gap) else solution
         return solution
-
-
-def _shifted_inverse(loss: Any, shift: float) -> Callable[[np.ndarray], np.ndarray] | None:
-    """The function b -> (Σ + shift I)⁻¹ b, on the device where Σ lies; None if there is no Cholesky factor."""
-    there = getattr(loss, "matrix_on_device", None)
-    if there is not None:
-        solver = array_api.shifted_solver(there, np.array([shift]))
-        if solver is not None:
-            return lambda b: solver(b)[0]
-    matrix = np.array(loss.matrix, order="F")
-    matrix[np.diag_indices_from(matrix)] += shift
-    try:
-        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    return lambda b: linalg.cho_solve(factor, b, check_finite=False)
 
 
 def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:

@@ -21,12 +21,12 @@ from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.data.readers.base import RowsUnlabelled
-from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.metrics import roc_auc_ci, roc_auc_columns
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import numbers, rows_of
 from vrspam.tool.plan import CHECKED, COPIES, INDEPENDENT, TrainPlan, takes
-from vrspam.tool.repeats import QUICK_COLUMNS, QUICK_ROWS, Repeats, find_repeats, quick_scores
+from vrspam.tool.repeats import QUICK_COLUMNS, QUICK_ROWS, Repeats, find_copies, judge_groups, name_groups, quick_scores
 from vrspam.tool.table import OpenedTable, RowSample, open_labelled, two_sides
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
@@ -194,7 +194,16 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
         if len(opened.schema.columns) > QUICK_COLUMNS:
             X = X.select(_most_distant(X, positive, opened.schema, QUICK_COLUMNS // 2)[:QUICK_COLUMNS])
-        groups = find_repeats(X, positive, seen.codes, seen.names, plan.random_state, plan.groups == COPIES)
+        # groups that matter, first the one that labels go with, then those that cross it; copies where none matters
+        named = [] if plan.groups == COPIES else name_groups(seen.codes, seen.names, plan.random_state)
+        rows = X, positive, plan.random_state
+        # rows that agree in everything are copies, whichever column names them
+        judged = [judge_groups(name, codes, *rows) for name, mean, codes in named if mean <= 0.95]
+        groups = sorted((one for one in judged if one.matters), key=lambda one: -one.bound)
+        if not groups:
+            copies = find_copies(seen.codes, plan.random_state)
+            others = [] if copies is None else [judge_groups(COPIES, copies, *rows)]
+            groups = others if not judged or (others and others[0].matters) else judged[:1]
         repeats = next(iter(groups), None)
         found += [] if repeats is None else describe_repeats(repeats, [other.name for other in groups[1:]])
         if repeats is None or not repeats.matters:
@@ -260,7 +269,11 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         counts, positives = {positive: labelled}, labelled
     others = {str(label): count for label, count in counts.items() if label != positive}
     for text, count in others.items():
-        near = [other for other in map(str, counts) if other != text and _alike(text, other)]
+        near, short = [], text.strip().casefold()
+        for other in map(str, counts):  # one letter of three or four differs, or two of more
+            plain = other.strip().casefold()
+            possible = other != text and min(len(short), len(plain)) >= 3 and not short.isdigit()
+            near += [other] if possible and SequenceMatcher(None, short, plain).ratio() >= 0.8 else []
         if near and count <= 0.05 * max(counts.values()):
             words = "the label {label!r} ({count:,} rows) may be a misspelt {other!r}, and counts as another class"
             yield Finding("labels", "warning", words, label=text, count=count, other=near[0])
@@ -277,12 +290,6 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         words = "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}."
         fields = {"positive": str(positive), "share": 100.0 * positives / labelled, "other": other}
         yield Finding("majority", "note", words, **fields, fix=Parameter("positive", other))
-
-
-def _alike(a: str, b: str) -> bool:
-    """Whether one of two texts may be a misspelt other: one letter of three or four differs, or two of more."""
-    a, b = a.strip().casefold(), b.strip().casefold()
-    return min(len(a), len(b)) >= 3 and not a.isdigit() and SequenceMatcher(None, a, b).ratio() >= 0.8
 
 
 def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
@@ -346,12 +353,11 @@ def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bo
     count, hits = (np.bincount(cells, weights, 5 * width).reshape(width, 5) for weights in (None, positive))
     base = positive.mean()
     share = (hits.sum(1, keepdims=True) - hits + base) / (count.sum(1, keepdims=True) - count + 1.0)
-    found = float(roc_auc(positive, share.ravel()[cells]))
+    scores = [share.ravel()[cells]]
     if ordered and (codes >= 0).any():
-        middle = codes[codes >= 0].mean()
-        straight = float(roc_auc(positive, np.where(codes < 0, middle, codes)))
-        found = max(found, straight, 1.0 - straight)
-    return found
+        scores.append(np.where(codes < 0, codes[codes >= 0].mean(), codes))
+    found, *straight = roc_auc_columns(positive, np.column_stack(scores)).tolist()
+    return max(found, *(max(auc, 1.0 - auc) for auc in straight)) if straight else found
 
 
 def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:

@@ -490,6 +490,11 @@ def _evaluate(
     thresholds["recall"] = curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12)))
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
+    specificities, shares = np.array([0.80, 0.90, 0.95, 0.99]), np.array([0.01, 0.05, 0.10, 0.20])
+    # the largest sensitivity where the specificity is at least this, as in `sensitivity_at_specificity`
+    reached = curve.alarms.searchsorted((1.0 - specificities + 1e-12) * curve.negatives, side="right") - 1
+    # positives among the top share of rows, relative to as many drawn at random; ties share their places
+    at_top = np.interp(shares * (curve.positives + curve.negatives), curve.called, curve.hits)
     bins, brier, part, calibrated, notes = tuple[Bin, ...](), None, None, None, tuple[str, ...]()
     if probabilities is not None:
         same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
@@ -507,8 +512,8 @@ def _evaluate(
         probabilities=probabilities,
         auc=auc,
         average_precision=curve.average_precision,
-        sensitivity={specificity: curve.sensitivity_at(specificity) for specificity in (0.80, 0.90, 0.95, 0.99)},
-        lift={share: curve.lift(share) for share in (0.01, 0.05, 0.10, 0.20)},
+        sensitivity=dict(zip(specificities.tolist(), (curve.hits[reached] / curve.positives).tolist(), strict=True)),
+        lift=dict(zip(shares.tolist(), (at_top / shares / curve.positives).tolist(), strict=True)),
         thresholds=thresholds,
         bins=bins,
         brier=brier,

@@ -82,34 +82,12 @@ class Repeats(NamedTuple):
         return self.changes_headline or (self.bound > least and self.bound_z > 3.0)
 
 
-def find_repeats(
-    X: Any,
-    positive: np.ndarray,
-    columns: Mapping[str, np.ndarray],
-    names: Mapping[str, np.ndarray],
-    seed: int,
-    copies_alone: bool = False,
-) -> list[Repeats]:
-    """Columns that name groups of rows, first the one that labels go with; copies where none matters.
-
-    `columns` are codes, -1 for missing; `names` the same of columns that are no features. Groups that matter as well,
-    but cross the first, come behind it.
-    """
-    found = [] if copies_alone else name_groups(columns, names, seed)
-    # rows that agree in everything are copies, whichever column names them
-    judged = [_judged(name, codes, X, positive, seed) for name, mean, codes in found if mean <= 0.95]
-    if matter := sorted((one for one in judged if one.matters), key=lambda one: -one.bound):
-        return matter
-    copies = find_copies(columns, seed)
-    other = [] if copies is None else [_judged(COPIES, copies, X, positive, seed)]
-    return other if not judged or (other and other[0].matters) else judged[:1]
-
-
 def name_groups(
     columns: Mapping[str, np.ndarray], names: Mapping[str, np.ndarray] = {}, seed: int = 0
 ) -> list[tuple[str, float, np.ndarray]]:
     """The column whose values name groups of rows, the mean of D over the others, and the group of each row.
 
+    `columns` are codes, -1 for missing; `names` the same of columns that are no features.
     What is shared must not follow from one column, as a region from its town, unless the column is called an "id". Of
     columns that name nearly the same groups, the one with the most values is taken. Behind it comes another one that is
     called an "id" if it names other groups, as cards that pay in many stores: two columns that it tells are enough.
@@ -194,7 +172,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray 
     return groups if share >= 0.01 else None
 
 
-def _judged(name: str, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:
+def judge_groups(name: str, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:
     """What the quick model says about groups of rows."""
     sizes = np.bincount(codes)
     share = float(sizes[sizes > 1].sum() / codes.size)

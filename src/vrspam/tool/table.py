@@ -65,18 +65,6 @@ class OpenedTable:
             return self.within if self.groups is None else self.groups
         return whole_units(self.within, self.groups)
 
-    def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse columns, named with `by`, that the file does not have, that hold the labels, or that are not kept."""
-        source = self.chunks.source
-        if names and (self.loaded is None or not source.reader.tabular):
-            words = "{by} needs the named columns of a table in memory: leave it out"
-            raise DataError(words, by=Parameter("by", list(names)))
-        for name in names:
-            if name not in self.names:
-                raise DataError(no_column(source.paths[0], name, self.names))
-            if name == self.schema.target:
-                raise DataError("column {column!r} holds the labels: name another with {by}", column=name)
-
     def take(self, places: np.ndarray) -> OpenedTable:
         """The table with some of its rows, all in memory."""
         rows, positive = self.load_rows()
@@ -172,6 +160,9 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     source = Source.open(path, **form, **reading)
     on_error, event, progress = "skip" if plan.skip_errors else "raise", plan.event, plan.progress
     check_target(source, plan.target)
+    if keep and (plan.streaming or not source.reader.tabular):
+        words = "{by} needs the named columns of a table in memory: leave it out"
+        raise DataError(words, by=Parameter("by", list(keep)))
     order = plan.target if event == INDEPENDENT else None
     target, times = (plan.target, None) if event is None or order else (event, plan.target)
     groups = None if plan.groups in (INDEPENDENT, COPIES) else plan.groups
@@ -212,8 +203,9 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
             parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), table.frames)
         frame, others = stack(list(parts)), stack(table.others)
         chunks.schema = schema.completed([frame])
-        columns = beside_values(others, beside, path)
-        columns["kept"] = {} if keep is None else _kept_columns(table.frames, others, schema, keep)
+        columns = beside_values(others, beside, path) if beside else {}
+        if wanted := () if keep is None else (*schema.identifiers, *keep):
+            columns["kept"] = _kept_columns(table.frames, others, schema, wanted)
         is_positive = np.isin(np.concatenate(table.labels), [text for text, one in spelt.items() if one == label])
         if order is not None:
             is_positive = np.ones(is_positive.size, dtype=bool)
@@ -252,7 +244,8 @@ class TableReading:
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
         """Say what to read of a file whose columns have these types; the first file decides for all.
 
-        Labels cannot be left out, and are no weights, groups or times; nor are columns that are left out.
+        Labels cannot be left out, and are no weights, groups or times; nor are columns that are left out. Columns to
+        keep are there, and are no labels.
         """
         import pyarrow.types as t
 
@@ -271,10 +264,15 @@ class TableReading:
                     raise DataError(words, column=name, drop=Parameter("drop"), option=given)
                 if name not in types:
                     raise DataError(no_column(self.learner.path, name, types))
+            for name in self.keep:
+                if name not in types:
+                    raise DataError(no_column(self.learner.path, name, types))
+                if name == self.target:
+                    raise DataError("column {column!r} holds the labels: name another with {by}", column=name)
             self.schema = table_schema(types, self.target, self.learner, drop=[*self.drop, *beside])
             self.learner.integers = [name for name in self.schema.numeric if t.is_integer(types[name])]
             self.names, read = list(types), {*self.schema.inputs(), *beside, self.target}
-            self.raw = [name for name in self.keep if name in types and name not in read]
+            self.raw = [name for name in self.keep if name not in read]
         return self.schema.wanted(True, [*beside, *self.raw])._replace(lenient=True)
 
     def read(self, source: Source, problems: Problems, progress: bool, hold: bool) -> None:
@@ -303,13 +301,13 @@ class TableReading:
         problems.warn()
 
 
-def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[str]) -> dict[str, Any]:
-    """Identifiers, and columns of `keep` that are no features, as they are in the file; without those that changed."""
+def _kept_columns(parts: list[Any], others: Any, schema: Schema, names: Sequence[str]) -> dict[str, Any]:
+    """Identifiers, and other columns that are no features, as they are in the file; without those that changed."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = {name: others.column(name) for name in keep if name in others.column_names}
-    for name in (*schema.identifiers, *keep):
+    found = {name: others.column(name) for name in names if name in others.column_names}
+    for name in names:
         if name in found or name in schema.columns or name not in parts[0].column_names:
             continue
         column = pa.chunked_array([chunk for part in parts for chunk in part.column(name).chunks])

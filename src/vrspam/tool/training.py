@@ -110,7 +110,6 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         warnings.simplefilter("always", UserWarning)
         opened, found = open_table(path, plan, keep=by)
         whole = opened
-        opened.check_columns(by)
         if found.constant and len(found.constant) == len(opened.schema.columns):
             raise ValueError("every feature is constant: there is nothing to learn from")
         if holdout is not None:
