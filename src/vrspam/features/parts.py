@@ -438,11 +438,6 @@ class Parts(Stored):
         """Whether columns add something on their own."""
         return any(effect is not None for effect in self.effects)
 
-    @property
-    def n_parts(self) -> int:
-        """What the columns add on their own, if they do, and what they add together, counted as one."""
-        return len(self.effects) * self.has_effects + bool(self.kernels or self.trees)
-
     @cached_property
     def _kernel_groups(self) -> list[list[KernelPart]]:
         """The kernels, those of the same landmarks together: k of a narrow kernel is then a power of a wide one's."""
@@ -476,8 +471,7 @@ class Parts(Stored):
             widened = not single and np.dtype(np.float32) in types
             read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
             if (widened or read_again) and not isinstance(X, frames.HeldColumns):
-                flags = zip(numeric, frames.numeric_flags(X), strict=True)
-                X = frames.HeldColumns.of(X, [there if known is None else known for known, there in flags])
+                X = frames.HeldColumns.of(X, numeric)
             if widened:
                 columns = [one.astype(np.float64) if isinstance(one, np.ndarray) else one for one in X.columns]
                 X, types = frames.HeldColumns(X.names, columns, X.shape), {_FLOAT64}

@@ -154,7 +154,7 @@ def undo_linear_map(
 def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
     """Fields of a `Model` whose score has these coefficients of the features of a map, and class means of them."""
     parts, of_parts = features.parts(coef), features.part_means(coef, means)
-    ones = np.ones(parts.n_parts)
+    ones = np.ones(of_parts.shape[1])
     return {"features": parts, "coef": ones, "means": of_parts, "deviations": ones}
 
 
@@ -241,7 +241,7 @@ class Model:
             taken, columns = len(self.features.effects), self.schema.columns
             if taken != len(columns):
                 raise ValueError(f"the score takes {taken} columns where there are {len(columns)}")
-            d = self.features.n_parts
+            d = taken * self.features.has_effects + bool(self.features.kernels or self.features.trees)
         for name, shape in (("coef", (d,)), ("means", (2, d)), ("deviations", (d,))):
             values = getattr(self, name)
             if values.shape != shape:

@@ -598,9 +598,8 @@ def parts_of_old_file(plain: Any, schema: Schema, coef: np.ndarray, means: np.nd
         columns, rest = found["means"][:, :n_encoded], found["means"][:, n_encoded:]
         found["means"] = np.hstack([*(columns[:, group].sum(axis=1, keepdims=True) for group in groups), rest])
     kernels = tuple(_kernel(part, centre, deviations, fill, schema, groups) for part in parts.kernels)
-    score = Parts(tuple(effects), kernels)
-    ones = np.ones(score.n_parts)
-    return {**found, "features": score, "coef": ones, "deviations": ones}
+    ones = np.ones(found["means"].shape[1])
+    return {**found, "features": Parts(tuple(effects), kernels), "coef": ones, "deviations": ones}
 
 
 def _on_scale(curve: Any, centre: float, deviation: float) -> Curve:
