@@ -14,9 +14,8 @@ from scipy import sparse
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
-from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers import Source
-from vrspam.data.readers.base import map_ahead
+from vrspam.data.readers.base import BrokenRow, map_ahead
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import Parts, Table

@@ -216,11 +216,19 @@ class Block:
     def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
         """Report bad rows; return the positions of the others."""
         for row in sorted(bad):
-            if problems.leave_unlabelled and isinstance(bad[row], NoLabel):
+            if problems.leave_unlabelled and isinstance(bad[row], NoLabel) and problems.on_error != "keep":
                 problems.unlabelled += 1
             else:
                 problems.report(self.file, self.index, self.where(row), bad[row])
         return np.setdiff1d(np.arange(self.rows), list(bad))
+
+
+class BrokenRow(NamedTuple):
+    """A row that cannot be used: how many good rows of its block come before, why, and its kept columns if known."""
+
+    place: int
+    reason: str
+    kept: Any
 
 
 class Reader:
