@@ -15,7 +15,7 @@ from scipy import sparse
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
 from vrspam.data.readers import Source
-from vrspam.data.readers.base import BrokenRow, map_ahead
+from vrspam.data.readers.base import BrokenRow, read_ahead
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import Parts, Table
@@ -405,4 +405,4 @@ class Model:
             yield from map(scored, chunks)
             return
         with blas_threads(1):  # products of a block are small: threads do more for several blocks
-            yield from map_ahead(scored, iter(chunks), threads)
+            yield from read_ahead(iter(chunks), scored, threads)
