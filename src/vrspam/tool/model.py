@@ -210,6 +210,8 @@ class Model:
         held-out rows promise. None: the probability ½ decides.
     training : dict
         Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
+    ranks : bool
+        Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone.
 
     Examples
     --------
@@ -233,8 +235,11 @@ class Model:
     fingerprint: Fingerprint | None = None
     threshold: ChosenThreshold | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    ranks: bool = field(init=False)  # as `training` says; not stored
 
     def __post_init__(self) -> None:
+        ranks = not self.training.keys().isdisjoint(("times", "order", "within"))
+        object.__setattr__(self, "ranks", ranks)
         d = self.schema.n_features
         if self.features is not None:
             taken, columns = len(self.features.effects), self.schema.columns
@@ -253,11 +258,6 @@ class Model:
             raise ValueError("deviations must be positive")
         if "order" not in self.training and self.positive not in (self.schema.labels or ()):
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
-
-    @property
-    def ranks(self) -> bool:
-        """Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone."""
-        return not self.training.keys().isdisjoint(("times", "order", "within"))
 
     @cached_property
     def classes(self) -> tuple[Label, Label]:
