@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, warn
 from vrspam.data.readers import PathLike, Source
 from vrspam.data.readers.arrow_reader import is_exact
 from vrspam.data.readers.base import ColumnRequest, DataError, Problems, Skipped, as_batch, as_table, read_ahead
 from vrspam.data.schema import Schema, encode_block, find_labels, infer_schema, read_blocks
-from vrspam.tables.schema import Comparison, Label
+from vrspam.tables.schema import SEVERAL, Comparison, Label, share_of_rows
+from vrspam.tables.texts import show_texts
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1
@@ -180,8 +181,17 @@ class Chunks:
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
-        if self.unseen is not None:
-            self.unseen.check_readable(self.allow_missing)
+        n_rows, strays = (0, {}) if self.unseen is None else (self.unseen.rows, self.unseen.strays)
+        for name, texts in strays.items():
+            if name not in self.allow_missing and n_rows >= SEVERAL and 2 * sum(texts.values()) > n_rows:
+                raise WordedError(
+                    "column {column!r} holds text where training had other values, in {share} ({examples}): correct "
+                    "it, or let it count as missing with {allow}",
+                    column=name,
+                    share=share_of_rows(sum(texts.values()), n_rows),
+                    examples=show_texts([text for text, _ in texts.most_common(4)]),
+                    allow=Parameter("allow_missing", [name]),
+                )
         problems.warn()
         if new := [name for name, is_named in (self._rounded or {}).items() if not is_named]:
             self._rounded = dict.fromkeys(self._rounded or (), True)

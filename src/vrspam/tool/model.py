@@ -212,6 +212,8 @@ class Model:
         Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
     ranks : bool
         Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone.
+    classes : tuple of two labels
+        Those that rows are given, the negative one first; of several others one stands for all.
 
     Examples
     --------
@@ -235,11 +237,15 @@ class Model:
     fingerprint: Fingerprint | None = None
     threshold: ChosenThreshold | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
-    ranks: bool = field(init=False)  # as `training` says; not stored
+    ranks: bool = field(init=False)  # this and the next follow from the others, and are not stored
+    classes: tuple[Label, Label] = field(init=False)
 
     def __post_init__(self) -> None:
         ranks = not self.training.keys().isdisjoint(("times", "order", "within"))
+        others = [label for label in self.schema.labels or () if label != self.positive]
+        several = f"not {self.positive}", str(self.positive)
         object.__setattr__(self, "ranks", ranks)
+        object.__setattr__(self, "classes", (others[0], self.positive) if len(others) == 1 else several)
         d = self.schema.n_features
         if self.features is not None:
             taken, columns = len(self.features.effects), self.schema.columns
@@ -258,12 +264,6 @@ class Model:
             raise ValueError("deviations must be positive")
         if "order" not in self.training and self.positive not in (self.schema.labels or ()):
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
-
-    @cached_property
-    def classes(self) -> tuple[Label, Label]:
-        """The two labels that rows are given, the negative one first; of several others one stands for all."""
-        others = [label for label in self.schema.labels or () if label != self.positive]
-        return (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
 
     @cached_property
     def parts(self) -> Parts:
