@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vrspam.data.readers.base import map_ahead, read_ahead
+from vrspam.data.readers.base import read_ahead
 
 
 def readers():
@@ -71,7 +71,7 @@ def test_items_are_mapped_in_their_order_and_not_far_ahead():
         time.sleep(0.001 * (number % 3))
         return -number
 
-    for place, found in enumerate(map_ahead(slowly, items(), 3)):
+    for place, found in enumerate(read_ahead(items(), slowly, 3)):
         assert found == -place
         assert len(made) <= place + 5
     assert made == list(range(50))
@@ -89,10 +89,10 @@ def test_errors_of_mapped_items_come_in_their_turn_and_leaving_early_ends_the_th
 
     found = []
     with pytest.raises(ZeroDivisionError):  # noqa: PT012
-        for number in map_ahead(lambda number: 1 // (5 - number), items(), 2):
+        for number in read_ahead(items(), lambda number: 1 // (5 - number), 2):
             found.append(number)
     assert found == [0, 0, 0, 0, 1]
-    for _ in map_ahead(str, items(), 2):
+    for _ in read_ahead(items(), str, 2):
         break
     assert closed == [True, True]
     assert not readers()

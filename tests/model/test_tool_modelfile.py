@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from vrspam._utils.messages import Message, Parameter
 from vrspam.cli import main
 from vrspam.data import Schema
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
-from vrspam.tool import Model, ModelFileError, export_model, load_model, save_model
+from vrspam.tool import ModelFileError, export_model, load_model, save_model
 from vrspam.tool.modelfile import checksum
 from vrspam.tool.training import train
 
@@ -54,7 +55,7 @@ def test_round_trip_is_exact_to_the_bit(tmp_path, coef, intercept, slope, label)
     model = make_model(coef, intercept, means=np.vstack([coef, -coef]), calibration=Sigmoid(slope, 0.5))
     kind = {bool: "bool", int: "int64", float: "double", str: "string"}[type(label)]
     schema = Schema(model.schema.numeric, {}, (0.5,) * coef.size, "y", kind, (label, label))
-    model = Model(**{**vars(model), "schema": schema, "positive": label})
+    model = replace(model, schema=schema, positive=label)
     save_model(model, tmp_path / "m.json")
     again = load_model(tmp_path / "m.json")
     assert bits(again) == bits(model)

@@ -297,7 +297,7 @@ class TestStackedFeatures:
         coef = np.random.default_rng(0).standard_normal((features.shape[1],))
         means = np.stack([features[y == label].mean(axis=0) for label in (0, 1)])
         parts, of_classes = found.parts(coef), found.part_means(coef, means)
-        assert of_classes.shape == (2, parts.n_parts) == (2, X.shape[1] + 1)
+        assert of_classes.shape == (2, X.shape[1] + 1)
         np.testing.assert_allclose(parts.scores(X)[:, 0], features @ coef, atol=1e-10)
         np.testing.assert_allclose(of_classes.sum(axis=1), means @ coef, atol=1e-10)
         alone = np.stack([parts.columns_apart(X[y == label]).mean(axis=0) for label in (0, 1)])

@@ -27,7 +27,8 @@ from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.tables import frames
 from vrspam.tables.columns import is_identifier
-from vrspam.tables.texts import Dates, Numbers, Times, find_kind, kind_from_dict, typed_kind
+from vrspam.tables.schema import TableSchema
+from vrspam.tables.texts import Dates, Numbers, Times, find_kind, typed_kind
 from vrspam.tool import score_file, train
 
 MAP = AUCClassifierCV(features="additive", cv=3, random_state=0)
@@ -247,10 +248,11 @@ def test_categorical_columns_stay_categories():
 
 def test_readings_are_stored_as_plain_values():
     for reading in (Numbers(",", "."), Numbers(".", ",", "$"), Dates("dmy", ("year", "hour")), Times()):
-        assert kind_from_dict(reading.to_dict()) == reading
+        stored = TableSchema(readings={"amount": reading}).to_dict()
+        assert TableSchema.from_dict(stored).readings == {"amount": reading}
     for wrong in ({"kind": "numbers", "decimal": "x", "thousands": "", "unit": ""}, {"kind": "dates", "order": "xyz"}):
-        with pytest.raises((ValueError, KeyError)):
-            kind_from_dict(wrong)
+        with pytest.raises(ValueError, match="not a schema"):
+            TableSchema.from_dict({**TableSchema().to_dict(), "readings": {"amount": wrong}})
 
 
 def test_amounts_are_no_identifiers():

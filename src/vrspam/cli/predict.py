@@ -97,9 +97,8 @@ def predict(
         app.warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
     rows = f"{found.rows - found.unscored:,} rows"
     app.say(f"{rows} scored: {out}" if top is None else f"{rows} of the highest scores: {out}")
-    if not loaded.ranks:
-        app.tell(words.describe_decision(loaded, found.called))
-    app.tell(f"{words.describe_direction(loaded)} {words.describe_probability(loaded)}")
+    for sentence in words.describe_scores(loaded, found.called):
+        app.tell(sentence)
 
 
 def export(

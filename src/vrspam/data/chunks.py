@@ -6,29 +6,22 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, warn
 from vrspam.data.readers import PathLike, Source
 from vrspam.data.readers.arrow_reader import is_exact
-from vrspam.data.readers.base import Block, ColumnRequest, DataError, Problems, Skipped, as_batch, as_table, read_ahead
+from vrspam.data.readers.base import ColumnRequest, DataError, Problems, Skipped, as_batch, as_table, read_ahead
 from vrspam.data.schema import Schema, encode_block, find_labels, infer_schema, read_blocks
-from vrspam.tables.schema import Comparison, Label
+from vrspam.tables.schema import SEVERAL, Comparison, Label, share_of_rows
+from vrspam.tables.texts import show_texts
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1
-
-
-class BrokenRow(NamedTuple):
-    """A row that cannot be used: how many good rows of its block come before, why, and its kept columns if known."""
-
-    place: int
-    reason: str
-    kept: Any
 
 
 class Chunks:
@@ -47,7 +40,7 @@ class Chunks:
         which is asked when it is opened.
     on_error : {"raise", "skip", "keep"}, default="raise"
         As in `read_chunks`. With "keep", for rows without labels, blocks are (X, labels or None, kept columns, broken
-        rows): see `BrokenRow`.
+        rows): see `vrspam.data.readers.base.BrokenRow`.
     raw : bool, default=False
         Do not encode the rows of a table: X is an arrow table, categories are text, and missing values stay missing
         (NaN in arrays).
@@ -188,8 +181,17 @@ class Chunks:
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
-        if self.unseen is not None:
-            self.unseen.check_readable(self.allow_missing)
+        n_rows, strays = (0, {}) if self.unseen is None else (self.unseen.rows, self.unseen.strays)
+        for name, texts in strays.items():
+            if name not in self.allow_missing and n_rows >= SEVERAL and 2 * sum(texts.values()) > n_rows:
+                raise WordedError(
+                    "column {column!r} holds text where training had other values, in {share} ({examples}): correct "
+                    "it, or let it count as missing with {allow}",
+                    column=name,
+                    share=share_of_rows(sum(texts.values()), n_rows),
+                    examples=show_texts([text for text, _ in texts.most_common(4)]),
+                    allow=Parameter("allow_missing", [name]),
+                )
         problems.warn()
         if new := [name for name, is_named in (self._rounded or {}).items() if not is_named]:
             self._rounded = dict.fromkeys(self._rounded or (), True)
@@ -219,62 +221,35 @@ class Chunks:
             blocks = self.source.blocks(self._wanted, rows, problems, label)
         else:
             blocks = read_blocks(self.source, self.schema, rows, problems, label)
-        for block in blocks:
-            for part in block.split(rows) if block.rows > rows else (block,):
-                encoded = self._encode(part, problems)
-                if self.on_error == "keep":
-                    yield encoded
-                elif encoded is not None:
-                    if self._rounded is not None:
-                        self._look_for_rounded(self._rounded, part.file, encoded[0])
-                    if self.watch is not None and not self._tabular:
-                        self.watch(encoded[0])
-                    yield encoded if self.keep else encoded[:2]
-
-    def _encode(self, block: Block, problems: Problems) -> Any:
-        """(X, labels, kept columns) of a block, None if no row is left; where broken rows are kept, these as well.
-
-        Text is read as numbers and dates, and what training did not have is counted.
-        """
-        if self._tabular:
-            batch, strays = block.table, dict[Any, Any]()
-            if self.schema.readings:
-                table, strays = self.schema.read(as_table(batch))
-                batch = as_batch(table)
-            if block.rows and (self.unseen is not None or self.watch is not None):
-                columns, target = as_table(batch, self.schema.columns), self.schema.target
-                if self.lenient and target is not None and batch.column(target).null_count:  # rows to be left out
-                    labelled = batch.column(target).is_valid()
-                    columns = columns.filter(labelled)
-                    strays = self.schema.read(as_table(block.table).filter(labelled))[1] if strays else {}
-                if self.unseen is not None:
-                    others = {name: texts for name, texts in block.strays.items() if name != target}
-                    self.unseen.add(columns, others | strays)
-                if self.watch is not None:
-                    self.watch(columns)
-            block = replace(block, table=batch, raw=block.table)
-        elif self.unseen is not None:
-            self.unseen.add(block.X, names=self.schema.numeric)
-        how: dict[str, Any] = {"keep": self.keep, "sparse": self.sparse, "unknown": self.unknown, "raw": self.raw}
-        how["zero_based"] = self.source.zero_based
-        if self.on_error != "keep":
-            return encode_block(block, self.schema, problems, **how)
-        noted = Problems("skip", most=block.rows)
-        encoded = encode_block(replace(block, where=str), self.schema, noted, **how) if block.rows else None
-        bad = {int(note.where or 0): note.reason for note in noted.notes}
-        table = block.table if block.raw is None else block.raw
-        kept = None if table is None else table.select(self.keep)
-        good = np.setdiff1d(np.arange(block.rows), list(bad))
-        found = [(place, 0, where, why, None) for place, where, why, _ in block.broken]
-        for place, why in bad.items():
-            found.append((place, 1, block.where(place), why, None if kept is None else kept.slice(place, 1)))
-            self._problems.report(block.file, block.index, block.where(place), why)
-        rows = []
-        for place, _, where, why, beside in sorted(found, key=lambda one: one[:2]):
-            rows.append(BrokenRow(int(np.searchsorted(good, place)), f"{where}: {why}", beside))
-        if encoded is None:
-            return None, None, None if kept is None else kept.take(good), rows
-        return *encoded, rows
+        for part in (part for block in blocks for part in (block.split(rows) if block.rows > rows else (block,))):
+            if self._tabular:
+                batch, strays = part.table, dict[Any, Any]()
+                if self.schema.readings:  # text is read as numbers and dates
+                    table, strays = self.schema.read(as_table(batch))
+                    batch = as_batch(table)
+                if part.rows and (self.unseen is not None or self.watch is not None):
+                    columns, target = as_table(batch, self.schema.columns), self.schema.target
+                    if self.lenient and target is not None and batch.column(target).null_count:  # rows to be left out
+                        labelled = batch.column(target).is_valid()
+                        columns = columns.filter(labelled)
+                        strays = self.schema.read(as_table(part.table).filter(labelled))[1] if strays else {}
+                    if self.unseen is not None:  # what training did not have is counted
+                        others = {name: texts for name, texts in part.strays.items() if name != target}
+                        self.unseen.add(columns, others | strays)
+                    if self.watch is not None:
+                        self.watch(columns)
+                part = replace(part, table=batch, raw=part.table)
+            elif self.unseen is not None:
+                self.unseen.add(part.X, names=self.schema.numeric)
+            how: dict[str, Any] = {"keep": self.keep, "sparse": self.sparse, "unknown": self.unknown, "raw": self.raw}
+            encoded = encode_block(part, self.schema, problems, **how, zero_based=self.source.zero_based)
+            if encoded is not None and self.on_error != "keep":
+                if self._rounded is not None:
+                    self._look_for_rounded(self._rounded, part.file, encoded[0])
+                if self.watch is not None and not self._tabular:
+                    self.watch(encoded[0])
+            if encoded is not None:
+                yield encoded if self.keep or self.on_error == "keep" else encoded[:2]
 
 
 def read_chunks(

@@ -17,7 +17,7 @@ from vrspam._utils.progress import Progress
 from vrspam.data.readers import Source
 from vrspam.data.readers.array_readers import open_npy
 from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.readers.base import Block, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
+from vrspam.data.readers.base import Block, BrokenRow, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
 from vrspam.tables.columns import Asked, NumberColumn
 from vrspam.tables.schema import Label, TableLearner, TableSchema
 from vrspam.tables.texts import Dates, Times
@@ -371,8 +371,11 @@ def encode_block(
     unknown: str = "ignore",
     raw: bool = False,
     zero_based: bool = False,
-) -> tuple[Any, np.ndarray | None, Any] | None:
+) -> tuple[Any, ...] | None:
     """Return (X, y, kept columns) of a block, without its bad rows; None when no row is left.
+
+    Where problems are kept, there is a fourth part, a list of `BrokenRow`: bad rows and those that could not be read.
+    X and y are None then when no row is left.
 
     With `raw` missing values stay missing, and X is, of a table, an arrow table of the feature columns, numbers first:
     categories stay text, and only infinite numbers and missing labels are bad.
@@ -400,15 +403,22 @@ def encode_block(
         y = None if schema.target is None else table.column(schema.target)
         kept = (table if block.raw is None else block.raw).select(list(keep))
     y = None if y is None else _labels(y, schema, bad)
-    if bad:
-        good = block.without(bad, problems)
-        if not good.size:
-            return None
-        X = X.take(good) if hasattr(X, "schema") else X[good]
+    good = block.without(bad, problems) if bad else np.arange(block.rows)
+    keeps, broken = problems.on_error == "keep", []
+    if keeps:
+        found = [(place, 0, where, why, None) for place, where, why, _ in block.broken]
+        for row, why in bad.items():
+            found.append((row, 1, block.where(row), why, None if kept is None else kept.slice(row, 1)))
+        for place, _, where, why, beside in sorted(found, key=lambda one: one[:2]):
+            broken.append(BrokenRow(int(np.searchsorted(good, place)), f"{where}: {why}", beside))
+    if bad or not good.size:
         y, kept = None if y is None else y[good], None if kept is None else kept.take(good)
+        if not good.size:
+            return (None, None, kept, broken) if keeps else None
+        X = X.take(good) if hasattr(X, "schema") else X[good]
     if table is None and sparse != sp.issparse(X):
         X = sp.csr_matrix(X) if sparse else X.toarray()
-    return X, y, kept
+    return (X, y, kept, broken) if keeps else (X, y, kept)
 
 
 def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows) -> np.ndarray:

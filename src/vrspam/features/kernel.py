@@ -314,6 +314,6 @@ class KernelFeatures(LandmarkFeatures):
         part = parts.kernel_from_dict({**plain, "coef": plain["whitening"]}, self.encoders_, 2)
         self.landmarks_, self.gamma_, self.whitening_ = part.landmarks, part.gamma, part.coef
         self.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
-        self.additive_scale_ = parts.finite(plain["additive_scale"])
+        self.additive_scale_ = parts.floats(plain["additive_scale"], True)
         if self.additive_ is not None and self.additive_.n_features_in_ != self.n_features_in_:
             raise ValueError(f"curves of {self.additive_.n_features_in_} columns in a map of {self.n_features_in_}")

@@ -438,11 +438,6 @@ class Parts(Stored):
         """Whether columns add something on their own."""
         return any(effect is not None for effect in self.effects)
 
-    @property
-    def n_parts(self) -> int:
-        """What the columns add on their own, if they do, and what they add together, counted as one."""
-        return len(self.effects) * self.has_effects + bool(self.kernels or self.trees)
-
     @cached_property
     def _kernel_groups(self) -> list[list[KernelPart]]:
         """The kernels, those of the same landmarks together: k of a narrow kernel is then a power of a wide one's."""
@@ -476,8 +471,7 @@ class Parts(Stored):
             widened = not single and np.dtype(np.float32) in types
             read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
             if (widened or read_again) and not isinstance(X, frames.HeldColumns):
-                flags = zip(numeric, frames.numeric_flags(X), strict=True)
-                X = frames.HeldColumns.of(X, [there if known is None else known for known, there in flags])
+                X = frames.HeldColumns.of(X, numeric)
             if widened:
                 columns = [one.astype(np.float64) if isinstance(one, np.ndarray) else one for one in X.columns]
                 X, types = frames.HeldColumns(X.names, columns, X.shape), {_FLOAT64}
@@ -510,7 +504,7 @@ class Parts(Stored):
 
 def kernel_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axes: int = 1) -> KernelPart:
     """The kernel whose fields a file holds; its coefficients have one axis, or two where they make features."""
-    landmarks, coef, gamma = floats(plain["landmarks"]), floats(plain["coef"]), finite(plain["gamma"])
+    landmarks, coef, gamma = floats(plain["landmarks"]), floats(plain["coef"]), floats(plain["gamma"], True)
     width = sum(encoder.width for encoder in encoders)
     if landmarks.ndim != 2 or landmarks.shape[1] != width or not coef.size:
         raise ValueError(f"landmarks of shape {landmarks.shape} do not fit {width} columns")
@@ -569,20 +563,12 @@ def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> 
     return np.where(factors == 0, codes, (codes + 1) * factors % kernels.CATEGORY_PRIME) > thresholds[:, np.newaxis]
 
 
-def floats(values: Any) -> np.ndarray:
-    """An array of finite numbers from what a file holds."""
-    array = np.array(values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError("an array holds something else than numbers")
+def floats(values: Any, single: bool = False) -> Any:
+    """An array of finite numbers from what a file holds, or a `single` number."""
+    array, where = np.array(values), "a part of the score" if single else "an array"
+    if array.dtype.kind not in "fiu" or (single and array.ndim):
+        raise TypeError(f"{where} holds something else than numbers")
     array = array.astype(np.float64)
     if not np.isfinite(array).all():
-        raise ValueError("an array holds numbers that are not finite")
-    return array
-
-
-def finite(value: Any) -> float:
-    """A finite number from what a file holds."""
-    number = float(value)
-    if isinstance(value, bool | str) or not np.isfinite(number):
-        raise ValueError("a part of the score holds numbers that are not finite")
-    return number
+        raise ValueError(f"{where} holds numbers that are not finite")
+    return float(array) if single else array

@@ -1,7 +1,6 @@
 """From scores to probabilities: functions that a model file can hold, fitted on rows that the model had not seen."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,16 +34,14 @@ class Sigmoid:
 
     slope: float
     offset: float
+    half: float | None = field(init=False, repr=False, compare=False)
     method = "sigmoid"
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.slope) and np.isfinite(self.offset)):
             raise ValueError("slope and offset of the calibration must be finite numbers")
-
-    @property
-    def half(self) -> float | None:
-        """The score of probability ½."""
-        return -self.offset / self.slope if self.slope > 0.0 else None  # files of earlier versions may hold others
+        half = -self.offset / self.slope if self.slope > 0.0 else None  # files of earlier versions may hold others
+        object.__setattr__(self, "half", half)
 
     def __call__(self, scores: np.ndarray, /) -> np.ndarray:
         return expit(self.slope * scores + self.offset)
@@ -75,6 +72,7 @@ class Isotonic:
 
     scores: np.ndarray
     probabilities: np.ndarray
+    half: float | None = field(init=False, repr=False)
     method = "isotonic"
 
     def __post_init__(self) -> None:
@@ -85,15 +83,11 @@ class Isotonic:
             raise ValueError("scores and probabilities of the calibration must not decrease")
         if self.probabilities[0] < 0 or self.probabilities[-1] > 1:
             raise ValueError("probabilities of the calibration must lie between 0 and 1")
-
-    @property
-    def half(self) -> float | None:
-        """The last score whose probability is at most ½; None if all are, or none is."""
-        above = int(np.searchsorted(self.probabilities, 0.5, side="right"))
-        if above in (0, self.probabilities.size):
-            return None
-        (low, high), (p, q) = self.scores[above - 1 : above + 1], self.probabilities[above - 1 : above + 1]
-        return float(low + (0.5 - p) / (q - p) * (high - low))
+        above, half = int(np.searchsorted(self.probabilities, 0.5, side="right")), None
+        if 0 < above < self.probabilities.size:
+            (low, high), (p, q) = self.scores[above - 1 : above + 1], self.probabilities[above - 1 : above + 1]
+            half = float(low + (0.5 - p) / (q - p) * (high - low))
+        object.__setattr__(self, "half", half)
 
     def __call__(self, scores: np.ndarray, /) -> np.ndarray:
         return np.interp(scores, self.scores, self.probabilities)
@@ -104,17 +98,6 @@ class Isotonic:
 
 
 Calibration = Sigmoid | Isotonic  # functions from scores to probabilities that do not decrease
-
-
-def calibration_from_dict(plain: Mapping[str, Any]) -> Calibration:
-    """Return the calibration that `to_dict` wrote, or say what is wrong with it."""
-    values = dict(plain)
-    method = values.pop("method", None)
-    if method == "sigmoid" and set(values) == {"slope", "offset"}:
-        return Sigmoid(float(values["slope"]), float(values["offset"]))
-    if method == "isotonic" and set(values) == {"scores", "probabilities"}:
-        return Isotonic(*(np.array(values[name], dtype=np.float64) for name in ("scores", "probabilities")))
-    raise ValueError(f"calibration method {method!r} with keys {sorted(values)} is not known")
 
 
 def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np.ndarray | None = None) -> Calibration:

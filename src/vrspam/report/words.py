@@ -106,18 +106,6 @@ def describe_direction(model: Model | ScoreColumn) -> str:
     return f"A higher score means that {name}{model.positive} is more likely."
 
 
-def describe_probability(model: Model) -> str:
-    """What a probability of the model rests on."""
-    if model.ranks:
-        return describe_ranks(model)
-    if model.calibration is None:
-        return "It is not a probability."
-    name = f"{model.schema.target} = {model.positive}" if model.schema.target else str(model.positive)
-    facts = model.training
-    share = f" ({facts['positives'] / facts['rows']:.0%})" if facts.keys() >= {"rows", "positives"} else ""
-    return f"The probability assumes that {name} is as common as in training{share}."
-
-
 # ---- the AUC
 
 
@@ -351,12 +339,20 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
     return [f"{kept}The threshold of the model, score at least {promised.threshold:g}: {'; '.join(parts)}."]
 
 
-def describe_decision(model: Model, called: int) -> str:
-    """How many rows of a file are called positive, and by what."""
-    by = "probability above 1/2" if model.calibration is not None else "score above 0"
+def describe_scores(model: Model, called: int) -> list[str]:
+    """How many rows of a file are called positive, and by what; what a score means, and what a probability rests on."""
+    direction = describe_direction(model)
+    if model.ranks:
+        return [f"{direction} {describe_ranks(model)}"]
+    by, rests_on = "score above 0", "It is not a probability."
+    if model.calibration is not None:
+        name, facts = f"{model.schema.target} = " if model.schema.target else "", model.training
+        share = f" ({facts['positives'] / facts['rows']:.0%})" if facts.keys() >= {"rows", "positives"} else ""
+        by = "probability above 1/2"
+        rests_on = f"The probability assumes that {name}{model.positive} is as common as in training{share}."
     if (chosen := model.threshold) is not None:
         by = f"the threshold of the model, score at least {chosen.threshold:g}, which {chosen.words}"
-    return f"{called:,} rows of the file are called {model.positive} ({by})."
+    return [f"{called:,} rows of the file are called {model.positive} ({by}).", f"{direction} {rests_on}"]
 
 
 def describe_calibration(found: Calibration | None) -> tuple[list[str], list[tuple[str, str, str]]]:

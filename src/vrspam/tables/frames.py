@@ -53,16 +53,16 @@ class HeldColumns:
     def of(
         cls,
         X: Any,
-        numeric_columns: Sequence[bool] | None = None,
+        numeric_columns: Sequence[bool | None] | None = None,
         orders: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> HeldColumns:
-        """All rows of a frame; which columns hold numbers is told by their types, unless it is known.
+        """All rows of a frame; which columns hold numbers is told by their types, unless it is known (not None).
 
         `orders` has the values of some categories in their order, where their type does not.
         """
         found, columns = columns_of(X), list[np.ndarray | Categories]()
-        for index, numeric in enumerate(numeric_flags(X) if numeric_columns is None else numeric_columns):
-            if numeric:
+        for index, known in enumerate(numeric_columns or [None] * len(found.columns)):
+            if is_numeric(found.columns[index]) if known is None else known:
                 columns.append(numbers(found, index))
             else:
                 order = tuple(orders.get(found.names[index], ())) or levels(found, index)

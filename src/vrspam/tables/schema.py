@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Self, TypeVar
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import WordedError
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn
 from vrspam.tables import frames
 from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn
-from vrspam.tables.texts import MISSING_WORDS, YEAR, KindOfText, kind_from_dict, part_text, show_texts, typed_kind
+from vrspam.tables.texts import KINDS, MISSING_WORDS, YEAR, KindOfText, part_text, show_texts, typed_kind
 
 SEVERAL = 5  # rows from which a column without a value, or without one that can be read, is odd
 _NESTED = (list, tuple, dict, set, np.ndarray)
@@ -68,7 +68,10 @@ class Comparison:
             plain = {text.strip().casefold() for text in self.schema.categorical[name]}
             alike = all(text.strip().casefold() in plain for text in new)
             hint = ": they differ from known ones in case or spaces alone" if alike else ""
-            share, examples = _share(sum(new.values()), self.rows), show_texts([text for text, _ in new.most_common(4)])
+            share, examples = (
+                share_of_rows(sum(new.values()), self.rows),
+                show_texts([text for text, _ in new.most_common(4)]),
+            )
             found.append(f"column {name!r} holds categories that training did not have in {share} ({examples}){hint}")
         for name, count in self.far.items():
             if count:
@@ -76,30 +79,17 @@ class Comparison:
                 low, high = (part_text(YEAR, end) if dated else f"{end:g}" for end in self.schema.ranges[name])
                 words = f"column {name!r} is far outside the range of training, {low} to {high}, in "
                 why = "a new model may be due" if dated else "check its unit"
-                found.append(f"{words}{_share(count, self.rows)}: {why}{doubt}")
+                found.append(f"{words}{share_of_rows(count, self.rows)}: {why}{doubt}")
         for name, texts in self.strays.items():
             count, examples = sum(texts.values()), show_texts([text for text, _ in texts.most_common(4)])
             found.append(
-                f"column {name!r} holds text where training had other values, in {_share(count, self.rows)} "
+                f"column {name!r} holds text where training had other values, in {share_of_rows(count, self.rows)} "
                 f"({examples}): these count as missing"
             )
         for name, count in self.present.items():
             if self.rows >= SEVERAL and count == 0 and name not in self.strays:
                 found.append(f"column {name!r} has no value in any row, and had values in training")
         return found
-
-    def check_readable(self, allowed: Sequence[str] = ()) -> None:
-        """Refuse rows most of which have a text that cannot be read in one column, unless that is allowed."""
-        for name, texts in self.strays.items():
-            if name not in allowed and self.rows >= SEVERAL and 2 * sum(texts.values()) > self.rows:
-                raise WordedError(
-                    "column {column!r} holds text where training had other values, in {share} ({examples}): correct "
-                    "it, or let it count as missing with {allow}",
-                    column=name,
-                    share=_share(sum(texts.values()), self.rows),
-                    examples=show_texts([text for text, _ in texts.most_common(4)]),
-                    allow=Parameter("allow_missing", [name]),
-                )
 
 
 def far_outside(values: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -113,7 +103,7 @@ def far_outside(values: np.ndarray, low: float, high: float) -> np.ndarray:
         return np.isfinite(values) & ((values < low - width) | (values > high + width))
 
 
-def _share(count: int, rows: int) -> str:
+def share_of_rows(count: int, rows: int) -> str:
     percent = 100.0 * count / max(rows, 1)
     shown = f"{percent:.1f} %" if percent >= 0.05 else "less than 0.1 %"
     return f"{shown} of the rows"
@@ -309,6 +299,17 @@ class TableSchema:
             ranges = {str(name): (float(low), float(high)) for name, (low, high) in plain["ranges"].items()}
             if not all(-np.inf < low <= high < np.inf for low, high in ranges.values()):
                 raise ValueError("a range needs two finite numbers, the smaller first")
+            readings: dict[str, KindOfText] = {}
+            for name, stored in plain["readings"].items():
+                for kind in KINDS:
+                    if stored.get("kind") == kind.words:
+                        given = {one.name: stored[one.name] for one in fields(kind)}  # type: ignore[arg-type]
+                        given = {
+                            key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
+                        }
+                        readings[str(name)] = kind(**given)
+                if str(name) not in readings or not readings[str(name)].check():
+                    raise ValueError(f"{stored!r} is not a kind of text")
             return cls(
                 **{name: tuple(texts) for name, texts in names.items()},
                 categorical={str(name): tuple(texts) for name, texts in plain["categorical"].items()},
@@ -318,7 +319,7 @@ class TableSchema:
                 labels=None if plain["labels"] is None else tuple(plain["labels"]),
                 width=None if plain["width"] is None else int(plain["width"]),
                 zero_based=plain["zero_based"],
-                readings={str(name): kind_from_dict(kind) for name, kind in plain["readings"].items()},
+                readings=readings,
                 ranges=ranges,
             )
         except (TypeError, ValueError, AttributeError, KeyError) as error:

@@ -115,7 +115,7 @@ class KindOfText:
         return True
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, of which `kind_from_dict` makes the kind again."""
+        """Plain values, of which `TableSchema.from_dict` makes the kind again."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {"kind": self.words, **{name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}}
 
@@ -489,17 +489,6 @@ def typed_kind(column: Any) -> KindOfText | None:
             if present and all(isinstance(value, kind.objects) or value != value for value in present):
                 return kind()
     return None
-
-
-def kind_from_dict(plain: Mapping[str, Any]) -> KindOfText:
-    """The kind that `KindOfText.to_dict` wrote, or an error that says what is wrong with it."""
-    for kind in KINDS:
-        if plain.get("kind") == kind.words:
-            given = {field.name: plain[field.name] for field in fields(kind)}  # type: ignore[arg-type]
-            found = kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
-            if found.check():
-                return found
-    raise ValueError(f"{plain!r} is not a kind of text")
 
 
 def looks_like(texts: Sequence[str]) -> str | None:

@@ -14,9 +14,8 @@ from scipy import sparse
 
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
-from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers import Source
-from vrspam.data.readers.base import map_ahead
+from vrspam.data.readers.base import BrokenRow, read_ahead
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import Parts, Table
@@ -154,7 +153,7 @@ def undo_linear_map(
 def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
     """Fields of a `Model` whose score has these coefficients of the features of a map, and class means of them."""
     parts, of_parts = features.parts(coef), features.part_means(coef, means)
-    ones = np.ones(parts.n_parts)
+    ones = np.ones(of_parts.shape[1])
     return {"features": parts, "coef": ones, "means": of_parts, "deviations": ones}
 
 
@@ -211,6 +210,10 @@ class Model:
         held-out rows promise. None: the probability ½ decides.
     training : dict
         Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
+    ranks : bool
+        Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone.
+    classes : tuple of two labels
+        Those that rows are given, the negative one first; of several others one stands for all.
 
     Examples
     --------
@@ -234,14 +237,21 @@ class Model:
     fingerprint: Fingerprint | None = None
     threshold: ChosenThreshold | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    ranks: bool = field(init=False)  # this and the next follow from the others, and are not stored
+    classes: tuple[Label, Label] = field(init=False)
 
     def __post_init__(self) -> None:
+        ranks = not self.training.keys().isdisjoint(("times", "order", "within"))
+        others = [label for label in self.schema.labels or () if label != self.positive]
+        several = f"not {self.positive}", str(self.positive)
+        object.__setattr__(self, "ranks", ranks)
+        object.__setattr__(self, "classes", (others[0], self.positive) if len(others) == 1 else several)
         d = self.schema.n_features
         if self.features is not None:
             taken, columns = len(self.features.effects), self.schema.columns
             if taken != len(columns):
                 raise ValueError(f"the score takes {taken} columns where there are {len(columns)}")
-            d = self.features.n_parts
+            d = taken * self.features.has_effects + bool(self.features.kernels or self.features.trees)
         for name, shape in (("coef", (d,)), ("means", (2, d)), ("deviations", (d,))):
             values = getattr(self, name)
             if values.shape != shape:
@@ -254,17 +264,6 @@ class Model:
             raise ValueError("deviations must be positive")
         if "order" not in self.training and self.positive not in (self.schema.labels or ()):
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
-
-    @property
-    def ranks(self) -> bool:
-        """Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone."""
-        return not self.training.keys().isdisjoint(("times", "order", "within"))
-
-    @cached_property
-    def classes(self) -> tuple[Label, Label]:
-        """The two labels that rows are given, the negative one first; of several others one stands for all."""
-        others = [label for label in self.schema.labels or () if label != self.positive]
-        return (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
 
     @cached_property
     def parts(self) -> Parts:
@@ -406,4 +405,4 @@ class Model:
             yield from map(scored, chunks)
             return
         with blas_threads(1):  # products of a block are small: threads do more for several blocks
-            yield from map_ahead(scored, iter(chunks), threads)
+            yield from read_ahead(iter(chunks), scored, threads)

@@ -35,10 +35,10 @@ from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features import parts as score_parts
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict, same_encoders
-from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, finite, floats
+from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, floats
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
-from vrspam.model_selection.calibration import calibration_from_dict
+from vrspam.model_selection.calibration import Calibration, Isotonic, Sigmoid
 from vrspam.tool.model import Fingerprint, Model, parts_of_map
 
 FORMAT = "vrspam-model"
@@ -86,7 +86,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     True
     """
     content: dict[str, Any] = {}
-    for name in (one.name for one in fields(model)):
+    for name in (one.name for one in fields(model) if one.init):
         value = getattr(model, name)
         content[name] = value.to_dict() if hasattr(value, "to_dict") else value
     content["features"] = None if model.features is None else parts_to_dict(model.features)
@@ -220,7 +220,17 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
     """The model, from what JSON can hold; raises where the parts do not fit."""
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema, content["schema"])
-    calibration, chosen, known = content["calibration"], content.get("threshold"), content.get("fingerprint")
+    calibration: Calibration | None = None
+    if content["calibration"] is not None:
+        values = dict(content["calibration"])
+        method = values.pop("method", None)
+        if method == "sigmoid" and set(values) == {"slope", "offset"}:
+            calibration = Sigmoid(float(values["slope"]), float(values["offset"]))
+        elif method == "isotonic" and set(values) == {"scores", "probabilities"}:
+            calibration = Isotonic(*(np.array(values[name], dtype=np.float64) for name in ("scores", "probabilities")))
+        else:
+            raise ValueError(f"calibration method {method!r} with keys {sorted(values)} is not known")
+    chosen, known = content.get("threshold"), content.get("fingerprint")
     if chosen is not None and chosen["rule"] not in THRESHOLD_RULES:
         raise ValueError(f"nothing is known of a threshold for {chosen['rule']!r}")
     for name, value in (chosen or {}).items():
@@ -255,7 +265,7 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         intercept=float(content["intercept"]),
         **arrays,
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
-        calibration=None if calibration is None else calibration_from_dict(calibration),
+        calibration=calibration,
         identifiers=tuple(content["identifiers"]),
         fingerprint=None if known is None else Fingerprint(known["salt"], frozenset(known["rows"])),
         threshold=None if chosen is None else ChosenThreshold(**chosen),
@@ -532,19 +542,19 @@ def parts_from_dict(plain: Any) -> Parts:
         if one is None:
             effects.append(None)
             continue
-        values, missing = floats(one["values"]), finite(one["missing"])
+        values, missing = floats(one["values"]), floats(one["missing"], True)
         if "categories" in one:
             names = one["categories"]
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise TypeError("categories must be different texts")
             if values.shape != (len(names),) or len(set(names)) < len(names):
                 raise ValueError("categories must be different texts, with a number each")
-            effects.append(Table(dict(zip(names, values.tolist(), strict=True)), missing, finite(one["other"])))
+            effects.append(Table(dict(zip(names, values.tolist(), strict=True)), missing, floats(one["other"], True)))
             continue
         nodes = floats(one["nodes"])
         if nodes.ndim != 1 or nodes.size == 0 or values.shape != nodes.shape or not (np.diff(nodes) > 0.0).all():
             raise ValueError("a curve needs a number at each of its increasing nodes")
-        effects.append(Curve(nodes, values, finite(one["left"]), finite(one["right"]), missing))
+        effects.append(Curve(nodes, values, floats(one["left"], True), floats(one["right"], True), missing))
     encoders = [[encoder_from_dict(encoder) for encoder in own] for own in plain["encoders"]]
     if any(len(own) != len(effects) for own in encoders):
         raise ValueError(f"a score of {len(effects)} columns has parts of another number")
@@ -598,9 +608,8 @@ def parts_of_old_file(plain: Any, schema: Schema, coef: np.ndarray, means: np.nd
         columns, rest = found["means"][:, :n_encoded], found["means"][:, n_encoded:]
         found["means"] = np.hstack([*(columns[:, group].sum(axis=1, keepdims=True) for group in groups), rest])
     kernels = tuple(_kernel(part, centre, deviations, fill, schema, groups) for part in parts.kernels)
-    score = Parts(tuple(effects), kernels)
-    ones = np.ones(score.n_parts)
-    return {**found, "features": score, "coef": ones, "deviations": ones}
+    ones = np.ones(found["means"].shape[1])
+    return {**found, "features": Parts(tuple(effects), kernels), "coef": ones, "deviations": ones}
 
 
 def _on_scale(curve: Any, centre: float, deviation: float) -> Curve:

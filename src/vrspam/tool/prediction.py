@@ -13,9 +13,8 @@ import numpy as np
 from vrspam._utils.atomic import replacing
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
-from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.readers.base import read_ahead
+from vrspam.data.readers.base import BrokenRow, read_ahead
 from vrspam.tool.model import Model
 from vrspam.tool.plan import check_option, one_or_more
 
@@ -122,9 +121,11 @@ def predict_rows(
     """Do what `predict` does, and return the notes instead of warning."""
     target = Path(out)
     check_option("top", top, one_or_more)
+    escape = escape_formulas and check_out(target) != ".parquet"
+    copied: dict[str, str] = {}  # columns to copy, and their names in the result: known when the file is opened
 
     def choose(names: Mapping[str, Any]) -> list[str]:
-        """The columns to copy of a file that has these."""
+        """The columns to copy of a file that has these; the result's own columns keep their names."""
         for name in ids or ():
             if name not in names:
                 raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
@@ -132,23 +133,25 @@ def predict_rows(
                 raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
         facts = model.training
         named = (*model.identifiers, facts.get("groups"), facts.get("within")) if ids is None else ids
-        return [str(name) for name in dict.fromkeys(named) if name in names]
+        for name in (str(name) for name in dict.fromkeys(named) if name in names):
+            new = f"{name} (of the file)" if name in OWN else name
+            copied[name] = f"'{new}" if escape and re.match(_FORMULA, new) else new
+        return list(copied)
 
     errors: dict[str, Any] = {"skip_errors": drop_errors, "keep_errors": not drop_errors}
     chunks = model.open(path, labels=False, keep=choose, **errors, **reading)
     source = chunks.source
     if ids:
         source.check_named("ids")
-    escape = escape_formulas and check_out(target) != ".parquet"
     try:
-        found = _write_scores(model, chunks, target, escape, top, reasons=False)
+        found = _write_scores(model, chunks, copied, target, escape, top, reasons=False)
     except _RowWithoutScore:  # once more, with a column of reasons from the start
-        found = _write_scores(model, chunks, target, escape, top, reasons=True)
+        found = _write_scores(model, chunks, copied, target, escape, top, reasons=True)
     renamed = [
-        f"the identifier {name!r} of {source.paths[0]} is copied as {copied!r}, because the result has a column "
+        f"the identifier {name!r} of {source.paths[0]} is copied as {new!r}, because the result has a column "
         f"{name!r} of its own"
-        for name, copied in zip(chunks.keep, _names(chunks.keep), strict=True)
-        if name != copied
+        for name, new in copied.items()
+        if name in OWN
     ]
     new = [] if chunks.unseen is None else chunks.unseen.sentences(None if source.reader.sparse else EXTRAPOLATED)
     return found._replace(unseen=(*renamed, *new))
@@ -159,7 +162,13 @@ class _RowWithoutScore(Exception):
 
 
 def _write_scores(
-    model: Model, chunks: Chunks, target: Path, escape: bool, top: int | None, reasons: bool
+    model: Model,
+    chunks: Chunks,
+    copied: Mapping[str, str],
+    target: Path,
+    escape: bool,
+    top: int | None,
+    reasons: bool,
 ) -> Prediction:
     """Write all rows, or those at the top. The file appears when all is written."""
     import pyarrow as pa
@@ -179,7 +188,7 @@ def _write_scores(
         for block in read_ahead(model.score_chunks(chunks)):  # scored while the block before is written
             if block.broken and not reasons:
                 raise _RowWithoutScore
-            columns = [block.kept.column(name) for name in chunks.keep]
+            columns = [block.kept.column(name) for name in copied]
             columns = [*(map(_escaped, columns) if escape else columns), pa.array(block.scores)]
             if model.calibration is not None:
                 probabilities = model.calibration(block.scores)
@@ -197,7 +206,7 @@ def _write_scores(
                 marked += int(block.far.sum())
             if reasons:
                 columns.append(pa.nulls(block.scores.size, pa.string()))
-            batch = pa.record_batch(columns, names=[*_names(chunks.keep, escape), *own])
+            batch = pa.record_batch(columns, names=[*copied.values(), *own])
             if block.broken:
                 batch = _with_broken_rows(batch, block.broken, escape)
             rows, unscored = rows + batch.num_rows, unscored + len(block.broken)
@@ -215,7 +224,7 @@ def _write_scores(
             raise DataError(f"no row of {first.file} could be scored: {first.where}: {first.reason}")
         if writer is None and not kept:
             own += [] if top is None else [ROW]
-            kept = [pa.record_batch({name: pa.array(np.empty(0)) for name in [*_names(chunks.keep, escape), *own]})]
+            kept = [pa.record_batch({name: pa.array(np.empty(0)) for name in [*copied.values(), *own]})]
         for batch in kept:
             writer = writer or open_writer(sink, batch.schema)
             writer.write_batch(batch)
@@ -223,12 +232,6 @@ def _write_scores(
     if top is not None:
         rows, unscored = sum(batch.num_rows for batch in kept), 0
     return Prediction(rows, unscored, (), marked, called)
-
-
-def _names(keep: Sequence[str], escape: bool = False) -> list[str]:
-    """What copied columns are called in the result, whose own columns keep their names."""
-    names = [f"{name} (of the file)" if name in OWN else name for name in keep]
-    return [f"'{name}" if escape and re.match(_FORMULA, name) else name for name in names]
 
 
 def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow], escape: bool) -> Any:

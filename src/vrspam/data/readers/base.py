@@ -14,18 +14,15 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import repeat, takewhile
-from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
+from itertools import repeat
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import warn
-
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 
 
 class DataError(WordedError):
@@ -216,11 +213,19 @@ class Block:
     def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
         """Report bad rows; return the positions of the others."""
         for row in sorted(bad):
-            if problems.leave_unlabelled and isinstance(bad[row], NoLabel):
+            if problems.leave_unlabelled and isinstance(bad[row], NoLabel) and problems.on_error != "keep":
                 problems.unlabelled += 1
             else:
                 problems.report(self.file, self.index, self.where(row), bad[row])
         return np.setdiff1d(np.arange(self.rows), list(bad))
+
+
+class BrokenRow(NamedTuple):
+    """A row that cannot be used: how many good rows of its block come before, why, and its kept columns if known."""
+
+    place: int
+    reason: str
+    kept: Any
 
 
 class Reader:
@@ -382,28 +387,22 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> I
         yield TextFile(stream, encoding, raw, max(os.fstat(raw.fileno()).st_size, 1))
 
 
-def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the same items, and errors, in the same order; a thread makes some of them before they are asked for."""
-    end: Any = object()
-    made = map_ahead(lambda _: next(items, end), repeat(None), 1, waiting=2)
-    with closing(items) if isinstance(items, Generator) else nullcontext(), closing(made):
-        yield from takewhile(lambda item: item is not end, made)
+def read_ahead(items: Iterator[Any], function: Callable[[Any], Any] | None = None, threads: int = 1) -> Iterator[Any]:
+    """Yield the items, or function(item), and errors, in the order of the items, some made before they are asked for.
 
-
-def map_ahead(
-    function: Callable[[Item], Made], items: Iterator[Item], threads: int, waiting: int = 0
-) -> Generator[Made, None, None]:
-    """Yield function(item), or its error, in the order of the items; as many threads compute at the same time.
-
-    When a result is taken, so many others may be `waiting`, or being computed (as many as threads, at least).
+    Without a function a thread makes the items; otherwise as many threads as given compute at the same time. When a
+    result is taken, as many others as threads, or two, may be waiting or being computed.
     """
     pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam ahead")
     made: deque[Future] = deque()
+    end = object()
     try:
-        for item in items:
-            made.append(pool.submit(function, item))
-            if len(made) > max(threads, waiting):
-                yield made.popleft().result()
+        for item in repeat(end) if function is None else items:
+            made.append(pool.submit(next, items, end) if function is None else pool.submit(function, item))
+            if len(made) > max(threads, 2):
+                if (found := made.popleft().result()) is end:
+                    return
+                yield found
         while made:
             yield made.popleft().result()
     finally:

@@ -30,8 +30,8 @@ from vrspam.data.readers.base import (
     TextFile,
     as_batch,
     count,
-    map_ahead,
     open_text,
+    read_ahead,
     similar,
     text_blocks,
 )
@@ -93,7 +93,7 @@ class CSVReader(Reader):
 
             parse_each = partial(parse_block, path=path, dialect=dialect, types=parsed, lenient=chosen.lenient)
             texts = text_blocks(file, self.block_bytes, first_line=first_line, quoted=True)
-            for block in map_ahead(parse_each, texts, parsers):
+            for block in read_ahead(texts, parse_each, parsers):
                 if block.table is not None:
                     block = replace(block, table=as_batch(block.table.cast(pa.schema(list(types.items())))))
                 yield block
