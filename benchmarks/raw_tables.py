@@ -248,7 +248,8 @@ def print_doctor_times(names: list[str], folder: Path) -> None:
             start = time.process_time()
             report_page(make_report(path, plan=plan), data_name=name).html()
             times[0] = min(times[0], time.process_time() - start)
-            for place, do in enumerate((check, open_labelled), 1):
+            doctor_and_reading: list[Any] = [check, open_labelled]
+            for place, do in enumerate(doctor_and_reading, 1):
                 start = time.process_time()
                 do(path, plan=plan)
                 times[place] = min(times[place], time.process_time() - start)
