@@ -416,7 +416,7 @@ def test_curves_of_an_earlier_version_say_what_they_leave_out(crossed, tmp_path,
     model = load_model(tmp_path / "m.json")
     assert model.shapes
     assert not model.shapes.whole
-    assert set(model.column_contributions()) == {"dose", "age", "birth year", "interactions"}
+    assert {effect.feature for effect in explain(model)} == {"dose", "age", "birth year", "interactions"}
     assert main(["explain", str(tmp_path / "m.json"), "--html", str(tmp_path / "m.html")]) == 0
     assert "Which columns interact" not in (tmp_path / "m.html").read_text("utf-8")
     assert main(["explain", str(tmp_path / "m.json"), "--picture", str(tmp_path / "m.png")]) == 0

@@ -24,6 +24,7 @@ from vrspam.metrics import roc_auc
 from vrspam.metrics.correction import corrected_choice, draw_sample, influences
 from vrspam.model_selection.correction import Grid, correct
 from vrspam.model_selection.selection import blend_weights
+from vrspam.tool.model import parts_of_map
 from vrspam.tool.modelfile import pack, parts_from_dict, parts_to_dict, unpack
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
@@ -296,7 +297,7 @@ class TestStackedFeatures:
         features = found.transform(X)
         coef = np.random.default_rng(0).standard_normal((features.shape[1],))
         means = np.stack([features[y == label].mean(axis=0) for label in (0, 1)])
-        parts, of_classes = found.parts(coef), found.part_means(coef, means)
+        parts, of_classes = found.parts(coef), parts_of_map(found, coef, means)["means"]
         assert of_classes.shape == (2, X.shape[1] + 1)
         np.testing.assert_allclose(parts.scores(X)[:, 0], features @ coef, atol=1e-10)
         np.testing.assert_allclose(of_classes.sum(axis=1), means @ coef, atol=1e-10)

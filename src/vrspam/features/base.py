@@ -200,15 +200,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         together = [where for block, _, where in self._places() if not isinstance(block, parts.ColumnBlock)]
         return alone, slice(together[0].start, together[-1].stop) if together else None
 
-    def part_means(self, coef: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Means of what each column, and at last several together, add to a score; from `means` of the features."""
-        alone, together = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1))
-        found = self.parts(coef)
-        for block, j, where in self._places():
-            column = alone[:, j] if isinstance(block, parts.ColumnBlock) else together[:, 0]
-            column += means[:, where] @ coef[where]
-        return np.hstack([alone] * found.has_effects + [together] * (not found.keeps_columns_apart))
-
     @property
     def numeric_columns(self) -> list[bool]:
         """Whether each column holds numbers; the others hold categories."""

@@ -163,7 +163,8 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     maps: dict[str, Any] = {}
     several: list[tuple[Any, Any]] = []
     if isinstance(features, str):
-        features = usual_spelling(features, NAMES)
+        if features not in NAMES + SINGLE_NAMES:
+            features = usual_spelling(features, NAMES)
         if features not in NAMES + SINGLE_NAMES:
             raise ValueError(f"features is {features!r}, but must be one of {NAMES}, a transformer or a list of them.")
         features = "standardized" if features == "linear" else features

@@ -12,7 +12,6 @@ from vrspam.inspection.shapes import (
     column_groups,
     distinct,
     importances,
-    shapes_of,
 )
 
 __all__ = ["Axis", "PairEffect", "Shape"]  # what estimators hand out

@@ -340,16 +340,3 @@ def _pair(plain: Mapping[str, Any]) -> PairEffect:
     if not 0.0 <= share <= 1.0:
         raise ValueError("the share of a pair is not between 0 and 1")
     return PairEffect((first, second), share, values)
-
-
-def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
-    """The curves of a fitted `AUCClassifierCV`, whose columns get these names; None where it has no curves."""
-    if not hasattr(fitted, "shape_functions_"):
-        return None
-    found, shapes, pairs = fitted._reading, [], []
-    names = dict(zip((shape.name for shape in found.columns), columns, strict=True))
-    for shape in found.columns:
-        shapes.append(shape._replace(name=names[shape.name], together=tuple(names[other] for other in shape.together)))
-    for pair in found.pairs:
-        pairs.append(pair._replace(columns=tuple(axis._replace(name=names[axis.name]) for axis in pair.columns)))
-    return replace(found, columns=tuple(shapes), pairs=tuple(pairs), effects=None)

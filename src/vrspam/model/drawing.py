@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from vrspam._utils.texts import number_labels, power_text, rounded, text_width
-from vrspam.inspection import Axis, Shape
+from vrspam.inspection import INTERACTIONS, Axis, Shape, distinct
 from vrspam.tables import frames
 from vrspam.tables.schema import far_outside
 from vrspam.tables.texts import DAYS_OF_A_YEAR, day_of, part_text
@@ -394,11 +394,16 @@ def explain(model: Model) -> list[Effect]:
             for name, column, (coefficient, effect, part) in zip(names, columns, parts, strict=True)
         ]
     else:
-        spread = {} if model.shapes is None else model.shapes.importances()
-        found = [
-            Effect(name, name, None, None, spread.get(name), part, part / total)
-            for name, part in model.column_contributions().items()
-        ]
+        found, shapes, apart = [], model.shapes, model.features.keeps_columns_apart
+        if shapes is not None and shapes.whole and not apart:  # what the curve of each column adds, and interactions
+            of_parts = {shape.name: shape.difference for shape in shapes.columns}
+            of_parts[shapes.rest_name] = float(contributions.sum()) - sum(of_parts.values())
+        else:
+            taken = [*(model.schema.columns if model.features.has_effects else ()), *([] if apart else [INTERACTIONS])]
+            of_parts = dict(zip(distinct(taken), contributions.tolist(), strict=True))
+        spread = {} if shapes is None else shapes.importances()
+        for name, part in of_parts.items():
+            found.append(Effect(name, name, None, None, spread.get(name), part, part / total))
     return sorted(found, key=lambda effect: (-abs(effect.contribution), -(effect.importance or 0.0)))
 
 

@@ -119,12 +119,16 @@ class CodedRows:
         return sums, total, most
 
 
+@dataclass(frozen=True, eq=False)
 class ChosenRows:
     """Some rows of a C-ordered array, copied a few at a time to a buffer; `product` is room for their products."""
 
-    def __init__(self, X: np.ndarray, index: np.ndarray, buffer: np.ndarray, product: np.ndarray | None):
-        self.X, self.index, self.buffer, self.product = X, index, buffer, product
-        self.shape, self.dtype, self.itemsize = (index.size, X.shape[1]), buffer.dtype, buffer.itemsize
+    X: np.ndarray
+    index: np.ndarray
+    buffer: np.ndarray
+    product: np.ndarray | None
+    shape: tuple[int, int]
+    dtype: np.dtype
 
 
 def centre_of(rows) -> np.ndarray:
@@ -394,7 +398,7 @@ def _dense_sums(
     is_coarse, own_centre = rows.dtype == np.float32, centre.astype(rows.dtype)
     step = min(m, COARSE_CHUNK_ROWS if is_coarse else CHUNK_ROWS)
     slice_bytes = 1 << 20  # rows centred and summed at once: they stay in the cache meanwhile
-    slice_rows = min(max(slice_bytes // (rows.itemsize * max(d, 1)), 64), CHUNK_ROWS)
+    slice_rows = min(max(slice_bytes // (rows.dtype.itemsize * max(d, 1)), 64), CHUNK_ROWS)
     product = None
     if isinstance(rows, ChosenRows):
         step, product = min(step, rows.buffer.shape[0]), rows.product
@@ -490,7 +494,7 @@ def statistics_in_memory(
                 if chosen.size == 0 or stop.is_set():
                     continue
                 if buffer is not None:
-                    rows: Any = ChosenRows(X, chosen, buffer, product)
+                    rows: Any = ChosenRows(X, chosen, buffer, product, (chosen.size, X.shape[1]), buffer.dtype)
                 elif coded is not None:
                     rows = coded(chosen).with_common_written_out(dtype)
                 else:

@@ -433,7 +433,8 @@ def evaluate_columns(
 ) -> tuple[dict[str, Evaluation], Comparison]:
     """Evaluate a model, or columns of scores, each sorted once, and compare them in pairs; options as in `evaluate`."""
     beside: dict[str, Any] = {"weights": None, "groups": None, "times": None, "within": None, **rows.beside}
-    check_measures(beside["weights"], max_fpr=max_fpr)
+    if max_fpr is not None:  # with weights that the model remembers, too
+        check_measures(beside["weights"], max_fpr=max_fpr)
     first = next(iter(rows.columns.values()))
     if first.ranks:
         if max_fpr is not None or cost_ratio is not None:

@@ -18,8 +18,8 @@ from vrspam.data.readers import Source
 from vrspam.data.readers.base import BrokenRow, read_ahead
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
-from vrspam.features.parts import Parts, Table
-from vrspam.inspection import INTERACTIONS, Shapes, distinct
+from vrspam.features.parts import ColumnBlock, Parts, Table
+from vrspam.inspection import Shapes, distinct
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.scorer import Scorer, linear_parts, named_columns
 from vrspam.model_selection.calibration import Calibration
@@ -152,7 +152,12 @@ def undo_linear_map(
 
 def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
     """Fields of a `Model` whose score has these coefficients of the features of a map, and class means of them."""
-    parts, of_parts = features.parts(coef), features.part_means(coef, means)
+    parts, together = features.parts(coef), np.zeros((len(means), 1))
+    alone = np.zeros((len(means), features.n_features_in_))
+    for block, j, where in features._places():
+        column = alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0]
+        column += means[:, where] @ coef[where]
+    of_parts = np.hstack([alone] * parts.has_effects + [together] * (not parts.keeps_columns_apart))
     ones = np.ones(of_parts.shape[1])
     return {"features": parts, "coef": ones, "means": of_parts, "deviations": ones}
 
@@ -373,18 +378,6 @@ class Model:
             compared=True,
             allow_missing=allow_missing,
         )
-
-    def column_contributions(self) -> dict[str, float]:
-        """What the curve of each column, and interactions, add to the difference of the mean scores of the classes."""
-        if self.features is None:
-            return dict(zip(distinct(self.schema.feature_names), self.contributions.tolist(), strict=True))
-        if not self.features.keeps_columns_apart and self.shapes is not None and self.shapes.whole:
-            parts = {shape.name: shape.difference for shape in self.shapes.columns}
-            rest = float(self.contributions.sum()) - sum(parts.values())
-            return {**parts, self.shapes.rest_name: rest}
-        names = self.schema.columns if self.features.has_effects else ()
-        more = () if self.features.keeps_columns_apart else (INTERACTIONS,)
-        return dict(zip(distinct([*names, *more]), self.contributions.tolist(), strict=True))
 
     def score_chunks(self, chunks: Chunks) -> Iterator[ScoredBlock]:
         """Scores of what `open` returned, block by block, in the order of the rows."""

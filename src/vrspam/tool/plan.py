@@ -456,11 +456,6 @@ class TrainPlan:
             found = {"event": self.event, "times": self.target}
         return found if self.within is None else {**found, "within": self.within}
 
-    @property
-    def rule(self) -> tuple[str, float] | None:
-        """What the threshold to store stands for."""
-        return next(((name, value) for name in THRESHOLD_RULES if (value := getattr(self, name)) is not None), None)
-
     @classmethod
     def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", given: dict[str, Any]) -> Self:
         """A plan of the arguments of a function; those of another plan where they are not given."""

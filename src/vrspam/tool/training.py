@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Finding, Message, Parameter, WordedError
+from vrspam._utils.messages import THRESHOLD_RULES, Finding, Message, Parameter, WordedError
 from vrspam._utils.texts import rounded
 from vrspam._utils.warnings import (
     AllCoefficientsZero,
@@ -34,7 +34,7 @@ from vrspam._utils.warnings import (
 from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
-from vrspam.inspection import Shape, shapes_of
+from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
 from vrspam.metrics.intervals import Clusters
@@ -153,10 +153,10 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     if found.repeats is not None and not np.isnan(found.repeats.apart):
         facts["independent_auc"] = found.repeats.apart
     model = _model(opened, fit, facts, fingerprint)
-    if plan.rule is not None:
+    if rules := [(name, getattr(plan, name)) for name in THRESHOLD_RULES if getattr(plan, name) is not None]:
         rows = fit.held_out
         weights = rows.weights if np.ptp(rows.weights) > 0.0 else None
-        chosen, unkept = stored_threshold(rows.positive, rows.scores, *plan.rule, weights, opened.groups is not None)
+        chosen, unkept = stored_threshold(rows.positive, rows.scores, *rules[0], weights, opened.groups is not None)
         notes += [] if unkept is None else [unkept]
         model = replace(model, threshold=chosen)
     return Trained(model, whole, fit.held_out, kept)
@@ -531,8 +531,18 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     deviations = np.where(deviations > 0.0, deviations, 1.0)
     if (plain := undo_linear_map(fitted.features_, coef, intercept, means, deviations)) is not None:
         return plain
-    found = parts_of_map(fitted.features_, coef, means)
-    return {**found, "intercept": intercept, "shapes": shapes_of(fitted, opened.schema.columns)}
+    found = {**parts_of_map(fitted.features_, coef, means), "intercept": intercept}
+    if not isinstance(reading := fitted._reading, Shapes):
+        return found
+    # the curves of its columns, which get the names of the table
+    names = dict(zip((shape.name for shape in reading.columns), opened.schema.columns, strict=True))
+    shapes, pairs = [], []
+    for shape in reading.columns:
+        shapes.append(shape._replace(name=names[shape.name], together=tuple(names[other] for other in shape.together)))
+    for pair in reading.pairs:
+        first, second = (axis._replace(name=names[axis.name]) for axis in pair.columns)
+        pairs.append(pair._replace(columns=(first, second)))
+    return {**found, "shapes": replace(reading, columns=tuple(shapes), pairs=tuple(pairs), effects=None)}
 
 
 def note_of(noticed: Warning | str) -> str:
