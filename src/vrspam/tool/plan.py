@@ -429,7 +429,8 @@ class TrainPlan:
                 raise conflict("a stream draws its folds from the rows alone", streaming=True, **{name: None})
         if self.streaming and self.ordered:
             raise conflict("an order of categories needs all rows in memory", streaming=True, ordered=None)
-        check_measures(self.weights, max_fpr=self.max_fpr)
+        if self.max_fpr is not None:
+            check_measures(self.weights, max_fpr=self.max_fpr)
         if self.time and self.within:
             raise conflict("time-ordered folds would split what is compared", time=None, within=None)
         rules = [name for name in ("max_fpr", *THRESHOLD_RULES) if getattr(self, name) is not None]
