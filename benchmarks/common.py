@@ -57,7 +57,7 @@ def timings(functions: dict[str, Callable[[], object]], repeats: int = 3, warm_u
 
 def ratios(above: list[float], below: list[float]) -> list[float]:
     """Return the ratio of each turn."""
-    return [a / b for a, b in zip(above, below, strict=True)]
+    return [a / max(b, 1e-9) for a, b in zip(above, below, strict=True)]
 
 
 def peak_extra_megabytes(setup: str, statement: str) -> float:
