@@ -3,7 +3,7 @@
 Groups have 5 to 50 rows. Columns and log-odds have a part that all rows of a group share: with standard deviations of
 0.5 and 0.5 (mild) or 1 and 1.5 (strong), where those of single rows are 1. With "noise" columns and labels have nothing
 to do with each other; with "lines" the log-odds are linear in four of eight columns. Judged on rows of 4,000 new
-groups; noise has the AUC .5 there, whatever is fitted. A set takes .1 to .3 s (linear, additive) or 2 to 12 s (auto).
+groups; noise has the AUC .5 there, whatever is fitted. A set takes .1 to .3 s (linear, additive) or .4 to 1.5 s (auto).
 Each is written to `--records` when it is done: the command goes on where it stopped; `--stored` shows what there is.
 """
 

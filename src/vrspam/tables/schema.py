@@ -16,8 +16,9 @@ import numpy as np
 from vrspam._utils.messages import WordedError
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn
 from vrspam.tables import frames
+from vrspam.tables import texts as kinds_of_text
 from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn
-from vrspam.tables.texts import KINDS, MISSING_WORDS, YEAR, KindOfText, part_text, show_texts, typed_kind
+from vrspam.tables.texts import MISSING_WORDS, YEAR, KindOfText, part_text, show_texts, typed_kind
 
 SEVERAL = 5  # rows from which a column without a value, or without one that can be read, is odd
 _NESTED = (list, tuple, dict, set, np.ndarray)
@@ -301,7 +302,7 @@ class TableSchema:
                 raise ValueError("a range needs two finite numbers, the smaller first")
             readings: dict[str, KindOfText] = {}
             for name, stored in plain["readings"].items():
-                for kind in KINDS:
+                for kind in kinds_of_text.KINDS:
                     if stored.get("kind") == kind.words:
                         given = {one.name: stored[one.name] for one in fields(kind)}  # type: ignore[arg-type]
                         given = {
@@ -311,8 +312,8 @@ class TableSchema:
                 if str(name) not in readings or not readings[str(name)].check():
                     raise ValueError(f"{stored!r} is not a kind of text")
             return cls(
-                **{name: tuple(texts) for name, texts in names.items()},
-                categorical={str(name): tuple(texts) for name, texts in plain["categorical"].items()},
+                **{name: tuple(given) for name, given in names.items()},
+                categorical={str(name): tuple(values) for name, values in plain["categorical"].items()},
                 fill=None if plain["fill"] is None else tuple(float(value) for value in plain["fill"]),
                 target=None if plain["target"] is None else str(plain["target"]),
                 target_type=None if plain["target_type"] is None else str(plain["target_type"]),
