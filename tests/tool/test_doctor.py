@@ -20,7 +20,8 @@ from vrspam.cli import main
 from vrspam.model_selection.calibration import calibrate
 from vrspam.report.words import expected_auc, other_aucs
 from vrspam.tool import TrainPlan, check, evaluate, load_model, make_report, report_page, save_model, train
-from vrspam.tool.repeats import find_copies, name_groups, scores_of_known_groups
+from vrspam.tool.doctor import describe_repeats
+from vrspam.tool.repeats import Repeats, find_copies, name_groups, scores_of_known_groups
 
 
 def independent(rng: np.random.Generator, rows: int = 600, signal: float = 1.0) -> pd.DataFrame:
@@ -138,6 +139,13 @@ def test_of_groups_that_cross_the_one_that_labels_go_with_is_kept_together():
     assert model.training["groups"] == "card_id"
     held = evaluate(model, *_scored(model, new))
     assert model.training["corrected_auc_low"] <= held.auc.auc <= model.training["corrected_auc_high"]
+
+
+def test_all_groups_that_cross_are_named():
+    found = Repeats("card", 0.9, np.arange(3), apart=0.9, together=0.7, z=5.0, bound=0.5, bound_z=9.0)
+    (told,) = describe_repeats(found, ["store", "till"])
+    assert "Rows with the same 'store' or 'till' are alike too: groups='store' would" in str(told)
+    assert told.fix == ("groups", "card")
 
 
 def test_a_model_that_knows_the_groups_predicts_errors_as_well_as_any_linear_one():

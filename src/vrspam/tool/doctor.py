@@ -415,13 +415,14 @@ def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Fin
         words += "; the second is what {new} will give" if found.changes_headline else "; intervals would be too narrow"
         words += ". So folds keep them together, as with {fix}; "
         words += "{none} takes rows as independent" if copies else "add {none} if {known} will come back in new rows"
-        words += ". Rows with the same {other!r} are alike too: {another} would keep those together" if others else ""
+        words += ". Rows with the same {others} are alike too: {another} would keep those together" if others else ""
         fields: dict[str, Any] = {"share": share} if copies else {"name": found.name}
         fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
         known = {"new": f"rows of a new {found.name}", "known": f"a known {found.name}"}
         fields |= {"new": "new rows"} if copies else known
         fields |= {"how": "kept together" if copies else f"by {found.name}", "none": Parameter("groups", INDEPENDENT)}
-        fields |= {"other": others[0], "another": Parameter("groups", others[0])} if others else {}
+        crossing = {"others": " or ".join(map(repr, others)), "another": Parameter("groups", *others[:1])}
+        fields |= crossing if others else {}
         yield Finding(found.code, "severe" if found.changes_headline else "warning", words, **fields)
     elif copies and found.share >= 0.05:
         words = "{share:.0f} % of the rows equal another one in all columns, or in all but one; that changes no number"
