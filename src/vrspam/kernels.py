@@ -333,18 +333,19 @@ def pair_hinge_product(upper, a, lower, b, up, down, up_edges, down_edges, u, ou
     Each pair with lower_j > upper_i adds a_i b_j (u_i - u_j) to row i and takes it from row j.
     """
     for part in range(up_edges.size - 1):
+        u0, u1, l0, l1 = up_edges[part], up_edges[part + 1], down_edges[part], down_edges[part + 1]
         mass, above = 0.0, 0.0  # Σ b and Σ b u of the negatives above
-        j = down_edges[part + 1] - 1
-        for i in range(up_edges[part + 1] - 1, up_edges[part] - 1, -1):
-            while j >= down_edges[part] and lower[j] > upper[i]:
+        j = l1 - 1
+        for i in range(u1 - 1, u0 - 1, -1):
+            while j >= l0 and lower[j] > upper[i]:
                 mass += b[j]
                 above += b[j] * u[down[j]]
                 j -= 1
             out[up[i]] += a[i] * (mass * u[up[i]] - above)
         mass, below = 0.0, 0.0  # Σ a and Σ a u of the positives below
-        i = up_edges[part]
-        for j in range(down_edges[part], down_edges[part + 1]):
-            while i < up_edges[part + 1] and upper[i] < lower[j]:
+        i = u0
+        for j in range(l0, l1):
+            while i < u1 and upper[i] < lower[j]:
                 mass += a[i]
                 below += a[i] * u[up[i]]
                 i += 1

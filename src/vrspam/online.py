@@ -102,7 +102,7 @@ class ExactStream:
             return Scorer(np.zeros(0), 0.0, 0.0, 0.0, weights)
         l2 = AUTO_L2_SHARE * l2_unit(moments) if self.l2 is None else self.l2
         objective = Objective.from_moments(moments, l2, self.l1)
-        start = None if self.solved is None else padded(self.solved.coef, moments.means.shape[1])
+        start = None if self.solved is None else padded(self.solved.coef, moments.n_features)
         solution = solve(objective, tol=self.tol, max_iter=1000, w0=start)
         if not np.isfinite(solution.w).all():
             raise ValueError("The solution is not finite: standardise the features, or give a larger l2.")

@@ -15,6 +15,7 @@ from scipy import sparse
 import vrspam.moments._file
 import vrspam.moments._statistics
 from vrspam import AUCClassifier, ClassMoments
+from vrspam.moments._rounding import UNKNOWN, Errors
 from vrspam.objective import Objective, l2_unit
 
 
@@ -537,6 +538,18 @@ def test_numbers_beyond_the_floating_point_range(scale, weight, match, scatter):
     X, y = make_data(30, 3)
     with pytest.raises(ValueError, match=match):
         ClassMoments.from_data(X * scale, y, np.full(30, weight), scatter=scatter)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("where", ["weight", "mean", "scatter"])
+def test_a_bound_that_is_not_a_number_becomes_one_that_says_nothing_is_known(where, bad):
+    """Whichever of the bounds it is, and wherever in it: a certificate is then wide, and never NaN."""
+    bounds = Errors(1.0, np.ones(3), np.ones(3))
+    setattr(bounds, where, bad if where == "weight" else np.array([1.0, bad, 1.0]))
+    capped = vars(bounds.capped())
+    assert all(np.isfinite(bound).all() for bound in capped.values())
+    assert np.max(capped[where]) >= UNKNOWN
+    assert all(np.all(bound == 1.0) for name, bound in capped.items() if name != where)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -354,11 +354,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         few_coefs = 8  # up to this many columns of coefficients rows are scored by the parts of the score
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
-        columns = coefs.reshape(len(coefs), -1)
-        if columns.shape[1] <= few_coefs:
+        columns, blocks = coefs.reshape(len(coefs), -1), self.blocks()
+        # few rows of many columns: all features of a block at once are quicker than column after column
+        at_once = len(blocks) == 1 and isinstance(blocks[0], parts.ColumnBlock) and parts.can_pack(self.encoders_, X)
+        if columns.shape[1] <= few_coefs and not at_once:
             found = self.parts(columns).scores(X, columns.shape[1], single=True)
         else:
-            if len(self.blocks()) > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):  # read again
+            if len(blocks) > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):  # read again
                 X = frames.HeldColumns.of(X, self.numeric_columns)
             found = self._many_products(X, columns)
         return found.reshape(X.shape[0], *coefs.shape[1:])
@@ -421,6 +423,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _coded_rows(self, X) -> CodedRows:
         """The features of checked rows; indicators of many categories, rounded to their type, are not written out."""
+        if parts.can_pack(self.encoders_, X):
+            dense = parts.encode(self.encoders_, X)
+            return CodedRows(dense.shape[1], dense, [])
         columns, dtype = parts.read_columns(self.encoders_, X)
         indicated, written = [], []
         for where, encoder, values in zip(self.column_slices_, self.encoders_, columns, strict=True):

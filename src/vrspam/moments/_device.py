@@ -1,7 +1,6 @@
 """Size, mean and scatter of each class of rows that lie on a device (see `vrspam._utils.array_api`)."""
 
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -58,9 +57,9 @@ class DeviceStatistics(ClassStatistics):
         there = self.on_device
         if there is None:
             return super().copy()
-        mean, peak, low, errors = deepcopy((self.mean, self.peak, self.low, self.errors))
+        mean, peak, low = self.mean.copy(), self.peak.copy(), self.low.copy()
         scatter = device_namespace(there).asarray(there, copy=True)
-        return replace(self, mean=mean, scatter=scatter, peak=peak, low=low, errors=errors)
+        return replace(self, mean=mean, scatter=scatter, peak=peak, low=low, errors=replace(self.errors))
 
     def _add_scatter(self, other: ClassStatistics | None, sign: int, ones: list[tuple[float, np.ndarray]]) -> None:
         here, there = self.on_device, other.on_device if isinstance(other, DeviceStatistics) else None

@@ -47,7 +47,7 @@ def difference(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarra
 
 @dataclass
 class Errors:
-    """Bounds on the errors of the statistics of one class."""
+    """Bounds on the errors of the statistics of one class: copies share the arrays, which nobody writes into."""
 
     weight: float
     mean: np.ndarray
@@ -55,6 +55,9 @@ class Errors:
 
     def capped(self) -> Errors:
         """The same bounds as finite numbers."""
+        largest = self.weight, self.mean.max(initial=0.0), self.scatter.max(initial=0.0)
+        if all(bound <= UNKNOWN for bound in largest):  # not so for NaN
+            return self
         weight, mean, scatter = (
             np.minimum(np.nan_to_num(bound, nan=most, posinf=most), most)
             for bound, most in ((self.weight, UNKNOWN), (self.mean, UNKNOWN), (self.scatter, UNKNOWN_SCATTER))

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from threading import Event
 from typing import Any, NamedTuple
@@ -221,7 +220,8 @@ class ClassStatistics:
         )
 
     def copy(self) -> ClassStatistics:
-        return deepcopy(self)
+        arrays = {name: getattr(self, name).copy(order="K") for name in ("mean", "scatter", "peak", "low")}
+        return replace(self, **arrays, errors=replace(self.errors))
 
     def add_features(self, count: int) -> None:
         """Append columns that are 0 in all rows so far."""
@@ -265,14 +265,15 @@ class ClassStatistics:
         total = self.weight + other.weight
         share = other.weight / total
         first = self.weight == 0.0
-        shift, level = difference(other.mean, other.low, self.mean, self.low)
-        ones = [] if first else [(self.weight * share, shift)]
-        ones += [] if residual is None else [(-other.weight, residual)]
+        ones = [] if residual is None else [(-other.weight, residual)]
+        if not first:
+            shift, level = difference(other.mean, other.low, self.mean, self.low)
+            ones.insert(0, (self.weight * share, shift))
         if taken := first and residual is not None:  # of a block that nobody else holds
             self.scatter = other.scatter
         self._add_scatter(None if taken else other, 1, ones)
         if first:
-            self.mean, self.low, self.errors = other.mean.copy(), other.low.copy(), deepcopy(other.errors)
+            self.mean, self.low, self.errors = other.mean.copy(), other.low.copy(), replace(other.errors)
         else:
             size = np.maximum(self.diagonal, other.diagonal)
             weights = (self.weight, other.weight, total)
@@ -303,7 +304,7 @@ class ClassStatistics:
         self.rows, self.weight = self.rows - other.rows, rest
         if self.rows == 1:
             self.scatter[:] = 0.0
-            self.errors.scatter[:] = 0.0
+            self.errors.scatter = np.zeros_like(self.mean)
         self.clip_diagonal()
 
     def fade(self, factor: float) -> None:

@@ -169,6 +169,7 @@ def _bound_repair(
     if is_sparse:  # large means of sparse columns are subtracted after the product
         size = size + 4.0 * weight * statistics.mean**2
     errors.scatter = np.maximum(errors.scatter, 1.01 * (share * size + moved))
+    errors.mean = errors.mean.copy()
     errors.mean[columns] = 1.01 * of_mean
     own = weight * statistics.mean[columns] ** 2 if is_sparse else 0.0
     errors.scatter[columns] = 1.01 * (share * (squares + 4.0 * own) + 2.0 * weight * (np.abs(rest) + of_mean) ** 2)

@@ -367,7 +367,9 @@ class SquaredHingeLoss:
         products, u = self.products, np.zeros(self.products.shape[0])
         # With more rows in a pair that counts, products with a copy of those save nothing.
         if products.is_sparse and positives.size + negatives.size <= 0.85 * u.size:
-            rows = np.unique(np.concatenate([pairs.up[positives], pairs.down[negatives]]))
+            counts = np.zeros(u.size, dtype=bool)
+            counts[pairs.up[positives]] = counts[pairs.down[negatives]] = True
+            rows = np.flatnonzero(counts)
             products = RowProducts(products.X[rows])
 
         def product(v: np.ndarray) -> np.ndarray:
