@@ -1,5 +1,7 @@
 """Moments that forget, against statistics computed directly from weighted rows and from the rows of the window."""
 
+import pickle
+
 import numpy as np
 import pytest
 from helpers import make_data
@@ -226,3 +228,38 @@ def test_the_kept_rows_are_the_window_s_own():
     buffer[:] = 0.0
     sliding.update(X[30:], y[30:])
     assert_statistics(sliding.moments, X[20:], y[20:], np.ones(40))
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_what_is_done_to_a_copy_leaves_the_original_as_it_was(is_sparse):
+    """Statistics of copies share what nobody writes into; every way to change moments is tried on a copy."""
+    X, y = make_data(60, 3, share=0.5, seed=12)
+    rows = sparse.csr_array(X) if is_sparse else X
+    whole, first = ClassMoments.from_data(rows, y), ClassMoments.from_data(rows[:57], y[:57])
+    of_one_row = ClassMoments.from_data(rows[:1], y[:1], classes=[0, 1])
+    most = np.flatnonzero(y == y[0])[1:]  # all rows of that class but one
+    changes = {
+        "update": lambda copy: copy.update(rows[:5], y[:5]),
+        "rows taken out": lambda copy: copy.take_out(first),
+        "one row left": lambda copy: copy.take_out(ClassMoments.from_data(rows[most], y[most], classes=[0, 1])),
+        "more features": lambda copy: copy.add_features(2),
+        "first rows of a class": lambda copy: copy.update(rows, y),
+    }
+    for name, change in changes.items():
+        original = of_one_row if name == "first rows of a class" else whole
+        before, copy = pickle.dumps(original), original.copy()
+        change(copy)
+        assert pickle.dumps(original) == before, name
+        assert pickle.dumps(copy) != before, name
+
+
+@pytest.mark.parametrize("scatter", [True, False])
+def test_a_copy_of_a_window_stays_when_columns_are_repaired(scatter):
+    X, y = make_data(300, 4, share=0.5, seed=10)
+    X[:20] *= 1e8
+    sliding, kept = SlidingMoments(100, scatter=scatter).update(X[:100], y[:100]), []
+    for a in range(100, 180, 10):
+        copy = sliding.moments.copy()
+        kept.append((copy, pickle.dumps(copy)))
+        sliding.update(X[a : a + 10], y[a : a + 10])  # the burst leaves, and its columns are computed afresh
+    assert all(pickle.dumps(copy) == before for copy, before in kept)
