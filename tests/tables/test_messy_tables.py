@@ -132,7 +132,7 @@ def test_days_and_months_that_no_value_tells_apart_are_said(tmp_path):
     table["visit"] = [f"{1 + k % 12}/{1 + (k // 12) % 12}/2020" for k in range(len(table))]
     (tmp_path / "t.csv").write_text(text_of(table), "utf-8")
     notes = trained(tmp_path / "t.csv")[2]
-    assert any("the month first, as no value says which comes first" in note for note in notes)
+    assert any("the month first, as no value shows whether day or month comes first" in note for note in notes)
 
 
 def test_a_positive_label_of_most_rows_is_asked_about(tmp_path):

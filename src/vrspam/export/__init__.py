@@ -1,7 +1,7 @@
 """Models for other programs: ONNX graphs, plain Python, SQL, and converters for skl2onnx.
 
-The public names are listed in `__init__.pyi`. Each is imported on first use, so that the packages of the extra `onnx`
-are needed only by what uses them. Where `skl2onnx` was imported before, the converters are registered at once.
+The public names are listed in `__init__.pyi`. Each is imported on first use: plain Python and SQL do not need the
+packages of the extra `onnx`. If `skl2onnx` was imported before, the converters are registered at once.
 """
 
 import sys

@@ -118,7 +118,7 @@ def to_python(model: Any) -> str:
     """
     scorer = _additive_scorer(model, "plain Python")
     if len({column.name for column in scorer.columns}) < len(scorer.columns):
-        raise NotExportable("Two columns of the model have one name: rename one, and train again.")
+        raise NotExportable("Two columns of the model have the same name: rename one, and train again.")
     lines = [
         f'"""Scores rows: higher means {_docstring(scorer.higher)}.',
         "",
@@ -150,7 +150,7 @@ def to_python(model: Any) -> str:
 
 
 def _docstring(words: str) -> str:
-    """Words inside a docstring."""
+    """Words, escaped for a docstring."""
     return words.replace("\\", "\\\\").replace('"""', "'''")
 
 
@@ -226,7 +226,7 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
 
 
 def _additive_scorer(model: Any, language: str) -> Scorer:
-    """What is exported of a model whose score is a sum over columns; others are refused with the reason."""
+    """Return the score to export of a model that is a sum over columns; refuse other models with the reason."""
     scorer = scorer_of(model)
     if scorer.kernels or scorer.trees:
         kinds = " and ".join(["a kernel"] * bool(scorer.kernels) + ["trees"] * bool(scorer.trees))
@@ -296,7 +296,7 @@ def to_sql(model: Any) -> str:
         one = scorer.inputs[column.source]
         name = _quoted(column.name if one.kind == DATE else one.name, '"')
         terms.append(f"-- {_words(scorer, number)}\n{_sql_effect(effect, name)}")
-    if len(terms) > 100:  # so many are added without parentheses: engines limit how deep an expression may be
+    if len(terms) > 100:  # parentheses around each 100 terms, because engines limit the depth of an expression
         groups = [terms[start : start + 100] for start in range(0, len(terms), 100)]
         terms = ["(\n" + "\n+\n".join(group) + "\n)" for group in groups]
     return "\n".join([*(f"-- {comment}" for comment in comments), "\n+\n".join(terms), ""])
@@ -316,7 +316,7 @@ def _sql_number(value: float) -> str:
 
 
 def _quoted(text: str, sign: str) -> str:
-    """An identifier (") or a text ('), whatever it holds.
+    """An identifier (") or a text ('), with quotation marks in it doubled.
 
     >>> print(_quoted('5" pipes', '"'), _quoted("O'Brien", "'"))
     "5"" pipes" 'O''Brien'
@@ -332,7 +332,7 @@ def _sql_effect(effect: Effect | None, name: str) -> str:
         return "0E0"
     if isinstance(effect, Curve):
         name = f"CAST({name} AS DOUBLE PRECISION)"  # BOOLEAN has no arithmetic, and text has another order
-        gone = f"COALESCE(0E0 * {name}, 1E0) <> 0E0"  # NULL, and NaN and infinity where they are something else
+        gone = f"COALESCE(0E0 * {name}, 1E0) <> 0E0"  # true for NULL, NaN and infinity
     if isinstance(effect, Curve) and effect.is_line:
         line = _sql_line(effect.values[0], effect.left, name, effect.nodes[0])
         if np.isnan(effect.missing):  # NULL stays NULL

@@ -9,8 +9,8 @@
 | `BoostedFeatures`, `ForestFeatures` | the score of trees that learn from labels |
 | `StackedFeatures` | the sum of scores of several maps: a blend |
 
-All of them take arrays, sparse matrices and data frames, encode categories one-hot and missing values by an
-indicator, keep float32, and can be stored without pickle (`to_dict`, `from_dict`).
+All of them take arrays, sparse matrices and data frames, with categories and missing values, keep float32, and can
+be stored without pickle (`to_dict`, `from_dict`).
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ MAPS: dict[str, type[FeatureMap]] = {
 
 
 def map_from_dict(plain: Mapping[str, Any]) -> FeatureMap:
-    """Return the fitted map that its `to_dict` wrote, of whichever class.
+    """Return the fitted map, of any class, that `to_dict` wrote.
 
     Parameters
     ----------

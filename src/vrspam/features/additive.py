@@ -1,6 +1,6 @@
 """Maps of one column at a time: `LinearFeatures` standardises, `AdditiveFeatures` gives smooth functions.
 
-A linear score of the latter is a sum of curves.
+A linear score of `AdditiveFeatures` is a sum of curves.
 """
 
 from dataclasses import replace
@@ -17,21 +17,21 @@ from vrspam.features.encoders import Curves, Distribution
 
 @share_map_texts
 class LinearFeatures(FeatureMap):
-    """Standardised columns: (x - mean) / deviation; categories one-hot, missing values as an indicator.
+    """Standardised columns: (x - mean) / standard deviation; categories one-hot, missing values as an indicator.
 
-    The baseline that the other maps are compared with, and the way to give a linear scorer frames with
-    categories and missing values.
+    This is the baseline for the other maps, and it lets a linear scorer take frames with categories and missing
+    values.
 
     Parameters
     ----------
     {max_categories}
     max_rows : int, default=50_000
-        Mean and deviation come from at most this many rows.
+        Mean and standard deviation come from at most this many rows.
     random_state : int, RandomState or None, default=None
-        Draws those rows.
+        Controls which rows are drawn if there are more than `max_rows`.
     monotonic_cst : array-like of -1, 0 and 1, or None, default=None
-        For each column whether the score must rise (1) or fall (-1) with it; 0 leaves it free. `AUCClassifierCV` sets
-        it, and keeps the coefficients inside `limits`.
+        For each column whether the score must rise (1) or fall (-1) with it, or is free (0). `AUCClassifierCV` sets
+        this parameter, and keeps the coefficients inside `limits`.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def splines(ranks: np.ndarray, n_knots: int) -> np.ndarray:
 
 
 def independent(columns: np.ndarray) -> np.ndarray:
-    """Numbers of columns that span nearly the same space as all, none of them nearly a sum of the others."""
+    """Indices of columns that span nearly the same space as all columns and are not nearly collinear."""
     _, triangle, order = linalg.qr(columns, mode="economic", pivoting=True)
     sizes = np.abs(np.diagonal(triangle))
     return np.sort(order[: int(np.count_nonzero(sizes > 1e-4 * sizes[0]))])
@@ -89,8 +89,8 @@ def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.
     """Orthogonal functions of a rank, smoothest first, at the given ranks: shape (len(ranks), q).
 
     With B the cubic B-spline basis, C its covariance under the weights `shares` and P = D₂ᵀD₂ the penalty of
-    second differences of the coefficients, they are the solutions of P a = λ C a in order of λ. They have
-    mean 0 and variance 1 and are uncorrelated; of the two signs the one with a positive last value is taken.
+    second differences of the coefficients, the functions are B a, where a solves P a = λ C a, in order of λ. They
+    have mean 0 and variance 1 and are uncorrelated; their sign is chosen such that the last value is positive.
     """
     basis = splines(ranks, n_knots)
     basis -= shares @ basis
@@ -114,10 +114,10 @@ class AdditiveFeatures(FeatureMap):
 
     where f_1, f_2, ... are uncorrelated cubic splines of variance 1, smoothest first: they solve the generalised
     eigenproblem of the second-difference penalty against the empirical covariance of the B-spline basis. The
-    factor makes rough functions expensive, so that one `l2` controls smoothness: as it grows, the model falls
-    back to nearly linear. A column of k different values gets at most k - 1 functions (the space of its
-    indicators), one of two values only itself. Categories are one-hot with variance 1; missing values have an
-    indicator.
+    factor r^-decay makes rough functions expensive, so that `l2` alone controls smoothness: as `l2` grows, the model
+    becomes nearly linear. A column of k different values gets at most k - 1 functions (which span the space of its
+    indicators); a column of two values is only standardised. Categories are one-hot with variance 1; missing values
+    have an indicator.
 
     Parameters
     ----------
@@ -126,24 +126,24 @@ class AdditiveFeatures(FeatureMap):
     decay : float, default=1.0
         How fast rougher functions are scaled down.
     clip : float, default=3.0
-        The standardised column is cut off at this many deviations.
+        The standardised column is cut off at this many standard deviations.
     max_features : int, default=1000
-        With many columns of more than two values each gets fewer functions, such that those columns have about this
-        many features; columns themselves and categories are always there.
+        About how many features the columns of more than two values may have together: if there are many such columns,
+        each gets fewer functions. The standardised columns themselves and categories are always kept.
     {max_categories}
     max_rows : int, default=50_000
         The ranks of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None
-        Draws those rows.
+        Controls which rows are drawn if there are more than `max_rows`.
     monotonic_cst : array-like of -1, 0 and 1, or None, default=None
-        For each column whether the score must rise (1) or fall (-1) with it; 0 leaves it free. `AUCClassifierCV` sets
-        it, and keeps the coefficients inside `limits`. Such a column has the same curves, in another
-        basis.
+        For each column whether the score must rise (1) or fall (-1) with it, or is free (0). `AUCClassifierCV` sets
+        this parameter, and keeps the coefficients inside `limits`. A column that must rise or fall has the same curves
+        in another basis.
 
     Attributes
     ----------
     encoders_ : list
-        How each column is encoded: functions as tables between which is interpolated linearly.
+        How each column is encoded: functions are tables of values, interpolated linearly.
     {column_slices_, grouped_categories_, n_rows_held_, n_features_in_}
 
     References
@@ -199,15 +199,15 @@ class AdditiveFeatures(FeatureMap):
         """The nodes of a column that varies, and the standardised column there, clipped."""
         bounds = seen.mean + np.array([-self.clip, self.clip]) * seen.deviation
         inside = bounds[(bounds > seen.values[0]) & (bounds < seen.values[-1])]
-        # If there are few values, all of them are nodes, and no others.
+        # If there are few values, these are the nodes.
         nodes = np.union1d(seen.values, inside) if seen.values.size > 20 else seen.values
         return nodes, np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)
 
     def _rising(self, seen: Distribution, missing: bool) -> Curves:
-        """The same curves as `_curves`, in a basis of which a curve that rises has coefficients of one sign.
+        """The same curves as `_curves`, in a basis in which a curve with coefficients w rises if U⁻¹w ≥ 0 (`rising`).
 
         The rising functions M are steps where all functions of the values are possible, else integrated splines and
-        the column itself. T holds the coefficients of M in the free basis, so that Mv costs ‖Tv‖² there. With T = QU
+        the column itself. T holds the coefficients of M in the basis of `_curves`, where Mv costs ‖Tv‖². With T = QU
         the features M U⁻¹ have coefficients w = Uv: the same cost, and v = U⁻¹w.
         """
         n_knots = min(self.n_knots, self.max_features // max(self._n_curved, 1) - 2)
@@ -221,7 +221,7 @@ class AdditiveFeatures(FeatureMap):
         if smooth.shape[1] >= seen.values.size - 1:
             rising = np.tri(seen.values.size, k=-1)[:, :-1]  # the nodes are the values
         else:
-            # Sums of the last B-splines rise from 0 to 1, each around another knot.
+            # Sums of the last B-splines rise from 0 to 1, each around a different knot.
             several = np.cumsum(splines(seen.ranks, n_knots)[:, :0:-1], axis=1)[:, ::-1].T
             rising = np.column_stack([line, *(np.interp(nodes, seen.values, function) for function in several)])
         root, functions = np.sqrt(seen.shares)[:, np.newaxis], np.column_stack([line[at], smooth])
@@ -237,7 +237,7 @@ class AdditiveFeatures(FeatureMap):
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
         nodes, line = self._nodes(seen)
         curves, labels = [line], [""]
-        most_functions = self.max_features // max(self._n_curved, 1) - 1  # of a column beside itself
+        most_functions = self.max_features // max(self._n_curved, 1) - 1  # in addition to the column itself
         if seen.values.size > 2 and most_functions > 0:
             smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most_functions]
             smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay

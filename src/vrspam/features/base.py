@@ -25,34 +25,34 @@ from vrspam.objective import Limits
 from vrspam.objective.limits import Rising
 from vrspam.tables import frames
 
-MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
+MANY_CATEGORIES = 32  # with so many or more, products with the indicators of a column use codes
 Places = slice | np.ndarray  # of features
 
 share_map_texts = share_texts("""
 max_categories : int, default=1000
-    Of a column of more categories the most frequent are kept and the others count as one category.
+    If a column has more categories, the most frequent are kept and the others count as one category.
 max_rows : int, default=50_000
-    Quantiles come from at most this many rows; the trees learn from all.
+    Quantiles come from at most this many rows; the trees learn from all rows.
 groves_ : list of TreePart
-    The trees of each set of rows that they learnt from, with the values of their leaves: one feature for each set.
+    For each set of training rows its trees, with the values of their leaves: one feature for each set.
 numbers_as_names_ : list
-    Columns of numbers that trees of most sets of rows take as names, and how many different ones there are.
+    Columns whose numbers most sets of trees treat as names, and how many different numbers each column has.
 encoders_ : list
-    How each column becomes numbers of quantiles, or categories.
+    How each column is encoded: as places among its quantiles, or as categories.
 column_slices_ : list of slice
     Where the encoded values of each column are.
 grouped_categories_ : list
     Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
 n_rows_held_ : int
-    Rows of the training table that the map holds: its landmarks, where these are rows, and no others.
+    Number of training rows that the map stores: its landmarks if these are rows, otherwise 0.
 n_features_in_, n_features_out_ : int
-    Columns, and features.
+    Number of columns, and number of features.
 """)
 
 
 @links_to_documentation
 class FeatureMap(TransformerMixin, BaseEstimator):
-    """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used.
+    """Base class of the maps: each column is encoded separately, as `_curves` defines, without looking at labels.
 
     Examples
     --------
@@ -62,15 +62,15 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     """
 
     supervised = False  # whether the map learns from labels too
-    monotonic_cst: Any = None  # for each column whether the score must rise (1) or fall (-1) with it; as a parameter
-    gains_by_rows = False  # whether it gains more than others by more rows, so that a few of them tell less of it
-    kind: str  # what the map is called among the facts about a model
+    monotonic_cst: Any = None  # for maps without this parameter
+    gains_by_rows = False  # whether more rows help it more than other maps, so that a trial on few rows underrates it
+    kind: str  # name of the map in the facts about a model
     encoders_: list[encoders.Encoder]
-    _n_rows: int  # of fit, those of weight 0 left out
-    _read_columns: tuple[Any, ...] | None = None  # of the frame that an estimator made this map's columns of
-    # parameters that the encoders depend on, so that equal maps of the same rows share them; None where they do not
+    _n_rows: int  # number of rows in fit, without rows of weight 0
+    _read_columns: tuple[Any, ...] | None = None  # columns of the frame from which an estimator made those of the map
+    # parameters that the encoders depend on: maps with equal ones share encoders of the same rows; None: no sharing
     _encoded_by: tuple[str, ...] | None = None
-    _category_scale: float | None = 1.0  # of all indicators of categories; None gives each variance 1
+    _category_scale: float | None = 1.0  # scale of all indicators of categories; None gives each variance 1
     _parameter_constraints: dict = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_rows": [Interval(Integral, 100, None, closed="left")],
@@ -92,7 +92,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return tags
 
     def _curves(self, seen: encoders.Distribution, missing: bool) -> encoders.Curves:
-        """Return the functions of a numeric column with this distribution: none, only the values where trees split."""
+        """Return the functions of a numeric column with this distribution: here none, only the nodes of trees."""
         return encoders.Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)
 
     def _rising(self, seen: encoders.Distribution, missing: bool) -> encoders.Curves:
@@ -108,7 +108,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return np.asarray(given)
 
     def limits(self, n_features: int) -> Limits | None:
-        """The limits of the coefficients of the features that `monotonic_cst` asks for.
+        """Return the limits of the coefficients that `monotonic_cst` requires, None if it requires none.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         for encoder, where, sign in zip(self.encoders_, self.column_slices_, self._signs.tolist(), strict=True):
             if not sign:
                 continue
-            if isinstance(encoder, encoders.Indicators):  # each level beside the one before it; the first one is free
+            if isinstance(encoder, encoders.Indicators):  # differences from the level before; the first level is free
                 scale = np.array(encoder.scale or (1.0,) * encoder.width)[: len(encoder.categories)]
                 rows = np.diag(sign * scale) - np.diag(sign * scale[:-1], -1)
                 rising = Rising(slice(where.start, where.start + scale.size), rows, np.arange(scale.size) > 0)
@@ -138,11 +138,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return Limits(lower, upper, curves)
 
     def blocks(self) -> list[parts.Block]:
-        """What the features of the fitted map are, in their order: functions of single columns, kernels, trees."""
+        """Return the features of the fitted map as blocks, in order: functions of single columns, kernels, trees."""
         return [parts.ColumnBlock(self.encoders_)]
 
     def _places(self) -> Iterator[tuple[parts.Block, int, slice]]:
-        """Each part of each block (of column number j, or of all columns together), and where its features are."""
+        """Yield each block, the number of its column (0 for all columns together), and where the features are."""
         stop = 0
         for block in self.blocks():
             widths = [one.width for one in block.encoders]
@@ -153,20 +153,20 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 yield block, j, slice(start, stop)
 
     def _unfinished(self, n_rows: int) -> tuple[FeatureMap, LastProduct] | None:
-        """A map of cheaper features, and the last product that makes the features of this map of them, if it pays."""
+        """A map of cheaper features and the product that turns them into those of this map, or None if it is slower."""
         return None
 
     def holding_no_rows(self) -> Self:
-        """Return a map, not fitted, that holds no row of the training table."""
+        """Return the same map, not fitted, in a form that will store no training row."""
         return self
 
     @property
     def members(self) -> Sequence[FeatureMap]:
-        """The fitted maps that it is made of: itself, or those of a stack."""
+        """The fitted maps of a stack; for any other map, the map itself."""
         return getattr(self, "maps_", [self])
 
     def parts(self, coef: np.ndarray) -> parts.Parts:
-        """The parts of the score that has these coefficients of the features, or of several scores (features × m)."""
+        """Return the parts of the score with these coefficients of the features, or of m scores (features × m)."""
         effects: list[parts.Effect | None] = [None] * self.n_features_in_
         kernels, trees = [], []
         for block, j, where in self._places():
@@ -184,7 +184,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     @property
     def keeps_columns_apart(self) -> bool:
-        """Whether each feature is a function of one column, and the maps of a stack tell the same values apart."""
+        """Whether each feature is a function of one column; maps of a stack must encode the same categories."""
         if not all(isinstance(block, parts.ColumnBlock) for block in self.blocks()):
             return False
         for first, *others in zip(*(part.encoders_ for part in self.members), strict=True):
@@ -195,7 +195,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return True
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
-        """Where the features of each column are (empty if none are alone), and where those of several columns are."""
+        """Where the features of each single column are (an empty list if there are none), and those of several."""
         alone: list[Places] = [where for block, _, where in self._places() if isinstance(block, parts.ColumnBlock)]
         together = [where for block, _, where in self._places() if not isinstance(block, parts.ColumnBlock)]
         return alone, slice(together[0].start, together[-1].stop) if together else None
@@ -211,26 +211,26 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     @property
     def n_rows_held_(self) -> int:
-        """Rows of the training table that the fitted map holds, and a model file with it.
+        """Number of training rows that the fitted map stores, and a model file with it.
 
-        Maps of a stack with the same landmarks hold the same rows.
+        Rows of maps of a stack with the same landmarks count once.
         """
         drawn = [part.landmarks_ for part in self.members if getattr(part, "landmarks", "columns") == "rows"]
         return sum({own.tobytes(): len(own) for own in drawn}.values())
 
     def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Learn the map from the rows of X and, where it learns from labels, from these.
+        """Learn the map from the rows of X and, if it is supervised, from their labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             NaN is a missing value. Columns of a frame that hold text, or booleans with missing values, are
-            categories; convert dates to numbers or to text first. Of a column of more than `max_categories` categories
-            the most frequent are kept and the others count as one, which a `CategoriesGrouped` warning says; if it
-            differs in nearly every row, it is refused.
+            categories; convert dates to numbers or to text first. If a column has more than `max_categories`
+            categories, the most frequent are kept and the others count as one, with a `CategoriesGrouped` warning; a
+            column with so many categories that nearly every row differs is refused.
         y : array-like of shape (n_samples,), optional
-            Two or more different labels, for maps that learn from them: the last of them in their order is positive,
-            the others are negative. Other maps do not look at it.
+            Labels of two or more classes, for supervised maps: the last class in sorted order is positive, the others
+            are negative. Other maps ignore y.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in means and ranks; rows of weight 0 are left out.
 
@@ -246,11 +246,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return self
 
     def learn_labels(self, X, y, sample_weight=None) -> None:
-        """Learn from labels, after `learn`, where the map does so."""
+        """Learn from labels, after `learn`; only supervised maps do so."""
 
     @checks_parameters(skip_nested=True)
     def learn(self, X, sample_weight=None, shared: encoders.SharedColumns | None = None) -> None:
-        """Do what `fit` does without a warning; maps that learn from the same X and weights have one `shared`."""
+        """Fit without labels and warnings; maps that learn from the same X and weights may have the same `shared`."""
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
         weights = None
@@ -274,8 +274,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 else:
                     levels = frames.levels(columns, j) if signs[j] else ()
                     if signs[j] and not levels:
-                        words = "{cst} is given for {column!r}, whose categories have no order: give it an ordered "
-                        words += "type, as pandas.Categorical(values, categories, ordered=True), or leave it out."
+                        words = "{cst} is given for {column!r}, whose categories have no order: make it an ordered "
+                        words += "type, as pandas.Categorical(values, categories, ordered=True), or use 0 for it."
                         name = frames.named_column(columns, j)[0]
                         raise WordedError(words, cst=Parameter("monotonic_cst"), column=name)
                     found.append(encoders.see_categories(columns, j, weights, self.max_categories, levels))
@@ -286,7 +286,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self._learn(X, seen, rng, weights)
 
     def _learn(self, X, seen: encoders.SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
-        """Learn the map from what was seen of each column; X has the rows, with weights, that a map may draw from."""
+        """Learn the map from the summaries of the columns; landmarks and trees are drawn from the weighted rows X."""
         self._n_curved = 0  # numeric columns of more than two values
         for column in seen.columns:
             self._n_curved += not isinstance(column, encoders.Indicators) and column[0].values.size > 2
@@ -331,7 +331,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return self.features_of(X)
 
     def features_of(self, X) -> np.ndarray:
-        """Return what `transform` does, always as a NumPy array, independent of `set_output`."""
+        """Return the features as `transform` does, but always as a NumPy array, independent of `set_output`."""
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         out = np.empty((X.shape[0], self.n_features_out_), dtype=self.dtype_of(X))
@@ -351,11 +351,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, m)
         """
-        few_coefs = 8  # up to this many columns of coefficients rows are scored by the parts of the score
+        few_coefs = 8  # with at most this many columns of coefficients, rows are scored by `Parts.scores`
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         columns, blocks = coefs.reshape(len(coefs), -1), self.blocks()
-        # few rows of many columns: all features of a block at once are quicker than column after column
+        # for few rows of many columns, computing all features of a block at once is faster than column by column
         at_once = len(blocks) == 1 and isinstance(blocks[0], parts.ColumnBlock) and parts.can_pack(self.encoders_, X)
         if columns.shape[1] <= few_coefs and not at_once:
             found = self.parts(columns).scores(X, columns.shape[1], single=True)
@@ -422,7 +422,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
     def _coded_rows(self, X) -> CodedRows:
-        """The features of checked rows; indicators of many categories, rounded to their type, are not written out."""
+        """The features of checked rows; columns of many categories stay codes, with scales rounded to the dtype."""
         if parts.can_pack(self.encoders_, X):
             dense = parts.encode(self.encoders_, X)
             return CodedRows(dense.shape[1], dense, [])
@@ -442,7 +442,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return CodedRows(self.column_slices_[-1].stop, dense, indicated)
 
     def _write_block(self, X, out: np.ndarray) -> None:
-        """Fill `out` with the features of the rows of X: of single columns, and of a kernel times its coefficients."""
+        """Fill `out` with the features of the rows of X, block after block."""
         stop = 0
         for block in self.blocks():
             start = stop
@@ -456,16 +456,16 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 self._times_kernel(X, block.coef, out[:, start:stop])
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """K(X, Z) @ coefs for the rows of X and the landmarks Z of a kernel, written to `out` where it is given."""
+        """K(X, Z) @ coefs for the rows of X and the landmarks Z of a kernel, written to `out` if it is given."""
         raise NotImplementedError
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: that of its column, and what it is.
+        """Return the name of each feature; features of a single column begin with the name of the column.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the columns, where `fit` saw none.
+            Names of the columns, if the X of `fit` had none.
 
         Returns
         -------
@@ -513,7 +513,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     @classmethod
     def _from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `from_dict` returns of a map of this class."""
+        """The fitted map of this class that `plain` describes."""
         new = cls(**plain["params"])
         new.n_features_in_ = int(plain["n_features_in"])
         if plain["feature_names_in"] is not None:
@@ -528,4 +528,4 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return new
 
     def _restore(self, plain: Mapping[str, Any]) -> None:
-        """Take what a map stores beside its encoders, or say what is wrong with it."""
+        """Restore what a map stores in addition to its encoders; raise an error if it is invalid."""

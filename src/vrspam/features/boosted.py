@@ -28,19 +28,19 @@ from vrspam.metrics import roc_auc_columns
 from vrspam.tables import frames
 
 SHRINKAGE = 10.0  # rows of mean label that are added to those of each category
-PARTS = 5  # of the rows, for statistics of categories that no row's own label enters
+PARTS = 5  # of the rows: statistics of categories for the rows of one part come from the other parts
 MOST_HISTOGRAMS = 1 << 28  # bytes of the histograms of the nodes of a tree
 FEW_COLUMNS = 200  # up to so many, every tree may split all of them
 
-Grower = Callable[[tuple[int, np.ndarray]], TreePart]  # from the number of a set of rows, and the rows, to its trees
+Grower = Callable[[tuple[int, np.ndarray]], TreePart]  # takes the number of a set of rows, and the rows; returns trees
 
 
 class LabelledTrees(FeatureMap):
-    """What both maps share. Categories are ordered by the share of positive rows, shrunken towards that of all rows.
+    """Base class of both maps. Categories are ordered by their share of positive rows, shrunken to that of all rows.
 
-    For the rows that trees learn from, these shares come from other parts of the rows: no row's own label enters. A
-    category that is rare, or was not seen, goes with the missing values or, where there were none, where a category of
-    mean share would. A column of numbers that are names, as those of cards, is taken as categories.
+    In training, the share for a row comes from other parts of the rows, without the row's own label. A rare or unseen
+    category is treated like a missing value or, if training had none, like a category of mean share. A column of
+    numbers that are names, such as card numbers, is treated as categories.
     """
 
     supervised = True
@@ -61,13 +61,13 @@ class LabelledTrees(FeatureMap):
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
         """Columns, thresholds, sides of absent values and values of leaves, for rows with these codes.
 
-        Rows that are left `out` tell when there are enough.
+        Trees do not learn from rows marked in `out`: the loss of these rows decides when there are enough trees.
         """
         raise NotImplementedError
 
     @property
     def numbers_as_names_(self) -> list[NumbersAreNames]:
-        """Columns of numbers that trees of most sets of rows take as names, and how many different ones there are."""
+        """Columns whose numbers most sets of trees treat as names, and how many different numbers each column has."""
         names, found = getattr(self, "feature_names_in_", range(self.n_features_in_)), []
         for name, own in zip(names, zip(*(grove.encoders for grove in self.groves_), strict=True), strict=True):
             sizes = [one.nodes.size for one in own if isinstance(one, Curves) and one.names_as is not None]
@@ -93,10 +93,10 @@ class LabelledTrees(FeatureMap):
     def grower(
         self, X, positive: np.ndarray, weights: np.ndarray | None, groups: np.ndarray | None = None, pairs: Any = None
     ) -> Grower:
-        """What grows the trees of some of these rows; it may be called from several threads.
+        """Return a function that grows the trees of some of these rows; several threads may call it.
 
         Statistics of categories for the rows of a group come from other groups. With `pairs` of rows, the label of a
-        row is the share of its pairs with these rows in which it is the upper one, and it weighs as many.
+        row is the share of its pairs among these rows in which it is the upper one; its weight is that of the pairs.
         """
         X = self._check(X, reset=False)
         n, d = X.shape[0], len(self.encoders_)
@@ -116,7 +116,7 @@ class LabelledTrees(FeatureMap):
         if isinstance(n_trees, str):  # "auto"
             n_trees = 150 if n < 12_500 else 100
             if 12_500 <= n < 50_000:
-                n_trees = len(grow(None, (0, np.arange(0, n, -(-n // 25_000)))).coef)  # every second of many
+                n_trees = len(grow(None, (0, np.arange(0, n, -(-n // 25_000)))).coef)  # 25,000 rows at most
         return partial(grow, n_trees)
 
     def _grow(
@@ -128,7 +128,7 @@ class LabelledTrees(FeatureMap):
         order: np.ndarray,
         pairs: Any,
         seed: int,
-        n_trees: int | None,  # None: as many as a tenth of the rows, or of the groups, says
+        n_trees: int | None,  # None: the loss of a tenth of the rows, or of the groups, decides
         given: tuple[int, np.ndarray],
     ) -> TreePart:
         number, rows = given
@@ -171,7 +171,7 @@ class LabelledTrees(FeatureMap):
         return TreePart(encoders, dict(zip(TREE_ARRAYS, arrays, strict=True)), None, values[:, :, np.newaxis])
 
     def blocks(self) -> list[Block]:
-        """What the features of the fitted map are: the scores of the trees of each set of rows."""
+        """Return the features of the fitted map as blocks: the scores of the trees of each set of rows."""
         return list(getattr(self, "groves_", ()))
 
     def scores_by(self, number: int, X) -> np.ndarray:
@@ -224,7 +224,7 @@ def order_categories(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Categories in the order of their shrunken shares of positive rows, and the place of each row in this order.
 
-    The place of a row comes from rows of other `parts`; -1 stays -1. Last is the place of the share of all rows.
+    The place of a row comes from rows of other `parts`; -1 stays -1. The third value is the place of the mean share.
     """
     share, others, mean = category_shares(codes, target, weights, width, parts)
     order = np.argsort(share, kind="stable")
@@ -236,9 +236,9 @@ def order_categories(
 def category_shares(
     codes: np.ndarray, target: np.ndarray, weights: np.ndarray, width: int, parts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """The shrunken share of positive rows of each category, for each row that of rows of other `parts`, and the mean.
+    """Shrunken shares of positive rows: of each category, for each row (from rows of other `parts`); and the mean.
 
-    Rows without a category, of code -1, have the mean.
+    Rows without a category, of code -1, get the mean.
     """
     known = codes >= 0
     cells = parts[known] * width + codes[known].astype(np.int64)
@@ -254,9 +254,9 @@ def category_shares(
 
 
 def recurring_numbers(X, encoders: Sequence[Any], drawn: int = 4096) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Columns of whole numbers that recur, more than quantiles tell apart: their values, and the place of each row.
+    """Columns of recurring whole numbers, more than `N_NODES` different ones: their values, and the place of each row.
 
-    The place of a missing value is -1. A few rows tell at little cost which columns these are not.
+    The place of a missing value is -1. `drawn` rows rule out most other columns at little cost.
     """
     columns = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
     some, found = np.random.RandomState(0).permutation(X.shape[0])[:drawn], {}
@@ -285,10 +285,10 @@ def numbers_as_names(
     weights: np.ndarray,
     parts: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """Codes of numbers that are names, of rows, and of the mean share: they grow with the shares of positive rows.
+    """Codes of the numbers, of the rows, and of the mean share, in the order of the shares of positive rows; or None.
 
-    The code of a row comes from rows of other `parts`. None where numbers are no names: where shares of equal numbers
-    do not rank the rows better than shares of near numbers (`bins`), by 0.04 of AUC and by five standard errors.
+    The code of a row comes from rows of other `parts`. Numbers are names if shares of equal numbers rank the rows
+    better than shares of near numbers (`bins`), by 0.04 of AUC and by five standard errors; otherwise return None.
     """
     known = places >= 0
     share, others, mean = category_shares(places, target, weights, values.size, parts)
@@ -307,41 +307,41 @@ def numbers_as_names(
 class BoostedFeatures(LabelledTrees):
     """The score of boosted trees, which learn from labels.
 
-    Trees are added one after the other, each of them to the gradient of the logistic loss of those before it, as in
-    scikit-learn's `HistGradientBoostingClassifier`, whose trees these are on columns of numbers that have at most 255
-    different values. Numbers are split at their quantiles, missing values go to the side where they gain more, and
-    categories are ordered by their share of positive rows, shrunken, and for the rows that trees learn from without
-    their own label.
+    Trees are added one after the other, each fitted to the gradient of the logistic loss of the trees before it, as in
+    scikit-learn's `HistGradientBoostingClassifier`; both grow the same trees on columns of numbers with at most 255
+    different values. Numbers are split at their quantiles, and missing values go to the side with the larger gain.
+    Categories are ordered by their shrunken share of positive rows; in training, the share for a row leaves out its
+    own label.
 
-    In `AUCClassifierCV` the trees are learnt again on the training rows of each fold, and held-out rows are scored by
-    these. The model is the mean of the scores of all folds or, where the folds do not share out all rows evenly (as
-    folds that look forward in time), the score of trees of all rows.
+    In `AUCClassifierCV` the trees are grown on the training rows of each fold, and score the held-out rows of the fold.
+    The model is the mean of the scores of all folds or, if rows are in different numbers of training sets (as with
+    time-ordered folds), the score of trees of all rows.
 
     Parameters
     ----------
     n_trees : int or "auto", default="auto"
-        "auto" is 150, and from 12,500 rows on 100. Up to 50,000 rows trees of nine tenths of the rows are grown first:
-        as long as the last 25 lower the logistic loss of the other tenth by 1 %, 25 more are added, up to 200 in all,
-        and all sets of rows get as many.
+        "auto" is 150 below 12,500 rows and 100 from 50,000 rows on. In between, 75 trees are first grown on nine tenths
+        of the rows, then 25 more as long as the last 25 lower the logistic loss of the other tenth by 1 %, up to 200;
+        this number is used for all sets of rows.
     learning_rate : float or "auto", default="auto"
-        What the steps of each tree are multiplied by. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root
-        of their number up to 0.1.
+        Factor by which each tree is multiplied. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root of the
+        number of rows up to 0.1.
     max_leaves : int or "auto", default="auto"
-        Leaves of a tree: the one that gains most is split next. "auto" is 8 up to 1,500 rows, and grows with the root
-        of their number up to 31.
+        Maximum number of leaves of a tree; the leaf with the largest gain is split next. "auto" is 8 up to 1,500 rows,
+        and grows with the square root of the number of rows up to 31.
     max_depth : int, default=10
-        Splits from the root to a leaf.
+        Maximum number of splits from the root to a leaf.
     min_rows : int, default=10
-        Rows in a leaf.
+        Minimum number of rows in a leaf.
     max_categories : int, default=1000
-        Of a column of more categories the most frequent are kept and the others count as missing.
+        If a column has more categories, the most frequent are kept and the others count as missing.
     {max_rows}
     random_state : int, RandomState or None, default=None
-        Draws rows for quantiles, parts of the rows for statistics of categories, and on more than 200 columns those
-        that a tree may split.
+        Controls the random choice of rows for quantiles, of parts of the rows for statistics of categories and, with
+        more than 200 columns, of the columns that a tree may split.
     monotonic_cst : array-like of -1, 0 and 1, or None, default=None
-        For each column whether the score must rise (1) or fall (-1) with it; 0 leaves it free. As in scikit-learn,
-        values below a split of such a column stay on their side of the middle of its two sides.
+        For each column whether the score must rise (1) or fall (-1) with it, or is free (0). As in scikit-learn, values
+        below a split of such a column stay on their side of the midpoint between the two values of the split.
 
     Attributes
     ----------
@@ -430,24 +430,24 @@ class BoostedFeatures(LabelledTrees):
 class ForestFeatures(LabelledTrees):
     """The score of a random forest, which learns from labels: the mean over trees of the share of positive rows.
 
-    Each tree is grown on as many rows as there are, drawn with replacement; each node tries about √columns of the
-    columns; both classes weigh the same. Numbers are split at their quantiles, missing values go to the side where they
-    gain more, and categories are ordered as in `BoostedFeatures`, which also says what becomes of the trees of folds.
+    Each tree is grown on a bootstrap sample of the rows; each node tries about √(number of columns) columns; both
+    classes have the same total weight. Numbers are split at their quantiles, and missing values go to the side with the
+    larger gain. Categories are ordered, and trees of folds are used, as in `BoostedFeatures`.
 
     Parameters
     ----------
     n_trees : int, default=50
-        For each set of rows: with five folds the model has 250.
+        Trees for each set of rows: with five folds the model has 250.
     max_depth : int, default=8
-        Splits from the root to a leaf.
+        Maximum number of splits from the root to a leaf.
     min_rows : int, default=3
-        Rows in a leaf.
+        Minimum number of rows in a leaf.
     max_categories : int, default=1000
-        Of a column of more categories the most frequent are kept and the others count as missing.
+        If a column has more categories, the most frequent are kept and the others count as missing.
     {max_rows}
     random_state : int, RandomState or None, default=None
-        Draws rows for quantiles, parts of the rows for statistics of categories, the rows of each tree, and the columns
-        that each node tries.
+        Controls the random choice of rows for quantiles, of parts of the rows for statistics of categories, of the rows
+        of each tree, and of the columns that each node tries.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """How one column is encoded: its distribution, piecewise linear functions of a number, or indicators of categories.
 
-And what maps keep of a column they are fitted on (`see_numbers`, `see_categories`), to make these encoders of it.
+`see_numbers` and `see_categories` summarise a column in fit; maps make the encoders from these summaries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST = float(np.finfo(np.float64).max) / 2.0  # differences of larger numbers
 
 
 class Distribution(NamedTuple):
-    """What is kept of a numeric column."""
+    """Summary of a numeric column."""
 
     values: np.ndarray  # (k,): increasing: all values that occur, or about `N_NODES` quantiles where there are more
     ranks: np.ndarray  # (k,): (rows below + half the rows that are equal) / rows, strictly between 0 and 1
@@ -86,19 +86,19 @@ class Curves:
     nodes: np.ndarray  # (k,): increasing values of the column
     table: np.ndarray  # (k, q): the q functions at the nodes
     labels: tuple[str, ...]  # what each function is called
-    # whether values were missing in fit: then one more feature is their indicator. The functions of a missing
-    # value are 0, their mean
+    # whether values were missing in fit: then one more feature is the indicator of missing values. All functions
+    # are 0, which is their mean, at a missing value
     missing: bool
     # whether the functions continue as straight lines outside the nodes; otherwise they are constant there
     extend: bool = False
-    # whether these lines end: beyond the width of the nodes on either side the functions are constant
+    # whether these lines end: further from the nodes than their range is wide, the functions are constant
     limited: bool = False
     # (k,): for trees that take the numbers as names, the code of each node; a value that is no node counts as missing
     names_as: np.ndarray | None = None
     # not stored: v = rising @ coef are coefficients of rising functions, so that v ≥ 0 means a curve that rises
     rising: np.ndarray | None = field(default=None, compare=False, repr=False)
-    # not stored: the nodes in the precisions that were asked for, which curves of the same nodes share, and what else
-    # was computed from the fields
+    # not stored: `lookups` has the nodes in each precision used, shared by curves of the same nodes; `made` has what
+    # else was computed from the fields
     lookups: dict[Any, Nodes] = field(default_factory=dict, compare=False, repr=False)
     made: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -113,7 +113,7 @@ class Curves:
 
     @cached_property
     def limits(self) -> tuple[float, float] | None:
-        """Between which values the functions are not constant, where lines that go on end."""
+        """The range outside of which the functions are constant, if they go on as lines that end; None otherwise."""
         if not (self.extend and self.limited and self.nodes.size > 1):
             return None
         low, high = float(self.nodes[0]), float(self.nodes[-1])
@@ -149,13 +149,13 @@ class Curves:
                 ends = float(nodes[0]) + (np.arange(BINS)[:, np.newaxis] + [-2e-3, 1.002]) / float(per_bin)
                 places = np.searchsorted(nodes[: last + 1].astype(np.float64), ends, side="right") - 1
                 bins = np.clip(places, 0, last).astype(np.int32)
-                # All of them as long as the longest: a search that always takes as many steps is no surprise to the
-                # processor.
+                # All bins get the length of the longest: a search with a constant number of steps suits the branch
+                # prediction of the processor.
                 longest = int((bins[:, 1] - bins[:, 0]).max())
                 bins[:, 0] = np.minimum(bins[:, 0], last - longest)
                 bins[:, 1] = bins[:, 0] + longest
             self.lookups[values.dtype] = Nodes(nodes, steps, bins, per_bin)
-        if ("table", out.dtype) not in self.made:  # with its steps from node to node; one node is followed by itself
+        if ("table", out.dtype) not in self.made:  # with its steps from node to node; a single node is repeated
             lines = np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table
             lines = np.ascontiguousarray(lines)
             both = lines, np.diff(lines, axis=0)
@@ -174,16 +174,16 @@ class Curves:
 
 @dataclass(frozen=True)
 class Indicators:
-    """One feature for each category, 0 or its scale; a category not seen before is all zeros, or a rare one."""
+    """One feature for each category, 0 or its scale; an unseen category is all zeros or, if `grouped`, a rare one."""
 
-    # where there were too many, the last one stands for all that are rare or were not seen before
+    # if there were too many, the last one stands for all categories that are rare or were not seen before
     categories: tuple[str, ...]
     missing: bool  # whether values were missing in fit: they are a category of their own, the last
     scale: tuple[float, ...] = ()  # the value of each feature in rows of its category; empty for 1
     grouped: int = 0  # how many rare categories the last one stands for; 0 where it is a category like the others
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is stored: the fields, not what is computed from them, in which skops would not take None."""
+        """What is stored: the fields, not the computed `codes`, whose key None skops would refuse."""
         return {name: value for name, value in self.__dict__.items() if name != "codes"}
 
     @property
@@ -198,7 +198,7 @@ class Indicators:
 
     @cached_property
     def codes(self) -> dict[str | None, int]:
-        """The number of the feature that is 1 for each category."""
+        """The number of the feature of each category."""
         own = self.categories[:-1] if self.grouped else self.categories
         found: dict[str | None, int] = {value: i for i, value in enumerate(own)}
         if self.missing:
@@ -240,7 +240,7 @@ def same_encoders(one: Sequence[Encoder], other: Sequence[Encoder]) -> bool:
 
 
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
-    """Return the encoder that `to_dict` wrote, or say what is wrong with it."""
+    """Return the encoder that `to_dict` wrote; raise an error if it is invalid."""
     for name in ("missing", "extend", "limited"):
         if not isinstance(plain.get(name, False), bool | np.bool_):
             raise ValueError(f"{name} must be true or false")
@@ -270,23 +270,23 @@ def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
     return Curves(nodes, table, tuple(plain["labels"]), *flags, None if named is None else named.astype(np.int32))
 
 
-# What fit keeps of a column: its distribution and whether values are missing, or its categories.
+# Summary of a column in fit: its distribution and whether values are missing, or its categories.
 ColumnSummary = tuple[Distribution, bool] | Indicators
 
 
 class SeenColumns(NamedTuple):
-    """What fit keeps of all columns, and the encoders that maps have made of it: those of equal maps are the same."""
+    """Summaries of all columns in fit, and the encoders that maps made from them, which equal maps share."""
 
     columns: list[ColumnSummary]
     encoders: dict[tuple, list[Any]]  # and landmarks with their whitening
 
 
-# What maps that learn from the same rows, with the same weights, have seen of the columns: by the settings it rests on.
+# Summaries of the columns for maps that learn from the same rows and weights, by the settings that they depend on.
 SharedColumns = dict[tuple, SeenColumns]
 
 
 def see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> ColumnSummary:
-    """The distribution of column j over all rows or, where even `some` rows have many different values, over those."""
+    """The distribution of column j over all rows or, if `some` rows already have many different values, over those."""
     values = frames.numbers(X, j)
     present = ~np.isnan(values)
     missing = not present.all()
@@ -305,10 +305,10 @@ def see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) 
 
 
 def see_categories(X, j: int, weights: np.ndarray | None, most: int, levels: tuple[str, ...] = ()) -> Indicators:
-    """The categories of a column; scaled by it, the indicator of each has variance 1.
+    """The categories of a column, with scales that give the indicator of each variance 1.
 
-    Of more than `most` the most frequent are kept, and the others counted as one; a column that differs in nearly every
-    row is refused. All `levels` of an ordered category are kept, in their order, also those that no row has.
+    If there are more than `most`, the most frequent are kept, and the others count as one; then a column that differs
+    in nearly every row is refused. All `levels` of an ordered category are kept, in order, also those that no row has.
     """
     found = frames.categories(X, j)
     present = sorted(value for value in found if value is not None)

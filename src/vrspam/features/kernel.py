@@ -20,11 +20,11 @@ from vrspam.moments import CodedRows, LastProduct
 from vrspam.tables import frames
 
 LEAST_EIGENVALUE = 1e-6
-# n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a
-# fit then grows with the square of the rows at most.
+# n_landmarks="auto" is AUTO_LANDMARKS up to AUTO_ROWS rows, and grows with the square root of the rows up to
+# MOST_AUTO_LANDMARKS: the time of a fit then grows with the square of the rows at most.
 AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
-# Curves beyond the first number take the place of so many landmarks each, but for the last number of them: 700
-# landmarks beside 360 curves rank better than 1,000 beside 210, in less time.
+# Each curve beyond FEW_CURVES replaces LANDMARKS_PER_CURVE landmarks, as long as LEAST_BESIDE are left: 700 landmarks
+# with 360 curves rank better than 1,000 with 210, in less time.
 FEW_CURVES, LANDMARKS_PER_CURVE, LEAST_BESIDE = 240, 2.5, 700
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
 
@@ -32,7 +32,7 @@ N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions
 class LandmarkFeatures(FeatureMap):
     """Base class of the maps φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)) for a kernel k and landmarks z.
 
-    A map defines `_times_kernel`, and `kernel_name`, which names its features.
+    A subclass defines `_times_kernel`, and `kernel_name`, with which the names of its features begin.
     """
 
     kernel_name = "kernel"
@@ -42,9 +42,9 @@ class LandmarkFeatures(FeatureMap):
     additive_scale_: float = 1.0
 
     def _draw(self, X, rng: np.random.RandomState) -> tuple[np.ndarray, Any]:
-        """Which of the rows at hand are drawn, and the landmarks: these, for "columns" with each column shuffled alone.
+        """The numbers of the drawn rows, and the landmarks: these rows, for "columns" each column shuffled separately.
 
-        `n_landmarks="auto"` goes by the number of all rows.
+        `n_landmarks="auto"` depends on the number of all rows in fit, not only of those in X.
         """
         wanted = self.n_landmarks
         if isinstance(wanted, str):
@@ -62,23 +62,23 @@ class LandmarkFeatures(FeatureMap):
         return chosen, landmarks
 
     def _whiten(self, kernel: np.ndarray) -> None:
-        """W such that Wᵀ K W = I, without the directions of eigenvalues below 1e-6 of the largest.
+        """Set `whitening_` to W such that Wᵀ K W = I, without directions of eigenvalues below 1e-6 of the largest.
 
-        Where there are none, W is triangular, which halves the products with it; any such W gives the same scores.
+        If there are no such directions, W is triangular, which halves the time of products; all W give equal scores.
         """
         with blas_threads(1), suppress(linalg.LinAlgError):  # idle threads of SciPy's library would slow NumPy's down
             factor = linalg.cholesky(kernel, check_finite=False)
             # The least eigenvalue is at most the least pivot, the largest at least the mean of the sums of the rows.
             if factor.diagonal().min() ** 2 > LEAST_EIGENVALUE * kernel.sum() / len(kernel):
                 inverse = linalg.lapack.dtrtri(factor)[0]
-                # by bounds of the eigenvalues, or by themselves: without vectors, in a third of the time
+                # compare bounds of the eigenvalues, then eigenvalues: without vectors these take a third of the time
                 least, most = 1.0 / float(np.sum(inverse**2)), float(kernel.sum(axis=0).max())
                 if least <= LEAST_EIGENVALUE * most:
                     least, *_, most = np.linalg.eigvalsh(kernel).tolist()
                 if least > LEAST_EIGENVALUE * most:
                     self.whitening_ = np.ascontiguousarray(inverse)
                     return
-        values, vectors = np.linalg.eigh(kernel)  # SciPy's would not let other maps learn meanwhile
+        values, vectors = np.linalg.eigh(kernel)  # SciPy's would block other maps, which learn in threads
         keep = values > LEAST_EIGENVALUE * values[-1]
         self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
 
@@ -92,7 +92,7 @@ class LandmarkFeatures(FeatureMap):
         indicated = []
         for part in found.indicated:
             values = part.values.astype(found.dtype)
-            values *= scale  # rounded as where they are written out
+            values *= scale  # rounded like features that are written out
             indicated.append(part._replace(values=values.astype(np.float64)))
         return CodedRows(self.n_features_out_, dense, indicated)
 
@@ -120,9 +120,9 @@ class LandmarkFeatures(FeatureMap):
         return {**super().to_dict(), "landmarks": self.landmarks_, "whitening": self.whitening_}
 
 
-FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others
-AUTO_ADDITIVE, MOST_AUTO_ADDITIVE = 250, 400  # max_additive="auto", and up to where it grows
-ROWS_PER_LANDMARK = 40  # and more: the second step is done with moments
+FIRST_LANDMARKS = 128  # the first step of a large whitening removes from the others what these landmarks explain
+AUTO_ADDITIVE, MOST_AUTO_ADDITIVE = 250, 400  # max_additive="auto", and its upper limit
+ROWS_PER_LANDMARK = 40  # with so many rows or more, the second step is done on the moments
 
 
 @share_map_texts
@@ -135,38 +135,38 @@ class KernelFeatures(LandmarkFeatures):
 
         φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)),     k(x, z) = exp(-‖u(x) - u(z)‖² / (2 (b s)²)),
 
-    where K = (k(z_i, z_j)), s² is the median of ‖u(x) - u(z)‖² over pairs of rows and b the bandwidth: small
-    values see fine detail, large ones are nearly quadratic. By default the features of `AdditiveFeatures` stand
-    beside these (both parts with total variance 1), so that the kernel need only learn what a sum of curves
-    cannot express.
+    where K = (k(z_i, z_j)), s² is the median of ‖u(x) - u(z)‖² over pairs of rows and b the bandwidth: a small
+    bandwidth resolves fine detail, a large one gives nearly quadratic scores. By default the features of
+    `AdditiveFeatures` are added (both parts with total variance 1), so that the kernel need only learn what a sum of
+    curves cannot express.
 
     Parameters
     ----------
     bandwidth : float, default=1.0
         Width of the kernel in units of the median distance.
     n_landmarks : int or "auto", default=500
-        Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
-        their number up to 1,000, or to 700 beside 360 curves: detail that many rows can tell, for more time.
+        Number of rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the
+        square root of the rows up to 1,000 (700 with 360 curves): many rows support finer detail, for more time.
     landmarks : {"rows", "columns"}, default="rows"
         "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as ranks).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
     additive : bool, default=True
-        Put the additive features beside those of the kernel.
+        Whether to add the additive features to those of the kernel.
     max_additive : int or "auto", default=250
-        `max_features` of the additive features. "auto" is 250 up to 20,000 rows, and grows with the third root of
-        their number up to 400.
+        `max_features` of the additive features. "auto" is 250 up to 20,000 rows, and grows with the cube root of the
+        rows up to 400.
     {max_categories}
     max_rows : int, default=50_000
         Ranks and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
-        Draws rows and landmarks.
+        Controls which rows and landmarks are drawn.
 
     Attributes
     ----------
     landmarks_ : ndarray of shape (m, ranks)
         Ranks of the landmarks.
     whitening_ : ndarray of shape (m, r)
-        K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest, times the scale of the part.
+        K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest, times the scale of these features.
     gamma_ : float
         1 / (2 (b s)²).
     additive_ : AdditiveFeatures or None
@@ -240,7 +240,7 @@ class KernelFeatures(LandmarkFeatures):
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
         chosen, landmarks = self._draw(X, rng)
-        known = (type(self), self.bandwidth, self.landmarks, chosen.tobytes())  # the same beside curves
+        known = (type(self), self.bandwidth, self.landmarks, chosen.tobytes())  # the same with and without curves
         if known not in seen.encoders or self.landmarks == "columns":
             self.landmarks_ = parts.encode(self.encoders_, landmarks).astype(np.float64)
             size = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_)[:, np.newaxis]
@@ -259,14 +259,14 @@ class KernelFeatures(LandmarkFeatures):
             self.whitening_ = self.whitening_ * own
 
     def blocks(self) -> list[parts.Block]:
-        """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
+        """Return the features of the fitted map as blocks: the additive ones, if any, then those of the kernel."""
         own: list[parts.Block] = [parts.KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)]
         if self.additive_ is None:
             return own
         return [parts.ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
 
     def is_finer(self, other: FeatureMap) -> bool:
-        """Whether the maps differ in their bandwidths alone, and this one has the smaller one."""
+        """Whether this map differs from the other one only in a smaller bandwidth."""
         if not isinstance(other, KernelFeatures) or self.bandwidth >= other.bandwidth:
             return False
         return clone(self).set_params(bandwidth=other.bandwidth).get_params() == other.get_params()
@@ -274,7 +274,7 @@ class KernelFeatures(LandmarkFeatures):
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         encoded = parts.encode(self.encoders_, X)
-        dtype = encoded.dtype  # of what is returned; products in double give equal rows equal features everywhere
+        dtype = encoded.dtype  # of the result; products in double give equal rows equal features everywhere
         left, right = parts.exponents(encoded.astype(np.float64, copy=False), self.landmarks_, self.gamma_)
         multiply, large = None, len(coefs) == coefs.shape[1] > 4 * FIRST_LANDMARKS
         if self._begun is not None:
@@ -293,7 +293,7 @@ class KernelFeatures(LandmarkFeatures):
         return out
 
     def _unfinished(self, n_rows: int) -> tuple[Self, LastProduct] | None:
-        """A map without the second step of the whitening, which then multiplies the moments, if that pays."""
+        """A map without the second step of the whitening, and that step for the moments; None if this is slower."""
         m, width = self.whitening_.shape
         if n_rows < ROWS_PER_LANDMARK * m or not m == width > 4 * FIRST_LANDMARKS or np.tril(self.whitening_, -1).any():
             return None

@@ -1,7 +1,7 @@
 """Rows seen through a feature map: their features are computed when they are read, a block at a time.
 
 A `MappedArray` has the shape and dtype of the features and hands out rows, which is all that cross-validation asks of
-X (`vrspam.model_selection.sources`). The features of all rows are never held at once.
+X (`vrspam.model_selection.sources`). It never holds the features of all rows at once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CANDIDATES: dict[str, FeatureMap] = {
     "forest": ForestFeatures(),
     "boosted": BoostedFeatures(),
 }
-# What each value of `features` stands for, beside the names of single maps.
+# The values of `features` that stand for several maps.
 GROUPS: dict[str, tuple[str, ...]] = {
     "kernel": ("kernel 3", "kernel 1", "kernel 0.3"),
     "kernel alone": ("kernel alone 3", "kernel alone 1", "kernel alone 0.3"),
@@ -52,7 +52,7 @@ NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees"
 SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
 SPELLED_NAMES = {*NAMES, *SINGLE_NAMES, "standardised"}  # what is accepted
 MAX_FEATURES = 5_000
-HELD_BYTES = 1 << 28  # features of all rows are held up to this size by losses that read them many times
+HELD_BYTES = 1 << 28  # losses that read the features of all rows many times hold them up to this size
 
 
 class TooManyFeatures(WordedError):
@@ -80,7 +80,7 @@ class MappedArray:
         else:
             first = self[:1]
             self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
-        if self.shape[1] > MAX_FEATURES and not isinstance(features, StackedFeatures):  # whose parts were solved alone
+        if self.shape[1] > MAX_FEATURES and not isinstance(features, StackedFeatures):  # its maps were solved alone
             raise TooManyFeatures(
                 "The {map} map gives {count} features, and the solver keeps a square matrix of them: at most {most} "
                 "are possible. Leave columns out, or use {linear}.",
@@ -89,13 +89,13 @@ class MappedArray:
                 most=MAX_FEATURES,
                 linear=Parameter("features", "linear"),
             )
-        # features that are the indicators of a column of many categories; none of a stack, whose maps are apart
+        # slices of features that are the indicators of a column of many categories; empty for a stack
         self.exclusive: list[slice] = []
         if isinstance(features, FeatureMap) and len(features.members) == 1:
             for block, j, where in features._places():
                 if isinstance(block, ColumnBlock) and isinstance(block.encoders[j], Indicators):
                     self.exclusive += [where] if where.stop - where.start >= MANY_CATEGORIES else []
-        # as moments take rows, where the indicators of many categories need not be written out
+        # gives moments the rows without writing out the indicators of many categories
         self.coded_rows = self._coded_rows if self.exclusive else None
         self.written_width = self.shape[1] - sum(where.stop - where.start for where in self.exclusive)
 
@@ -120,7 +120,7 @@ class MappedArray:
         return block
 
     def unfinished(self) -> tuple[MappedArray, LastProduct] | None:
-        """Cheaper features, and the last product that makes these of them, where moments of very many rows want it."""
+        """Cheaper features and the product that turns them into these, if it makes moments of many rows faster."""
         is_known = isinstance(self.features, FeatureMap) and self.dtype == np.float64
         found = self.features._unfinished(self.shape[0]) if is_known else None
         return None if found is None else (MappedArray(self.X, found[0]), found[1])
@@ -138,7 +138,7 @@ class MappedArray:
 
 
 def hold_features(X: Any, most_bytes: int = HELD_BYTES) -> Any:
-    """The features of all rows as an array if they take at most so many bytes; anything else as it is."""
+    """Return the features of all rows as an array if they take at most `most_bytes`; otherwise return X itself."""
     if not isinstance(X, MappedArray) or X.shape[0] * X.shape[1] * X.dtype.itemsize > most_bytes:
         return X
     held = np.empty(X.shape, dtype=X.dtype)
@@ -185,8 +185,8 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
             maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = clone(item)
         else:
             raise ValueError(f"features holds {item!r}, but must hold transformers or names out of {NAMES}.")
-    for new in maps.values():  # `seed` wherever one, or a part of it, has no `random_state` of its own
-        for part in new.maps if isinstance(new, StackedFeatures) else [new]:  # which are no parameters of a stack
+    for new in maps.values():  # set `seed` in each map, or part of it, that has no `random_state` of its own
+        for part in new.maps if isinstance(new, StackedFeatures) else [new]:  # maps are not parameters of a stack
             params = part.get_params() if hasattr(part, "get_params") else {}
             unset = [key for key, value in params.items() if value is None and key.split("__")[-1] == "random_state"]
             if unset:
@@ -195,7 +195,7 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
 
 
 def is_plain(features: Any, X: Any) -> bool:
-    """Whether the columns are used as they are: "linear", and "auto" on a table too wide for any map."""
+    """Whether the columns are used as they are: for "linear", and for "auto" on a table too wide for any map."""
     if not isinstance(features, str):
         return False
     wide = len(getattr(X, "shape", ())) == 2 and X.shape[1] > MAX_FEATURES

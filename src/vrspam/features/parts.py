@@ -1,8 +1,8 @@
 """The parts of a score: curves and tables of single columns, kernels and trees of several. Rows are scored here.
 
 The features of a map come in blocks (`FeatureMap.blocks`): functions of single columns, a kernel, trees. Coefficients
-make each block a part of a score (`FeatureMap.parts`), and `Parts` scores rows by them, for estimators, model files and
-clusters alike. Curves, tables and coefficients may be those of several scores: they have one more axis then.
+make each block a part of a score (`FeatureMap.parts`), and `Parts` scores rows by these parts, for estimators, model
+files and clusters alike. Curves, tables and coefficients of several scores have one more axis.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vrspam._utils.array_api import kernels
 from vrspam.features.encoders import Curves, Encoder, Indicators, same_encoders
 from vrspam.tables import frames
 
-MOST_ROWS = 160  # of a block, for which compiled code over all columns is quicker than column after column
+MOST_ROWS = 160  # in blocks of at most so many rows, compiled code over all columns is faster than column by column
 CACHED_ENTRIES = 1 << 16
 CACHED_COUNTS = 1 << 18
 MOST_DEPTH = 12
@@ -29,8 +29,8 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
-    """Whether these rows are few, and all columns numbers in one array of float64."""
-    # of 200 columns and more, what is prepared for each column alone takes longer than its rows do
+    """Whether X is a float64 array of few rows, and all its columns are encoded as numbers."""
+    # from 200 columns on, preparing each column alone takes longer than computing its rows
     most = MOST_ROWS if len(encoders) < 200 else 2_000
     if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > most:
         return False
@@ -43,7 +43,7 @@ class PackedCurves(NamedTuple):
     nodes: np.ndarray  # of all columns, one after the other
     starts: np.ndarray  # (columns + 1,): where those of each column begin
     bins: np.ndarray  # (columns, bins + 1): how many nodes are in lower bins
-    per_bin: np.ndarray  # (columns,): how many bins of a column there are in a unit
+    per_bin: np.ndarray  # (columns,): number of bins per unit of the column
     table: np.ndarray  # the functions at the nodes, by lines
     slopes: np.ndarray  # their differences from node to node, by lines
     lines: np.ndarray  # (columns + 1, 2): where those of each column begin in `table` and in `slopes`
@@ -54,7 +54,7 @@ class PackedCurves(NamedTuple):
 
     @classmethod
     def of(cls, encoders: Sequence[Any]) -> PackedCurves:
-        """Put the curves of all columns into one; made once for the same encoders."""
+        """Return the curves of all columns in one set of arrays, which is cached for the same encoders."""
         known = encoders[0].made.get("packed")
         if known is not None and len(known[0]) == len(encoders) and all(map(is_, known[0], encoders)):
             return known[1]
@@ -62,7 +62,7 @@ class PackedCurves(NamedTuple):
         starts = _starts([encoder.nodes.size for encoder in encoders])
         bins, per_bin = kernels.pack_bins(nodes, starts)
         tables = [encoder.table for encoder in encoders]
-        # One node is followed by itself.
+        # A single node has slope 0.
         slopes = [np.diff(table, axis=0) if len(table) > 1 else np.zeros_like(table) for table in tables]
         sizes = [(table.size, slope.size) for table, slope in zip(tables, slopes, strict=True)]
         widths = [table.shape[1] for table in tables]
@@ -86,7 +86,7 @@ def _starts(sizes: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-# How encoders read rows, which are checked and few.
+# How encoders read a block of checked rows.
 
 
 def read_columns(encoders: Sequence[Encoder], X: Any) -> tuple[list[np.ndarray], np.dtype]:
@@ -104,7 +104,7 @@ def read_columns(encoders: Sequence[Encoder], X: Any) -> tuple[list[np.ndarray],
 
 
 def encode(encoders: Sequence[Encoder], X: Any, out: np.ndarray | None = None) -> np.ndarray:
-    """The features of all columns, side by side, written to `out` where it is given."""
+    """The features of all columns, side by side, written to `out` if it is given."""
     packed = can_pack(encoders, X)
     columns, dtype = ([], _FLOAT64) if packed else read_columns(encoders, X)
     if out is None:
@@ -120,7 +120,7 @@ def encode(encoders: Sequence[Encoder], X: Any, out: np.ndarray | None = None) -
 
 
 def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype]:
-    """How many nodes of its column are below each value, or the number of its category; -1 for none."""
+    """How many nodes of its column are below each value, or the code of its category; -1 if absent or unknown."""
     if can_pack(encoders, X):
         packed = PackedCurves.of(encoders)
         return kernels.places_of_many(X, packed.nodes, packed.starts, packed.bins, packed.per_bin), X.dtype
@@ -132,7 +132,7 @@ def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype
             continue
         nodes = encoder.nodes.astype(values.dtype, copy=False)
         found, known = np.searchsorted(nodes, values), ~np.isnan(values)
-        if encoder.names_as is not None:  # the code of the node that a value is
+        if encoder.names_as is not None:  # the code of the node that equals the value
             found = np.minimum(found, nodes.size - 1)
             known, found = nodes[found] == values, encoder.names_as[found]
         codes[:, j] = np.where(known, found, -1)
@@ -152,7 +152,7 @@ def exponents(u: np.ndarray, landmarks: np.ndarray, gamma: float) -> tuple[np.nd
 
 
 class Stored:
-    """What is computed from the fields is not stored with them, nor sent to a cluster."""
+    """Base class that stores and sends to clusters only the fields, not what is computed from them."""
 
     def __getstate__(self) -> dict[str, Any]:
         names = [one.name for one in fields(self)]  # type: ignore[arg-type]
@@ -168,7 +168,7 @@ class Curve(Stored):
     left: Any = 0.0  # its slope before the first node
     right: Any = 0.0  # its slope after the last node
     missing: Any = 0.0  # its value where the number is missing; NaN where such a row has no score
-    lookups: dict[Any, Any] = field(default_factory=dict, repr=False)  # as those of `Curves`, whose nodes may be these
+    lookups: dict[Any, Any] = field(default_factory=dict, repr=False)  # as in `Curves`, shared for equal nodes
 
     @classmethod
     def of(cls, encoder: Curves, coef: np.ndarray) -> Curve:
@@ -188,7 +188,7 @@ class Curve(Stored):
         return cls(encoder.nodes, values, left, right, missing, encoder.lookups)
 
     def __call__(self, x: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
-        """The function at all x, NaN for missing ones."""
+        """The function at all x, `missing` where x is NaN."""
         encoder, bends_outside = self._compiled
         found = np.empty((x.size, encoder.table.shape[1]), dtype)
         encoder.write(x, found)
@@ -202,7 +202,7 @@ class Curve(Stored):
 
     @cached_property
     def _compiled(self) -> tuple[Curves, bool]:
-        """The same as an encoder, which compiled code evaluates, and whether it lacks the slopes outside the nodes."""
+        """The function as an encoder for compiled code, and whether this encoder lacks the slopes outside the nodes."""
         nodes, values, goes_on = self.nodes, self.values, False
         sloped = bool(np.any(self.left) or np.any(self.right))
         if sloped and nodes.size > 1:
@@ -215,7 +215,7 @@ class Curve(Stored):
 
     @property
     def segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One straight line for each number of nodes that are not above x: value + slope · (x - base)."""
+        """Bases, values and slopes of the lines value + slope · (x - base), by the number of nodes not above x."""
         first = np.maximum(np.arange(self.nodes.size + 1) - 1, 0)
         rises = np.diff(self.values, axis=0)
         steps = np.diff(self.nodes).reshape(-1, *(1,) * (rises.ndim - 1))
@@ -228,7 +228,7 @@ class Curve(Stored):
 
     @property
     def is_line(self) -> bool:
-        """Whether it is one straight line: value + slope · (x - node) for the first node."""
+        """Whether the function is one straight line: value + slope · (x - node) for the first node."""
         return self.left == self.right and (
             self.nodes.size == 1 or (self.nodes.size == 2 and self.segments[2][1] == self.left)
         )
@@ -304,14 +304,14 @@ class KernelPart(Stored):
 
 
 def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
-    """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ."""
+    """Add the scores of kernels of the same landmarks: distances are computed once, exponentials as few as possible."""
     weights: dict[float, Any] = {}
     for part in parts:
         weights[part.gamma] = weights.get(part.gamma, 0.0) + part.coef.reshape(len(part.coef), -1)
     widest = min(weights)
     left, right = exponents(encode(parts[0].encoders, X), parts[0].landmarks, widest)
     ratios = {gamma: gamma / widest if widest > 0.0 else 1.0 for gamma in weights}
-    # of the powers of one kernel; the relative error grows with the power
+    # kernels that are powers of the widest one; the relative error grows with the power
     whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if 1 <= round(ratio) <= 256}
     whole = {gamma: power for gamma, power in whole.items() if abs(ratios[gamma] - power) <= 1e-12 * power}
     powers = np.array(list(whole.values()), dtype=np.int64)
@@ -332,16 +332,16 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TreePart(Stored):
-    """The sum over trees of what the landmarks in the leaf of a row add, which is `coef` of each.
+    """The mean over trees of the sum of `coef` over the landmarks that are in the leaf of a row.
 
-    Trees without landmarks, which learnt from labels, have the values of their leaves instead.
+    Trees that learnt from labels have no landmarks: `coef` are then the values of their leaves, which are added up.
     """
 
     encoders: Sequence[Encoder]
     trees: Mapping[str, np.ndarray]  # as in `TreeFeatures`, in the order of `TREE_ARRAYS`
-    # (m, trees): the leaf of each landmark in each tree, where that does not follow from `codes`
+    # (m, trees): the leaf of each landmark in each tree; None if it follows from `codes`
     leaves: np.ndarray | None
-    # (m,): for a share of all trees that is 1; without landmarks (trees, leaves): what each leaf adds
+    # (m,): what a landmark adds to rows that share its leaf in all trees; or (trees, leaves): what each leaf adds
     coef: np.ndarray
     codes: np.ndarray | None = None  # (m, columns): the landmarks as trees take them
 
@@ -397,7 +397,7 @@ Block = ColumnBlock | KernelPart | TreePart
 
 
 def joined(parts: Sequence[TreePart]) -> list[TreePart]:
-    """The parts, with those of trees without landmarks as one where columns are encoded alike; zeros are left out."""
+    """The parts; trees that learnt from labels are merged if their encoders are equal, and left out if all are 0."""
     groups: list[list[TreePart]] = []
     for part in parts:
         labelled = part.leaves is None and part.codes is None
@@ -440,7 +440,7 @@ class Parts(Stored):
 
     @cached_property
     def _kernel_groups(self) -> list[list[KernelPart]]:
-        """The kernels, those of the same landmarks together: k of a narrow kernel is then a power of a wide one's."""
+        """The kernels grouped by landmarks: in a group, narrow kernels are powers of wide ones."""
         groups: list[list[KernelPart]] = []
         for part in self.kernels:
             for group in groups:
@@ -462,7 +462,7 @@ class Parts(Stored):
         together = [part.encoders for part in self.kernels] + [part.encoders for part in self.trees]
         types = set() if frames.is_frame(X) else {X.dtype}
         if frames.is_frame(X):
-            # what each column holds: numbers, categories, or None where nothing asks for it
+            # what each column holds: numbers, categories, or None if the score does not use it
             asked = zip(self.effects, together[0] if together else self.effects, strict=True)
             kinds = [encoder if effect is None else effect for effect, encoder in asked]
             numeric = [None if one is None else isinstance(one, Curve | Curves) for one in kinds]
@@ -499,7 +499,7 @@ class Parts(Stored):
         return found
 
 
-# Stored parts, or what is wrong with them.
+# Reading and checking stored parts.
 
 
 def kernel_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axes: int = 1) -> KernelPart:
@@ -543,7 +543,7 @@ def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axe
         raise ValueError(f"landmarks of shape {landmarks.shape} do not fit the trees")
     if not labelled and (coef.ndim != n_axes or len(coef) != len(landmarks)):
         raise ValueError(f"coefficients of shape {coef.shape} do not fit {len(landmarks)} landmarks")
-    # compiled code would look up others outside of their array
+    # with numbers out of range, compiled code would read outside of its arrays
     stops = {"column": len(encoders), "multiplier": kernels.CATEGORY_PRIME, "leaf": nodes + 1}
     leaves = landmarks if name == "leaves" else np.zeros((1, 1), dtype=np.int32)
     for (what, stop), numbers in zip(stops.items(), (trees["columns"], trees["multipliers"], leaves), strict=True):
@@ -558,13 +558,13 @@ def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axe
 
 
 def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> np.ndarray:
-    """For each of some nodes whether it sends each code of a column of `width` categories to the right."""
+    """Whether each node sends each code of a column of `width` categories to the right: nodes × codes."""
     codes, factors = np.arange(width), multipliers.astype(np.int64)[:, np.newaxis]
     return np.where(factors == 0, codes, (codes + 1) * factors % kernels.CATEGORY_PRIME) > thresholds[:, np.newaxis]
 
 
 def floats(values: Any, single: bool = False) -> Any:
-    """An array of finite numbers from what a file holds, or a `single` number."""
+    """An array of finite numbers, or a `single` number, from values in a file."""
     array, where = np.array(values), "a part of the score" if single else "an array"
     if array.dtype.kind not in "fiu" or (single and array.ndim):
         raise TypeError(f"{where} holds something else than numbers")

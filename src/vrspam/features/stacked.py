@@ -21,8 +21,8 @@ from vrspam.features.parts import Block
 class StackedFeatures(FeatureMap):
     """The features of several maps of this package, side by side.
 
-    A linear scorer of these features is a sum of linear scorers of each map: that is how `AUCClassifierCV` stores a
-    blend.
+    A linear scorer of these features is a sum of linear scorers, one for each map. `AUCClassifierCV` stores a blend in
+    this way.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ class StackedFeatures(FeatureMap):
     encoders_ : list
         The encoders of each column in all maps, one map after the other.
     column_slices_ : list of slice
-        Where what they give is.
+        Where the output of each of these encoders is.
     {grouped_categories_, n_features_in_}
     n_rows_held_ : int
-        Rows of the training table that the maps hold, added up; maps with the same landmarks hold the same rows.
+        Number of training rows that the maps store; rows of maps with the same landmarks count once.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class StackedFeatures(FeatureMap):
 
     @classmethod
     def of_fitted(cls, maps: Sequence[FeatureMap]) -> Self:
-        """Fitted maps of the same columns, side by side; one that is stacked itself stands there with its parts."""
+        """Return the stack of fitted maps of the same columns; a map that is a stack is replaced by its maps."""
         maps = [one for part in maps for one in part.members]
         new = cls([clone(part) for part in maps])
         new.maps_ = []
@@ -80,15 +80,15 @@ class StackedFeatures(FeatureMap):
         return new
 
     def holding_no_rows(self) -> StackedFeatures:
-        """Return a map, not fitted, that holds no row of the training table."""
+        """Return the same stack, not fitted, in a form that will store no training row."""
         return StackedFeatures([part.holding_no_rows() for part in self.maps])
 
     def blocks(self) -> list[Block]:
-        """What the features of the fitted map are: those of each map."""
+        """Return the features of the fitted map as blocks: those of each map."""
         return [block for part in self.maps_ for block in part.blocks()]
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
-        """Where the features of each column are, in all maps, if these keep columns apart."""
+        """Where the features of each column are in all maps; if a map mixes columns, all features are one slice."""
         if not self.keeps_columns_apart:
             return [], slice(0, self.n_features_out_)
         starts, slices = [where.start for where in self.map_slices_], (part.column_slices_ for part in self.maps_)
@@ -98,12 +98,12 @@ class StackedFeatures(FeatureMap):
         ], None
 
     def learn_labels(self, X, y, sample_weight=None) -> None:
-        """Learn from labels, after `learn`, where a map does so."""
+        """Learn from labels, after `learn`, in the maps that use labels."""
         for part in self.maps_:
             part.learn_labels(X, y, sample_weight)
 
     def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
-        """Do what `fit` does without labels, and without a word about columns that are rounded or grouped."""
+        """Fit without labels and without warnings; `shared` is as in `FeatureMap.learn`."""
         shared = {} if shared is None else shared
         self._validate_params()
         fits = [isinstance(part, FeatureMap) and not isinstance(part, StackedFeatures) for part in self.maps]

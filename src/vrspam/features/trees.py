@@ -25,21 +25,21 @@ class TreeFeatures(LandmarkFeatures):
     The trees never see labels. Each node splits at a random column, and at the value that a random row of the node has
     there; a column of categories is split into two random groups. With landmarks z_1, ..., z_m drawn from the rows,
 
-        φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)),     k(x, z) = share of the trees in whose leaf both x and z lie,
+        φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)),     k(x, z) = share of the trees in which x and z share a leaf,
 
     where K = (k(z_i, z_j)). A linear scorer of these features is a sum of boxes around the landmarks: it sees sharp
     interactions, which a Gaussian kernel smooths over. Shallow trees see few columns at a time and generalise,
-    deep ones see detail. Only the order of the values of a column counts: an increasing transformation of it, in fit
-    and after, changes nothing (columns of more than about 256 different values are split at their quantiles).
+    deep ones see detail. Only the order of the values of a column counts: an increasing transformation of the column,
+    in fit and after, changes nothing (columns of more than about 256 different values are split at their quantiles).
 
     Parameters
     ----------
     n_trees : int, default=500
     max_depth : int, default=4
-        Splits from the root to a leaf; a node whose rows are all equal is not split.
+        Number of splits from the root to a leaf; a node whose rows are all equal is not split.
     n_landmarks : int or "auto", default=500
-        Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
-        their number up to 1,000: detail that many rows can tell, for more time.
+        Number of rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the
+        square root of the rows up to 1,000: many rows support finer detail, for more time.
     landmarks : {"rows", "columns"}, default="rows"
         "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as places
         among the quantiles).
@@ -48,14 +48,14 @@ class TreeFeatures(LandmarkFeatures):
     max_rows : int, default=50_000
         Quantiles, splits and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
-        Draws rows, trees (those of large weight more often) and landmarks.
+        Controls the random choice of rows, of splits (at rows of large weight more often) and of landmarks.
 
     Attributes
     ----------
     trees_ : dict of ndarray of shape (n_trees, 2**max_depth - 1)
         The nodes of each tree, level by level: "columns"; "thresholds", numbers of quantiles up to which rows go to
-        the left; "multipliers", which order the categories (0 for numbers); "absent_left", where missing
-        values of a number and unknown categories go: to a side drawn at random where fit saw some, else to the larger.
+        the left; "multipliers", which order the categories (0 for numbers); "absent_left", whether missing numbers and
+        unknown categories go to the left: at random if the node had some in fit, else if the left side is the larger.
     landmarks_ : ndarray of shape (m, n_trees)
         The leaf of each landmark in each tree.
     whitening_ : ndarray of shape (m, r)
@@ -89,7 +89,7 @@ class TreeFeatures(LandmarkFeatures):
     }
     kernel_name = "trees"
     _encoded_by = ()
-    _landmark_codes: np.ndarray | None = None  # not of maps that were stored: their leaves are
+    _landmark_codes: np.ndarray | None = None  # None in maps read from files, which hold leaves
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class TreeFeatures(LandmarkFeatures):
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         codes, dtype = parts.places_of(self.encoders_, X)
         part = parts.TreePart(self.encoders_, self.trees_, None, coefs)
-        coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
+        coefs = coefs / self.landmarks_.shape[1]  # from counts of trees to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
         coefs, by_tree = coefs.astype(dtype, copy=False), np.ascontiguousarray(self.landmarks_.T)
@@ -145,7 +145,7 @@ class TreeFeatures(LandmarkFeatures):
         return out
 
     def blocks(self) -> list[parts.Block]:
-        """What the features of the fitted map are: those of the kernel of its trees."""
+        """Return the features of the fitted map as blocks: those of the kernel of its trees."""
         return [parts.TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)]
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which pairs of columns interact: functions of two columns, in bins, in what the curves of single columns leave."""
+"""Pairs of columns that interact: functions of two binned columns that explain what curves of single columns leave."""
 
 from collections.abc import Sequence
 from itertools import combinations, pairwise
@@ -20,13 +20,13 @@ class ReadRows(NamedTuple):
     positive: np.ndarray
     weights: np.ndarray  # they add up to ½ in each class
     places: np.ndarray  # which of the training rows these are
-    effective: float  # the number of rows of equal weight in which a mean is as exact as in these
+    effective: float  # effective sample size: with so many rows of equal weight, a mean is as exact as with these
 
 
 def draw_rows(
     X: Any, positive: np.ndarray, weights: np.ndarray | None, seed: int | None, most: int = MOST_ROWS
 ) -> ReadRows:
-    """All rows that count, or at most so many: half of each class, or all of a smaller one; also those on a device."""
+    """All rows of positive weight, or `most` of them: half from each class, or all of a smaller class."""
     there = array_api.device_namespace(positive)
     xp: Any = there or np
     counted = xp.ones_like(positive) if weights is None else weights > 0.0
@@ -56,9 +56,9 @@ def draw_rows(
 def mean_at_numbers(
     values: np.ndarray, amounts: np.ndarray, weights: np.ndarray, at: np.ndarray
 ) -> tuple[np.ndarray, float | None]:
-    """The mean of `amounts` over the rows with a value, or near it, at each of `at`; and that of the missing ones.
+    """The means of `amounts` over rows with values at or near each of `at`, and over rows with missing values.
 
-    Rows are sorted into at most `FINE_BINS` bins, each value in one of them; between them the means are interpolated.
+    Rows are sorted into at most `FINE_BINS` bins, equal values into the same one; means are interpolated between bins.
     """
     values = np.asarray(values, dtype=np.float64)
     order = np.argsort(values)  # NaN comes last
@@ -89,7 +89,7 @@ class ColumnBins(NamedTuple):
 
 
 def bin_numbers(values: np.ndarray, most: int) -> ColumnBins:
-    """Bins of about as many rows each; each value has its own where there are at most `most`.
+    """Bins with about equal numbers of rows; one bin for each value if there are at most `most` values.
 
     >>> bin_numbers(np.array([-0.0, 1.0, 0.0, np.nan]), 4).labels
     ('0', '1', 'missing')
@@ -177,7 +177,7 @@ class PairEffect(NamedTuple):
     columns : tuple of two Axis
     share : float
         Part of the variance of the score that a function of the two columns explains, beyond the curves of single
-        columns and beyond the pairs named before.
+        columns and beyond the pairs listed before.
     values : ndarray of shape (bins of the first column, bins of the second)
         Mean of the interactions over the rows in each cell; NaN where there are fewer than three rows.
 
@@ -202,7 +202,7 @@ class PairEffect(NamedTuple):
 
 
 class Cells:
-    """The cells of two columns: their weights, and the means of something in them."""
+    """The cells of two binned columns: their weights, and means over the rows in them."""
 
     def __init__(self, a: ColumnBins, b: ColumnBins, weights: np.ndarray):
         self.shape = (len(a.labels), len(b.labels))
@@ -214,7 +214,7 @@ class Cells:
         self.count = int(seen.sum())
 
     def means(self, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The means in each cell; and without what is a sum of a function of one column and one of the other."""
+        """The mean of `rest` in each cell; and these means less their best sum of functions of single columns."""
         sums = np.bincount(self.codes, self.row_weights * rest, self.weights.size).reshape(self.shape)
         table = means = np.divide(sums, self.weights, out=np.zeros(self.shape), where=self.weights > 0.0)
         for _ in range(12):
@@ -228,12 +228,12 @@ class Cells:
 def strongest_pairs(
     columns: Sequence[ColumnBins], rest: np.ndarray, weights: np.ndarray
 ) -> list[tuple[tuple[int, int], Cells, float]]:
-    """Pairs of columns, their cells, and the variance that each explains of `rest`, the strongest first.
+    """Pairs of columns, their cells, and the variance of `rest` that each pair explains, the strongest first.
 
-    Its function of both columns is removed before the next is sought: a column that only moves together with one of a
-    pair is not named for what that pair already says.
+    The function of a pair is removed before the next pair is sought: a column that is only correlated with one of a
+    pair is not listed for the same interaction.
     """
-    least_of_interactions = 0.05  # part of the variance of all interactions that is worth a name
+    least_of_interactions = 0.05  # least part of the variance of all interactions for a pair to be listed
     noise = 5.0  # standard errors that a pair must exceed
     most_pairs = 10
     total = float(weights @ rest**2)
@@ -267,10 +267,10 @@ def strongest_pairs(
 def support(cells: Cells, rows: ReadRows, additive: np.ndarray, rest: np.ndarray, unseen: np.ndarray) -> float:
     """By how many standard errors rows that a fold had not seen support its function of two columns.
 
-    Of the model of each fold, (rows, folds), there are the sums of curves (`additive`), what these leave of its scores,
-    and which rows it had not seen. Rows of about the same sum of curves are compared: are those with a larger value of
-    the function the positive ones? So what a sum of curves can say on any scale, such as one that saturates, supports
-    no pair.
+    For the model of each fold, arrays (rows × folds) hold its sum of curves (`additive`), its score less this sum
+    (`rest`) and which rows it had not seen (`unseen`). Among rows with about the same sum of curves, the test asks
+    whether those with a larger value of the function are the positive ones. So an effect that a sum of curves has on
+    any scale, such as one that saturates, supports no pair.
     """
     rows_alike, moves = 10, []  # more would differ in their sums of curves
     for curves, left, new in zip(additive.T, rest.T, unseen.T, strict=True):

@@ -4,11 +4,11 @@ With B the features of an additive map (their rows B_i, centred) and v_i the wei
 
     minimise   Σ_i v_i (s_i - Σ_j B_ij c_j)²,     and of all solutions the one of least   Σ_j Var(B_j c_j).
 
-The norm is the total variance of the curves. It does not depend on how a column's functions are written down, and it
-splits an effect that several columns could explain alike evenly between them. Columns that nearly agree are treated in
-the same way, or else large curves of theirs would cancel: directions in which curves of total variance 1 add up to a
-function of variance below `NEARLY_TIED` are left out, unless one explains more of the variance of the score than
-`LEFT_OUT`, and clearly more than any direction would by chance. A score that is made of such a difference keeps it.
+The norm is the total variance of the curves. It does not depend on the basis of a column's functions, and it splits
+an effect that several columns could explain equally well evenly between them. Nearly equal columns are treated in the
+same way, because otherwise their large curves would cancel: directions in which curves of total variance 1 add up to a
+function of variance below `NEARLY_TIED` are left out, unless a direction explains more of the variance of the score
+than `LEFT_OUT`, and clearly more than by chance. So a score that is made of such a difference keeps it.
 """
 
 from itertools import pairwise
@@ -46,7 +46,7 @@ def whitening(covariance: np.ndarray) -> np.ndarray:
     return found
 
 
-TIED = 1e-6  # below this variance of a sum of curves, whose own variances add up to 1, only rounding is left of it
+TIED = 1e-6  # a sum of curves of total variance 1 that has a smaller variance than this is rounding error
 NEARLY_TIED = 1e-2
 LEFT_OUT = 1e-3
 
@@ -90,7 +90,7 @@ class Projection:
         # the same directions in coefficients of the functions themselves
         parts = zip(columns, self.white_slices, strict=True)
         directions = np.concatenate([w @ vectors[where] for (w, _), where in parts])
-        chance = 16.0  # times what a direction explains by chance of what is not additive, 1 / rows
+        chance = 16.0  # least multiple of the share of the rest that a direction explains by chance, 1 / rows
         explained = (directions.T @ (design.T @ (rows.weights * scores))) ** 2 / values
         variance = float(rows.weights @ scores**2)
         rest = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance

@@ -27,10 +27,10 @@ from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, imp
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
 
-MOST_COLUMNS = 1_000  # of columns as they are
-SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the curves themselves rest on all rows
-ROWS_PER_FUNCTION = 20  # that a projection rests on
-LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs do not change what it says
+MOST_COLUMNS = 1_000  # for curves of columns that are used as they are
+SUM_ROWS = 2_000  # rows with which the curves of a sum of curves are compared; the curves themselves rest on all rows
+ROWS_PER_FUNCTION = 20  # least number of rows for each function of a projection
+LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs are not listed
 LEAST_SUPPORT = 3.0  # standard errors by which rows that the folds had not seen must support a pair
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
 
@@ -47,11 +47,11 @@ def read_score(
     seed: int | None,
     shared: SharedColumns | None = None,
 ) -> Shapes | str:
-    """Return the reading of a score over the rows that it was fitted on, or say why there is none.
+    """Return the curves of a score over the rows that it was fitted on, or a text that says why there are none.
 
-    `coefs` (features × 1 + folds) are those of the fit on all rows, then of the folds, and `left_out` are the rows that
-    each fold leaves out. `moments` are those of features that keep columns apart, without scatter matrices where they
-    are more than the rows. `shared` is what maps that were fitted on the same rows have seen of the columns.
+    `coefs` (features × 1 + folds) are those of the fit on all rows, then of the folds, and `left_out` marks the rows
+    that each fold leaves out. `moments` are those of features that keep columns apart, without scatter matrices if
+    there are more features than rows. `shared` are the column summaries of maps that were fitted on the same rows.
     """
     columns = distinct(names)
     if getattr(features, "keeps_columns_apart", False):
@@ -64,7 +64,7 @@ def read_score(
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
     rows = interactions.draw_rows(X, positive, weights, seed, interactions.MOST_ROWS)
     own = features if isinstance(features, FeatureMap) else None
-    # with the seed of the map columns are seen in the same rows, and so only once
+    # with the seed of the map columns are summarised over the same rows, and so only once
     given = None if own is None else own.members[0].random_state
     try:
         basis = AdditiveFeatures(
@@ -72,11 +72,11 @@ def read_score(
             max_categories=1000 if own is None else own.members[0].max_categories,
             random_state=given if isinstance(given, int) else seed,
         )
-        basis.learn(X, weights, shared)  # what there is to say about the columns was said when the score was fitted
+        basis.learn(X, weights, shared)  # warnings about columns were given when the score was fitted
     except (TypeError, ValueError) as error:  # dates, say, which a transformer of another package may take
         return f"the columns have no curves ({error})"
-    # features may go on as straight lines far from the middle of a column, where additive ones are clipped: then each
-    # column itself, not clipped, stands before its functions
+    # features may go on as straight lines far from the middle of a column, where additive ones are clipped: then the
+    # unclipped column is put before the functions of the column
     encoders = getattr(own, "encoders_", None)
     if encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders):
         for j, one in enumerate(basis.encoders_):
@@ -100,9 +100,9 @@ def read_later(
     seed: int | None,
     directions: Sequence[float],
 ) -> Callable[[], Shapes] | str:
-    """What reads the columns as they are when it is asked, some rows being kept for it; or why there is no reading.
+    """Return a function that makes the curves of columns as they are, from some rows that it keeps; or why not.
 
-    Folds leave out a mean `share` of the rows; `directions` are those that the columns were told, or 0.
+    Folds leave out a mean `share` of the rows; `directions` are the requested directions of the columns, or 0.
     """
     columns = distinct(names)
     if len(columns) > MOST_COLUMNS:
@@ -185,7 +185,7 @@ def _read_projection(
     basis: AdditiveFeatures,
     seed: int | None,
 ) -> Shapes:
-    """The best additive reading of any score, and what it leaves."""
+    """The best additive reading of any score, and the interactions that it leaves."""
     own = isinstance(features, FeatureMap)
     scores = features.products(rows.X, coefs) if own else MappedArray(rows.X, features) @ coefs
     scores = scores.astype(np.float64, copy=False)
@@ -194,8 +194,8 @@ def _read_projection(
     white, found = projection.solve(rows.weights[:, np.newaxis] * scores)
     rest = scores[:, 0] - (projection.design @ found[:, :1])[:, 0]
     # The score of each fold is projected over the rows that it does not leave out, so that the bands say how much a
-    # curve varies with the rows of the fit and with those it is read from. The factor of all rows solves for those of a
-    # fold too, in a few steps of iterative refinement that start at all rows.
+    # curve varies with the rows of the fit and with those it is read from. The factors for all rows also solve the
+    # problem of a fold, in a few steps of iterative refinement that start at the solution for all rows.
     unseen = np.stack([left[rows.places] for left in left_out], axis=1)
     inside = ~unseen * rows.weights[:, np.newaxis]
     kept = inside.sum(axis=0)
@@ -288,12 +288,12 @@ def _compare(
     rows: interactions.ReadRows,
     scores: np.ndarray,
 ) -> list[Shape]:
-    """The same curves, some with the mean score of the rows at each value and the columns that move together.
+    """The same curves; the most important ones get mean scores at each value, and columns that move together.
 
     `places` say where the functions of each column are, `coef` are their coefficients, and `covariance` gives the
     covariances of some of them over `effective` rows.
     """
-    least_importance = 0.02  # of the largest: where both curves are smaller there is nothing to remark
+    least_importance = 0.02  # of the largest: a pair of columns whose curves are both smaller gets no remark
     together = 0.8  # part of the variance of a curve that a function of the other column explains
     sizes, shapes = np.array([shape.importance for shape in shapes]), list(shapes)
     compared = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COMPARED])
@@ -302,8 +302,8 @@ def _compare(
     slices = [slice(*ends) for ends in pairwise([0, *stops])]
     shared, own = covariance(functions), coef[functions]
     white = [whitening(shared[where, where]) for where in slices]
-    # R²[k, j], corrected for the freedom of the function: how much of the curve of column j, or of its first function,
-    # a function of column k explains. The first function of a column of numbers is the column itself.
+    # R²[k, j], adjusted for degrees of freedom: how much of the curve of column j, or of its first function, a function
+    # of column k explains. The first function of a column of numbers is the column itself.
     explained = np.zeros((len(slices), len(slices)))
     for first in (False, True):
         products, variances = [], []
@@ -321,7 +321,7 @@ def _compare(
                 explained[k] = np.maximum(explained[k], np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0))
     np.fill_diagonal(explained, 0.0)
     matters = sizes[compared] > least_importance * sizes.max(initial=0.0)
-    # A flat curve needs the remark as well: its column may only follow one that matters.
+    # A flat curve needs the remark as well: its column may only be correlated with one that matters.
     near = np.maximum(explained, explained.T) * np.logical_or.outer(matters, matters)
     for j, row in zip(compared.tolist(), near, strict=True):
         closest = np.argsort(-row, kind="stable")[:5]

@@ -1,4 +1,4 @@
-"""What a column adds to a score: its curve with a band from the folds, and its part by the features of the column."""
+"""What a column adds to a score: its curve with a band from the folds, and its importance."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class Shape(NamedTuple):
     difference : float
         What the column adds to the difference between the mean scores of the two classes.
     mean_score : ndarray or None
-        Mean score of the training rows at each value of `grid` (of a number with many values: of the rows near it).
+        Mean score of the training rows at each value of `grid` (if a number has many values, of the rows near it).
         Where it differs from the curve, the rows at that value differ in other columns too.
     missing_mean_score : float or None
         Mean score of the rows whose value is missing.
     together : tuple of str
-        Columns that move together with this one: a function of each of them says most of what this curve says, or the
-        other way round. How an effect is split between such columns is a convention; read their curves as one sum.
+        Columns that move together with this one: a function of each of them explains most of this curve, or the other
+        way round. How an effect is split between such columns is a convention; read their curves as one sum.
     unknown : float
         What a category that training did not have adds (or a missing value, where none was missing).
     extend : bool
         Whether the curve goes on as a straight line outside the grid; otherwise it stays at its last value.
     direction : {-1, 0, 1}
-        Whether the score was told to fall or to rise with the column.
+        Whether the score was required to fall (-1) or to rise (1) with the column; 0 for neither.
 
     Examples
     --------
@@ -99,9 +99,9 @@ class Shape(NamedTuple):
 def make_shape(
     name: str, members: Sequence[Encoder], effect: Any, means: np.ndarray, share: float, size: float, difference: float
 ) -> Shape:
-    """The curve of one column, of several maps perhaps; `effect` has the scores of all rows, then of each fold.
+    """The curve of one column, in one or several maps; `effect` has a function of the fit on all rows and of each fold.
 
-    `means` are those of what it adds to them. Each of K folds leaves out a `share` v of the rows, so that the
+    `means` are the means of these functions. Each of K folds leaves out a `share` v of the rows, so that the
     delete-a-group jackknife gives the standard error at every point, se² = (1 - v)/v · mean of the squared differences
     from their mean; the band is ± t(K - 1) · se, NaN for a single fold.
     """
@@ -127,13 +127,13 @@ def make_shape(
     return shape._replace(unknown=-float(means[0]), extend=extend)
 
 
-# The parts of a score that its features show: by column where the map keeps columns apart, by feature otherwise.
+# Parts of a score by groups of features: by column if the map keeps columns apart, by feature otherwise.
 
 INTERACTIONS = "interactions"
 
 
 def distinct(names: Iterable[Any]) -> list[str]:
-    """Names of parts, each only once: those that were there before get a number.
+    """Names of parts, made unique: a name that occurred before gets a number.
 
     >>> distinct(["age", "age", 3])
     ['age', 'age (2)', '3']
@@ -180,13 +180,12 @@ _LISTS = ("contribution", "low", "high")
 
 @dataclass(frozen=True)
 class Shapes:
-    """What a score looks like, column by column: its curves, and what they leave."""
+    """The curves of a score, column by column, and what their sum leaves of it."""
 
     columns: tuple[Shape, ...]  # what each column adds to the score, with a 95 % band from the folds
-    # spread of the part of the score that is not a sum of curves; None where the curves are all there is, and
-    # their sum is the score
+    # spread of the part of the score that is not a sum of curves; None if the score is the sum of its curves
     interactions: float | None = None
-    share: float = 0.0  # that part of the variance of the score
+    share: float = 0.0  # share of that part in the variance of the score
     pairs: tuple[PairEffect, ...] = ()  # the strongest pairs of columns that interact
     # whether the curves are the best additive reading of the whole score. Earlier versions stored the curves of
     # a part of the score, and the rest may undo them
@@ -197,19 +196,19 @@ class Shapes:
 
     @property
     def rest_name(self) -> str:
-        """What the part is called that is no sum of curves."""
+        """The name of the part of the score that is not a sum of curves."""
         rest = INTERACTIONS if len(self.columns) > 1 else "finer than the curve"
         return distinct([*(shape.name for shape in self.columns), rest])[-1]
 
     def told(
         self, directions: Sequence[float], levels: Sequence[Sequence[str]], X: Any, positive: np.ndarray, weights: Any
     ) -> Shapes:
-        """The same, where the columns, some of them ordered categories of these levels, were told these directions.
+        """Return the curves with the requested `directions` of the columns; ordered categories have these `levels`.
 
-        Each such curve is the nearest one that keeps its direction: other columns may bend the projection of a score.
-        Rows say how large a curve is that was moved.
+        Each such curve becomes the nearest one that keeps its direction, because other columns may bend a projection.
+        The rows give the importance of a curve that was changed.
         """
-        from sklearn.isotonic import isotonic_regression  # here, because commands that only score do without
+        from sklearn.isotonic import isotonic_regression  # here, because commands that only score do not need it
 
         columns, known = list(self.columns), np.ones(positive.size) if weights is None else np.asarray(weights)
         shares = known / np.where(positive, 2.0 * known[positive].sum(), 2.0 * known[~positive].sum())
@@ -262,7 +261,7 @@ class Shapes:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
-        """Return what `to_dict` wrote, now or in an earlier version, or say what is wrong with it."""
+        """Return what `to_dict` wrote, now or in an earlier version; raise an error if it is invalid."""
         interactions = plain["interactions"]
         whole = plain.get("whole", interactions is None)
         if not isinstance(whole, bool):

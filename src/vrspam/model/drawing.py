@@ -1,7 +1,7 @@
-"""What to draw of a model: which values, on which axis, with which marks and words; what columns add in single rows.
+"""Plans of the pictures of a model: values, axes, marks and words; and what columns add in single rows.
 
-`vrspam.report` draws it as SVG and `vrspam.plotting` with matplotlib; neither decides any of it. Lengths are in units
-in which a digit is about 7.3 wide (`text_width`), and both engines give the axis of a column at least `ROOM` of them.
+`vrspam.report` draws these plans as SVG and `vrspam.plotting` with matplotlib. Lengths are in units in which a digit is
+about 7.3 wide (`text_width`); both engines make the axis of a column at least `ROOM` units long.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from vrspam.tables.texts import DAYS_OF_A_YEAR, day_of, part_text
 if TYPE_CHECKING:
     from vrspam.tool.model import Model
 
-MANY_VALUES = 100  # a column with more may have an axis that is not linear, or values far off
-ROOM, GAP = 195.0, 6.0  # length of the axis of a column, and between two of its labels
+MANY_VALUES = 100  # a column with more may have an axis that is not linear, or values too far out to be drawn
+ROOM, GAP = 195.0, 6.0  # length of the axis of a column, and least distance between two of its labels
 MOST_TICKS = 6
 DECADES = 2.0  # length of the linear middle of a logarithmic axis, on each side of 0
 ADDED = "added to the score"
@@ -32,14 +32,14 @@ BAND = "95 % band of the shape, from the folds"
 
 
 class Ticks(NamedTuple):
-    """Marked places of an axis, and what stands at them."""
+    """The places of the ticks of an axis, and their labels."""
 
     places: np.ndarray
     labels: list[str]
 
 
 class Scale(NamedTuple):
-    """How values lie along an axis: evenly, by their logarithms, or by these only beyond ± `middle`.
+    """The scale of an axis: linear, logarithmic, or logarithmic only beyond ± `middle`.
 
     In a picture `low` is drawn at `start`, and `high` at `stop`.
     """
@@ -50,11 +50,11 @@ class Scale(NamedTuple):
     middle: float = 0.0
     start: float = 0.0
     stop: float = 1.0
-    words: str = ""  # what there is to say about it
+    words: str = ""  # a remark on the scale, such as "log scale"
 
     def __call__(self, values: np.ndarray | float) -> np.ndarray:
         """Where values lie on the axis, from `start` to `stop`."""
-        even: list[Any] = []  # numbers that lie evenly along the axis
+        even: list[Any] = []  # the values on the scale of the axis
         for at in (self.low, self.high, np.asarray(values, dtype=float)):
             with np.errstate(all="ignore"):
                 if self.kind == "log":
@@ -70,25 +70,25 @@ class Scale(NamedTuple):
 class ColumnPlan(NamedTuple):
     """What is drawn of one column."""
 
-    curve: bool  # whether it is a curve; otherwise points, one below or beside the other
+    curve: bool  # whether it is drawn as a curve; otherwise as points in a column or row
     chosen: np.ndarray  # which values of the grid are drawn, in this order
     scale: Scale  # of the values; points are one apart
-    ticks: Ticks  # values with their texts; for points their places from 0, with what each is called
+    ticks: Ticks  # values with their labels; for points their places, from 0, with their labels
     rug: np.ndarray  # values that are marked along the axis, so that a stretch without marks rests on few rows
     remarks: tuple[str, ...]
     part: str | None  # the part of a date that the column is: "year", "month", "weekday" or "hour"
-    ends: tuple[str, ...] = ()  # what the first and the last value of a curve are called
+    ends: tuple[str, ...] = ()  # labels of the first and the last value of a curve
 
 
 def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
-    """What to draw of a column, where pictures reach from ends[0] to ends[1]."""
+    """Plan the picture of a column; the axis of what it adds to the score reaches from ends[0] to ends[1]."""
     remarks = [f"{'rises' if shape.direction > 0 else 'falls'} by request"] if shape.direction else []
     grid, part = shape.grid, date_part(shape.name, shape.grid) if shape.numeric else None
     chosen = np.arange(grid.size)
     if not is_curve(shape):
         if not shape.numeric:
             chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
-            # an ordered category that was told a direction in its own order, others by what they add
+            # ordered categories with a requested direction keep their order, others are sorted by what they add
             falling = np.argsort(-shape.contribution[chosen], kind="stable")
             chosen = np.sort(chosen) if shape.direction else chosen[falling]
             if chosen.size < grid.size:
@@ -100,7 +100,7 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     if grid.size > MANY_VALUES:
         steps, inner = np.diff(grid), grid[-2] - grid[1]
         far = int(steps[0] > far_off * inner), int(steps[-1] > far_off * inner)
-        if _scale(grid[far[0] : grid.size - far[1]]).kind != "log":  # which has room for them
+        if _scale(grid[far[0] : grid.size - far[1]]).kind != "log":  # a log scale has room for them
             chosen = chosen[far[0] : grid.size - far[1]]
     outermost = [0, grid.size - 1, chosen[0], chosen[-1]]  # of all values, and of those that are drawn
     texts = [rounded(value) if part is None else part_text(part, value) for value in grid[outermost]]
@@ -113,7 +113,7 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     scale = _scale(grid)
     steps = np.diff(grid)
     rug = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
-    if np.ptp(steps) <= 1e-9 * steps.max():  # evenly spaced points belong to a straight line: they are no rows
+    if np.ptp(steps) <= 1e-9 * steps.max():  # evenly spaced points come from a straight line, not from rows
         rug = rug[:0]
     ticks = column_ticks(shape.name, grid, scale)
     return ColumnPlan(True, chosen, scale, ticks, rug, tuple(remarks), part, tuple(texts[2:]))
@@ -125,7 +125,7 @@ def is_curve(shape: Shape) -> bool:
 
 
 def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
-    """The common range of what columns add; few rows and wide bands at the ends of a column may leave it."""
+    """The common range of what columns add; curves of few rows at the ends and wide bands may lie outside of it."""
     values, bands = [np.zeros(1)], [np.zeros(1)]
     for shape in shapes:
         # without the outermost hundredth of the rows on each side, where the grid holds many values
@@ -146,7 +146,7 @@ def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
 
 
 def _scale(grid: np.ndarray) -> Scale:
-    """The axis of a grid: logarithmic, or only its outer parts, where most rows would be squeezed into a corner."""
+    """The scale of a grid: logarithmic, or only its outer parts, if a linear scale would squeeze most rows together."""
     squeezed = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic
     first, last = float(grid[0]), float(grid[-1])
     low, high = grid[[grid.size // 10, -1 - grid.size // 10]]  # the grid holds quantiles: 80 % of the rows lie between
@@ -172,7 +172,7 @@ def date_part(name: str, grid: np.ndarray) -> str | None:
 
 
 def value_labels(name: str, values: np.ndarray) -> list[str]:
-    """What stands at the points of a column with few values."""
+    """Labels of the points of a column with few values."""
     part = date_part(name, values)
     labels = number_labels(values) if part is None else [part_text(part, value) for value in values]
     return labels if len(set(labels)) == len(labels) else number_labels(values)
@@ -209,9 +209,9 @@ def column_ticks(name: str, grid: np.ndarray, scale: Scale) -> Ticks:
 
 
 def number_ticks(low: float, high: float, *, whole: bool = False, shares: bool = False, room: float = ROOM) -> Ticks:
-    """Round numbers between two ends, so few that their texts keep apart; shares are shown in percent.
+    """Round numbers between two ends, so few that their labels do not overlap; shares are shown in percent.
 
-    Where texts stand one above the other, there is `room` without end.
+    Labels that stand one above the other never overlap: then `room` is infinite.
 
     >>> number_ticks(2024.0, 2024.5, room=110.0).labels, number_ticks(0.0, 2e4, room=110.0).labels
     (['2024.00', '2024.25', '2024.50'], ['0', '10,000', '20,000'])
@@ -237,7 +237,7 @@ def number_ticks(low: float, high: float, *, whole: bool = False, shares: bool =
 
 
 def round_numbers(low: float, high: float, most: int = 5, whole: bool = False) -> list[float]:
-    """At most so many round numbers, evenly spaced.
+    """Round numbers, evenly spaced in at most `most` steps.
 
     >>> round_numbers(0.0, 1.0), round_numbers(1.0, 3.0, whole=True), round_numbers(-0.3, 0.45, 3)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [1.0, 2.0, 3.0], [-0.25, 0.0, 0.25])
@@ -253,9 +253,9 @@ def round_numbers(low: float, high: float, most: int = 5, whole: bool = False) -
 
 
 def _power_ticks(scale: Scale) -> Ticks:
-    """Ticks of a logarithmic axis, in line for a label: one whose label would touch another's is left out."""
+    """Ticks of a logarithmic axis, the most wanted first; a tick whose label would touch a taken one is left out."""
     low, high, middle = scale.low, scale.high, scale.middle
-    if scale.kind == "log":  # powers of ten, and within few of them also 2 and 5 times those
+    if scale.kind == "log":  # powers of ten, and if the range has few of them also multiples
         powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
         decades = np.log10(high / low)
         factors = [1.0] if decades > 3.0 else [1.0, 3.0] if decades > 1.5 else [1.0, 2.0, 5.0, 3.0, 7.0, 1.5, 4.0]
@@ -282,7 +282,7 @@ def _power_ticks(scale: Scale) -> Ticks:
 
 
 def bin_ticks(axis: Axis) -> Ticks:
-    """Ticks of a side of a heat map, whose bins are 1 wide: limits between bins, anything else in their middle."""
+    """Ticks of a side of a heat map, whose bins are 1 wide: limits stand between bins, other labels in the middle."""
     edges, labels = axis.edges, list(axis.labels)
     if edges is None:
         return Ticks(np.arange(len(labels)) + 0.5, labels)
@@ -291,7 +291,7 @@ def bin_ticks(axis: Axis) -> Ticks:
         places, limits = chosen.astype(float).tolist(), edges[chosen]
         if date_part(axis.name, limits) == "year":
             texts = value_labels(axis.name, limits)
-        else:  # with the digits that their range makes sense of, and all different
+        else:  # rounded to digits that matter for their range, but all different
             digits = 2 - int(np.floor(np.log10(np.ptp(limits))))
             texts = [power_text(round(limit, digits)) for limit in limits]
             texts = texts if len(set(texts)) == np.unique(limits).size else number_labels(limits, 3)
@@ -340,7 +340,7 @@ class Effect:
     contribution : float
         What it adds to the difference between the mean scores of the two classes.
     share : float
-        Its part of that difference. Shares add up to 1; one is negative if the feature makes the difference smaller.
+        Its share of that difference. Shares add up to 1; a share is negative if the feature reduces the difference.
 
     Examples
     --------
@@ -361,9 +361,9 @@ class Effect:
 
 
 def explain(model: Model) -> list[Effect]:
-    """All features of a model, the largest contribution first.
+    """Return the effects of all features of a model, the largest contribution first.
 
-    With a feature map these are the curves of the columns, and "interactions" for what no curve can show.
+    With a feature map these are the curves of the columns, and "interactions" for what no sum of curves can show.
     `importance` is None if the model file was written by a version that did not store curves.
 
     Parameters
@@ -408,7 +408,7 @@ def explain(model: Model) -> list[Effect]:
 
 
 def find_strongest(model: Model, count: int) -> list[tuple[str, float]]:
-    """The features that move the score most: by one standard deviation, or by the spread of what a curve adds."""
+    """The features with the largest effects: of one standard deviation, or the spread of what a curve adds."""
     sizes = []
     for e in explain(model):
         spread = e.contribution if e.importance is None else e.importance
@@ -469,7 +469,7 @@ def value_text(model: Model, part: Part) -> str:
 def explain_rows(
     model: Model, X: Any, kept: Any, broken: Sequence[Any], rows: np.ndarray, order: np.ndarray
 ) -> Iterator[ExplainedRow]:
-    """Rows of a block: their numbers in the file, and that of each in `X`, or -1 - its number in `broken`."""
+    """Yield the rows with numbers `rows` in the file; `order` has places in X, or -1 - the place in `broken`."""
     good = order[order >= 0]
     scores, parts = np.empty(0), {}
     if good.size:

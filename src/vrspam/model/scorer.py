@@ -47,11 +47,11 @@ class Input:
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the model takes it: the input of this number or, of a date, one part of it (`Dates.parts`)."""
+    """A column as the model takes it: the input of number `source` or, if this is a date, one part of the date."""
 
     name: str
     source: int
-    part: str | None = None
+    part: str | None = None  # one of `Dates.parts`
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Scorer:
     ----------
     inputs : tuple of Input
     columns : tuple of Column
-        What the inputs become, in the order of `effects` and of the encoders of kernels and trees.
+        The columns made from the inputs, in the order of `effects` and of the encoders of kernels and trees.
     effects : tuple of Curve, Table or None
         What each column adds on its own.
     kernels, trees : tuple
@@ -74,20 +74,20 @@ class Scorer:
     threshold : float or None
         A row above this score has the second label; None where the probability decides (more than ½).
     chosen : ChosenThreshold or None
-        A threshold with its meaning, which takes the place of that one: a row that reaches it has the second label.
+        A threshold with its meaning, used instead of `threshold`: a row at or above it has the second label.
     calibration : Calibration or None
-        From score - baseline to the probability of the second label.
+        The function from score - baseline to the probability of the second label.
     baseline : float
     matrix : bool
         Whether the inputs are the columns of one matrix, and have no names.
     left_out : tuple of str
         Columns of the training table that the score does not need.
     typical : ndarray of shape (2, columns) or None
-        Mean and deviation of the columns of numbers in training, where curves do not tell.
+        Mean and standard deviation of the columns of numbers in training; None if the score has curves.
     ranks : str
         What a higher score means, if scores only rank rows: then there is neither label nor probability.
     coef : ndarray or None
-        Where the score is linear in columns of numbers as they are: their coefficients.
+        The coefficients, if the score is linear in columns of numbers as they are.
     is_numeric : tuple of bool
         Whether each column holds numbers; the others hold categories.
 
@@ -158,14 +158,14 @@ class Scorer:
 
 
 def linear_parts(coef: np.ndarray, fill: Sequence[float] | None = None) -> Parts:
-    """The parts of coef · x; `fill` is what stands for missing values, without which a row has no score."""
+    """The parts of coef · x; `fill` replaces missing values; without it, a row with a missing value has no score."""
     zero, missing = np.zeros(1), np.full(coef.size, np.nan) if fill is None else coef * np.asarray(fill)
     slopes = zip(coef.tolist(), missing.tolist(), strict=True)
     return Parts(tuple(Curve(zero, zero, slope, slope, absent) for slope, absent in slopes))
 
 
 def scorer_of(model: Any) -> Scorer:
-    """What is exported of a fitted estimator of this package, or of a model of the command-line tool.
+    """Return the score to export of a fitted estimator of this package, or of a model of the command-line tool.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def scorer_of(model: Any) -> Scorer:
 
 
 def scorer_of_estimator(model: Any) -> Scorer:
-    """What is exported, and sent to clusters, of a fitted estimator of this package."""
+    """Return the score of a fitted estimator of this package, as it is exported and sent to clusters."""
     check_is_fitted(model, "coef_")
     coefs = np.asarray(array_api.on_host(model.coef_), dtype=np.float64)
     if len(coefs) != 1:
@@ -237,7 +237,7 @@ def scorer_of_estimator(model: Any) -> Scorer:
 def named_columns(
     names: Sequence[str], numeric: Sequence[bool], schema: TableSchema | None
 ) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
-    """The inputs that columns of these names are made of, and the columns; `numeric` says which of them hold numbers.
+    """The inputs from which columns of these names are made, and the columns; `numeric` says which hold numbers.
 
     >>> from vrspam.tables.texts import Numbers
     >>> inputs, _ = named_columns(["income"], [True], TableSchema(readings={"income": Numbers(".", ",", "$")}))

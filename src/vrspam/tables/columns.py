@@ -1,6 +1,6 @@
-"""One class for each kind of column: what is learned of it, block by block, and what becomes of it (`decide`).
+"""One class for each kind of column: it learns from a column, block by block, and decides how it is used (`decide`).
 
-What is learned adds up: `merge` adds what was learned of another part of the table.
+`merge` adds what was learned from another part of the table.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[
 
 @dataclass
 class Asked:
-    """What was asked about the columns, and the notes on what became of them."""
+    """What the user asked for about the columns, and the notes on how the columns are used."""
 
     include: Sequence[str] = ()  # columns to keep although they look like identifiers
     categorical: Sequence[str] = ()  # columns to take as categories
-    max_categories: int | None = None  # of a text with more the most frequent are kept, and the others count as one
+    max_categories: int | None = None  # if text has more, the most frequent are kept and the others count as one
     dates: str = "features"  # or "drop"
     interpret: bool = True  # whether text may be numbers, dates or names of the rows; otherwise it is categories
     empty: str = "keep"  # what to do with columns without values: "keep", "leave out" or "refuse"
     path: str = ""  # the file, for errors
     integers: Sequence[str] = ()  # columns of a file that hold integers, which become floats
-    error: type[WordedError] = WordedError  # of what is refused
+    error: type[WordedError] = WordedError  # raised for columns that are refused
     notes: list[Finding] = field(default_factory=list)
-    readings: dict[Any, tuple[str, str]] = field(default_factory=dict)  # (kind, remark) of what was read
+    readings: dict[Any, tuple[str, str]] = field(default_factory=dict)  # (kind, remark) of text that was read
 
     def note(self, code: str, name: Any, text: str, severity: str = "note", **fields: Any) -> None:
-        """Say something about a column; `drop`, `categorical` and `include` in the text are what one may ask for."""
+        """Add a note on a column; `drop`, `categorical` and `include` in the text are options that the user may set."""
         subject = "column {column!r} " if name else "the column without a name "
         self.notes.append(Finding(code, severity, subject + text, column=name, **fields))
 
     def without_values(self, name: Any) -> bool:
-        """Whether a column without values is left out; or an error."""
+        """Whether a column without values is left out; raise an error if such columns are refused."""
         if self.empty == "refuse":
             raise self.error("column {column!r} has no value at all; leave it out", column=name)
         if self.empty == "leave out":
@@ -67,9 +67,9 @@ class Asked:
 
 
 class Learned(NamedTuple):
-    """What becomes of a column: numbers under some names, read from text if there is a kind, or categories, or nothing.
+    """How a column is used: as numbers by their names (read from text if there is a `kind`), as categories, or not.
 
-    `grouped` says that there are more categories than these.
+    `grouped` says that the column has more categories than these.
     """
 
     numbers: Mapping[str, NumberColumn] = {}
@@ -90,7 +90,7 @@ class NumberColumn:
     high: float = float("nan")
     strays: Counter[str] = field(default_factory=Counter)  # text where numbers were expected
     names_rows: bool = False
-    rows: int = 0  # by which that was decided
+    rows: int = 0  # number of rows that decided `names_rows`
 
     def add(self, column: Any) -> None:
         """Add a series, whose first rows decide whether it names the rows, or an array; only finite numbers count."""
@@ -110,7 +110,7 @@ class NumberColumn:
             self.high = float(np.fmax(self.high, values.max()))
 
     def merge(self, other: NumberColumn) -> None:
-        """Add what was learned of other rows; the larger part says whether they name the rows."""
+        """Add what was learned from other rows; the part with more rows decides whether numbers name the rows."""
         if other.rows > self.rows:
             self.rows, self.names_rows = other.rows, other.names_rows
         self.total, self.count = self.total + other.total, self.count + other.count
@@ -156,7 +156,7 @@ class NumberColumn:
 
 @dataclass
 class TypedColumn:
-    """Dates, times or whatever else is of a kind that text can have, without being text."""
+    """A column of dates, times or other values that are not text, but of a kind that is also read from text."""
 
     name: Any
     kind: KindOfText
@@ -164,12 +164,12 @@ class TypedColumn:
     strays: Counter[str] = field(default_factory=Counter)
 
     def add(self, column: Any) -> None:
-        """Look at a series."""
+        """Add a series."""
         for part, values in zip(self.parts, self.kind.read(column)[0], strict=True):
             part.add(values)
 
     def merge(self, other: TypedColumn) -> None:
-        """Add what was learned of other rows."""
+        """Add what was learned from other rows."""
         for part, more in zip(self.parts, other.parts, strict=True):
             part.merge(more)
         self.strays.update(other.strays)
@@ -192,11 +192,11 @@ class TextColumn:
     name: Any
     is_text: bool = True
     counts: Counter[str] = field(default_factory=Counter)
-    filled: int = 0  # values among which those were found
+    filled: int = 0  # number of values that were counted
     backend: Any = None
 
     def add(self, column: Any) -> None:
-        """Count the values of a series; no more of a text that has very many."""
+        """Count the values of a series, unless more than `_MOST_COUNTED` different ones are known already."""
         if len(self.counts) > _MOST_COUNTED:
             return
         texts = frames.texts_of(column) if self.is_text else None
@@ -206,7 +206,7 @@ class TextColumn:
         self.counts.update(counts)
 
     def merge(self, other: TextColumn) -> None:
-        """Add what was learned of other rows."""
+        """Add what was learned from other rows."""
         if len(self.counts) <= _MOST_COUNTED:
             self.counts.update(other.counts)
             self.filled += other.filled
@@ -226,7 +226,7 @@ class TextColumn:
         if not different and asked.without_values(name):
             return None
         if asked.max_categories is None:
-            most_known = 10_000  # of a frame; of a column with more no category is unknown
+            most_known = 10_000  # in a frame; a column with more has no unknown categories
             known = different <= most_known or not asked.interpret
             return Learned(categories=tuple(sorted(self.counts)) if known else (), grouped=not known)
         if different > _MOST_COUNTED:
@@ -258,7 +258,7 @@ class TextColumn:
         return Learned(categories=tuple(sorted(kept)), grouped=True)
 
     def _as_kind(self, asked: Asked) -> Learned | None:
-        """The numbers that the text means, if it means some; without a kind, dates that are to be left out."""
+        """The numbers that the text means, None if it means none; without a kind if dates are to be left out."""
         found = find_kind(self.counts)
         if found is None:
             return None
@@ -284,7 +284,7 @@ Column = NumberColumn | TypedColumn | TextColumn
 
 
 def _read(name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str, asked: Asked) -> Learned:
-    """The parts of a column that vary, with a note."""
+    """Keep the parts of a column that vary, and add a note."""
     kind = kind.narrowed([part.low < part.high for part in parts])
     made = {str(part.name): part for part in parts if part.name in kind.made(name)}
     if kind.parts != ("",):
@@ -303,11 +303,11 @@ def _read(name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str,
 
 
 def is_identifier(values: np.ndarray, name: str = "") -> bool:
-    """Whether a column names its rows: whole numbers, all different, that look like nothing that was measured.
+    """Whether a column names its rows: its numbers are whole, all different, and do not look like measurements.
 
-    They only rise, only fall or lie close together; or they are in no order, but the column is called so ("id",
-    "number", "code"), or they are spread as evenly over their range as drawn lots, which amounts are not. With fewer
-    than 20 rows (100 for numbers in no order) nothing can be said, and the answer is no.
+    They only rise, only fall or lie close together; or they are in no order, but the column has a name such as "id",
+    "number" or "code", or they are spread evenly over their range like random numbers, unlike amounts. With fewer
+    than 20 rows (100 for numbers in no order) the answer is always no.
 
     >>> rng = np.random.default_rng(0)
     >>> is_identifier(np.arange(100.0)), is_identifier(rng.permutation(100.0 + np.arange(50)))
@@ -331,7 +331,7 @@ def is_identifier(values: np.ndarray, name: str = "") -> bool:
         return False
     if ID_NAME.search(name) or ID_NAME.search(name.lower()):
         return True
-    # The distance of Kolmogorov and Smirnov from evenly spread numbers; even ones exceed 1.36 / √n in 5 % of cases.
+    # The Kolmogorov-Smirnov distance from a uniform distribution; uniform numbers exceed 1.36 / √n in 5 % of cases.
     even = (ordered - ordered[0]) / (ordered[-1] - ordered[0])
     places = np.arange(values.size) / (values.size - 1.0)
     return bool(np.abs(even - places).max() < 1.36 / np.sqrt(values.size))

@@ -26,10 +26,10 @@ WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in 
 
 
 class Categories(NamedTuple):
-    """A column of categories: the place of each row's among `values`, -1 where it is missing.
+    """A column of categories: for each row the place of its category among `values`, -1 if it is missing.
 
-    `known` holds the codes that maps have given to the values, for all rows that are taken of the column. The values of
-    an `ordered` column are all that its type has, in their order.
+    `known` keeps the codes that maps have given to the values; columns with some of the rows share it. The values of an
+    `ordered` column are all values of its type, in their order.
     """
 
     codes: np.ndarray
@@ -42,7 +42,7 @@ class Categories(NamedTuple):
 class HeldColumns:
     """The columns of a frame as arrays, made once: maps that read many blocks of rows do not ask the frame each time.
 
-    Numbers are floats, missing ones NaN; anything else is `Categories`. Every function here takes it for a frame.
+    Numbers are floats, missing ones NaN; anything else is `Categories`. Every function here accepts it as a frame.
     """
 
     names: list[Any]
@@ -56,9 +56,9 @@ class HeldColumns:
         numeric_columns: Sequence[bool | None] | None = None,
         orders: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> HeldColumns:
-        """All rows of a frame; which columns hold numbers is told by their types, unless it is known (not None).
+        """Hold all rows of a frame; `numeric_columns` says which columns hold numbers (None: their type decides).
 
-        `orders` has the values of some categories in their order, where their type does not.
+        `orders` gives the order of the values of categories whose type has none.
         """
         found, columns = columns_of(X), list[np.ndarray | Categories]()
         for index, known in enumerate(numeric_columns or [None] * len(found.columns)):
@@ -107,7 +107,7 @@ def needs_reading(X: Any) -> bool:
 
 
 def in_order(X: Any, names: Sequence[str]) -> Any:
-    """The columns of a frame by their names; the frame as it is where it lacks one of them."""
+    """The frame with the columns `names`, in this order; unchanged if it lacks one of them."""
     frame = _wrap(X)
     if frame is None or list(frame.columns) == list(names) or not set(names) <= set(frame.columns):
         return X
@@ -126,20 +126,20 @@ def check_frame(X: Any) -> None:
 
 
 class FrameColumns(NamedTuple):
-    """All columns of a frame, looked up once: a frame goes through all its names for each column that is taken."""
+    """All columns of a frame, looked up once, because a frame searches all its names for each column."""
 
     names: list[Any]
     columns: list[Any]
 
 
 def columns_of(X: Any) -> Any:
-    """X for the functions below that take one column of it, quicker for frames of many columns."""
+    """X in a form in which the functions below find single columns faster, if it is a frame of many columns."""
     frame = _wrap(X)
     return X if frame is None else FrameColumns(frame.columns, list(frame.iter_columns()))
 
 
 def named_column(X: Any, index: int) -> tuple[Any, Any]:
-    """What column `index` is called in messages, and the column; None where X is not a frame."""
+    """The name of column `index` in messages, and the column, which is None if X is not a frame."""
     if isinstance(X, nw.Series):
         return X.name, X
     if isinstance(X, FrameColumns | HeldColumns):
@@ -149,7 +149,7 @@ def named_column(X: Any, index: int) -> tuple[Any, Any]:
 
 
 def rows_of(X: Any, rows: Any) -> Any:
-    """Return some rows of X in its own type; with numbers of two axes column j of row i is that of row `rows[i, j]`.
+    """Return some rows of X in its own type; if `rows` has two axes, column j of row i comes from row `rows[i, j]`.
 
     >>> rows_of(np.array([[1.0, 10.0], [2.0, 20.0]]), np.array([[0, 1], [1, 1]])).tolist()
     [[1.0, 20.0], [2.0, 20.0]]
@@ -185,7 +185,7 @@ def numeric_flags(X: Any) -> list[bool]:
 
 
 def is_numeric(column: Any) -> bool:
-    """Whether a series holds numbers; Python objects that are all numbers, as databases give them, are as well."""
+    """Whether a series holds numbers, possibly as Python objects, as databases give them."""
     if column.dtype != nw.Object:
         return column.dtype.is_numeric() or column.dtype == nw.Boolean
     present = column.drop_nulls().to_list()
@@ -213,8 +213,8 @@ def _values(column: Any) -> Iterator[tuple[Any, bool]]:
 def numbers(X: Any, index: int = 0, *, infinite: bool = False) -> np.ndarray:
     """Column `index`, of any type, or a series, as floats (float32 stays float32), missing values as NaN.
 
-    The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers. Numbers
-    that are `infinite` are refused unless they are allowed.
+    The type that a frame gives to a column may depend on its rows: a single row with a missing value has no numeric
+    type. Infinite numbers are refused unless `infinite` allows them.
     """
     name, column = named_column(X, index)
     if isinstance(column, np.ndarray):
@@ -283,7 +283,7 @@ def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: i
     missing = codes.get(None, -1)
     if isinstance(column, Categories):
         key = (id(codes), other)
-        if key not in column.known:  # the mapping is kept beside its codes: no other can get its id
+        if key not in column.known:  # the mapping is kept with its codes, so that no other gets its id
             table = np.array([*(codes.get(value, other) for value in column.values), missing], dtype=np.intp)
             column.known[key] = (codes, table)
         return column.known[key][1][column.codes]
@@ -301,7 +301,7 @@ def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: i
 
 
 def blocks(n_rows: int, width: int, entries: int | None = None) -> Iterator[slice]:
-    """Slices of rows with about so many entries in `width` columns; all but the last in multiples of `WHOLE_ROWS`."""
+    """Slices of rows with about `entries` entries in `width` columns; all but the last in multiples of `WHOLE_ROWS`."""
     step = WHOLE_ROWS * max(1, (entries or BLOCK_ENTRIES) // max(width, 1) // WHOLE_ROWS)
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

@@ -1,6 +1,6 @@
 """`TableSchema`: how the columns of a table are read. It is learned once, kept with a model, and used on new rows.
 
-A frame is one block of rows, a file is many, and a cluster merges what was learned of its parts (`TableLearner`).
+A frame is one block of rows, a file is many, and a cluster merges what was learned from its parts (`TableLearner`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vrspam.tables import texts as kinds_of_text
 from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn
 from vrspam.tables.texts import MISSING_WORDS, YEAR, KindOfText, part_text, show_texts, typed_kind
 
-SEVERAL = 5  # rows from which a column without a value, or without one that can be read, is odd
+SEVERAL = 5  # with so many rows or more, a column without any readable value deserves a warning
 _NESTED = (list, tuple, dict, set, np.ndarray)
 Label = bool | int | float | str
 Strays = Mapping[Any, Mapping[str, int]]
@@ -28,9 +28,9 @@ Strays = Mapping[Any, Mapping[str, int]]
 
 @dataclass
 class Comparison:
-    """Counts what rows hold that training, of which the schema knows, did not, block by block.
+    """Counts, block by block, what new rows hold that the training rows, as the schema describes them, did not.
 
-    A number is far outside by more than the width of its range; infinite ones are refused elsewhere.
+    A number is far outside if it is out of its range by more than its width; infinite ones are refused elsewhere.
     """
 
     schema: TableSchema
@@ -41,7 +41,7 @@ class Comparison:
     strays: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, X: Any, strays: Strays | None = None, names: Sequence[str] | None = None) -> None:
-        """Look at rows that were read, and at texts that could not be; the columns of an array have `names`."""
+        """Add rows that were read, and texts that could not be read; `names` are those of the columns of an array."""
         for column, texts in (strays or {}).items():
             if unread := {text: n for text, n in texts.items() if text.strip().lower() not in MISSING_WORDS}:
                 self.strays.setdefault(column, Counter()).update(unread)
@@ -62,7 +62,7 @@ class Comparison:
                     self.unknown.setdefault(name, Counter()).update(new)
 
     def sentences(self, marked: str | None = None) -> list[str]:
-        """What is to be said, a sentence for each column; `marked` is the column of the result for rows far outside."""
+        """The warnings, a sentence for each column; `marked` is the result column that marks rows far outside."""
         doubt = f", and do not rely on these scores (the column {marked!r} marks them)" if marked else ""
         found = []
         for name, new in self.unknown.items():
@@ -131,16 +131,16 @@ class TableSchema:
     identifiers: tuple[Any, ...] = ()
     source: tuple[Any, ...] = ()
 
-    error: ClassVar[type[WordedError]] = WordedError  # of what is refused
+    error: ClassVar[type[WordedError]] = WordedError  # raised for what is refused
 
     @classmethod
     def learn_frame(cls, X: Any) -> Self:
-        """Look at all columns of a frame; warn of what is read in a way that one might not expect."""
+        """Return the schema of a frame; warn about text that is read as numbers or dates, and about identifiers."""
         learner = TableLearner()
         learner.add(X)
         found = learner.finish(cls)
         if not (found.numeric or found.categorical):
-            raise ValueError("Every column looks like an identifier: give at least one that says something.")
+            raise ValueError("Every column looks like an identifier: give at least one column that does not.")
         for name, (kind, remark) in learner.readings.items():
             warn(TextRead(name, kind, remark))
         if found.identifiers:
@@ -158,7 +158,7 @@ class TableSchema:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns themselves, numeric ones first; those of a LIBSVM file have numbers."""
+        """The columns of the table, numeric ones first; those of a LIBSVM file have numbers as names."""
         return (*self.numeric, *self.categorical) or self.feature_names
 
     @property
@@ -169,7 +169,7 @@ class TableSchema:
         return len(self.numeric) + sum(len(values) for values in self.categorical.values())
 
     def made(self) -> dict[str, tuple[Any, str]]:
-        """The columns of numbers that are read from others: the column, and the part of it ("" for the whole)."""
+        """For each column of numbers read from another one: that other column, and its part ("" for the whole)."""
         return {
             new: (name, part)
             for name, kind in self.readings.items()
@@ -177,7 +177,7 @@ class TableSchema:
         }
 
     def inputs(self) -> list[Any]:
-        """The columns that a table must have: numbers, those that are read as such, and categories."""
+        """The columns that a table must have: numbers, columns that are read as numbers, and categories."""
         made = {new for name, kind in self.readings.items() for new in kind.made(name)}
         return [*(name for name in self.numeric if name not in made), *self.readings, *self.categorical]
 
@@ -193,14 +193,14 @@ class TableSchema:
         return tuple(new for name in kept for new in made[name])
 
     def by_column(self, effects: np.ndarray) -> np.ndarray:
-        """The effects of the columns of a frame, from those of `names`: parts of a date are added up as squares."""
+        """The effects of the columns of a frame, from those of `names`; for a date, the root of the sum of squares."""
         sizes = dict.fromkeys(self.source, 1) | dict.fromkeys(self.identifiers, 0)
         sizes |= {name: len(kind.parts) for name, kind in self.readings.items()}
         squares = iter((effects**2).tolist())
         return np.sqrt([sum(next(squares) for _ in range(sizes[name])) for name in self.source])
 
     def read(self, table: Any) -> tuple[Any, dict[Any, Counter[str]]]:
-        """The frame without identifiers, with numbers in the columns that are read; and the texts that cannot be."""
+        """The frame without identifiers, with text and dates read as numbers; and the texts that cannot be read."""
         strays: dict[Any, Counter[str]] = {}
         if not (self.readings or self.identifiers):
             return table, strays
@@ -233,7 +233,7 @@ class TableSchema:
         return others.to_native(), strays
 
     def read_frame(self, X: Any) -> Any:
-        """The frame that maps take; warn of what training did not have."""
+        """Return the frame as maps take it, and warn about values that training did not have."""
         frame, strays = self.read(X)
         new = Comparison(self)
         new.add(frame, strays)
@@ -243,7 +243,7 @@ class TableSchema:
 
     @property
     def unfinished(self) -> list[str]:
-        """Columns that are read from text or dates, whose means are known when all rows have been read."""
+        """Columns that are read from text or dates, whose means are unknown until all rows have been read."""
         return [name for name, value in zip(self.numeric, self.fill or (), strict=False) if np.isnan(value)]
 
     def completed(self, blocks: Iterable[Any]) -> Self:
@@ -283,9 +283,9 @@ class TableSchema:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the schema that `to_dict` wrote, or say what is wrong with it."""
+        """Return the schema that `to_dict` wrote; raise an error if it is invalid."""
         known, wrong = {f.name for f in fields(cls)}, "{problem}; give what Schema.to_dict wrote"
-        if isinstance(plain, Mapping):  # older ones are without these
+        if isinstance(plain, Mapping):  # schemas of older versions lack these
             lists: dict[str, list[str]] = {"grouped": [], "identifiers": [], "source": []}
             plain = {"zero_based": False, "readings": {}, "ranges": {}, **lists, **plain}
         if not isinstance(plain, Mapping) or set(plain) != known:
@@ -332,12 +332,12 @@ AnySchema = TypeVar("AnySchema", bound=TableSchema)
 
 @dataclass
 class TableLearner(Asked):
-    """What is learned of the columns of a table, block by block; `merge` adds what was learned of another part."""
+    """Learns from the columns of a table, block by block; `merge` adds what was learned from another part."""
 
     columns: dict[Any, Column] = field(default_factory=dict)
 
     def add(self, block: Any, strays: Strays | None = None) -> None:
-        """Look at a frame, and at texts that its reader did not take for the numbers that their columns hold."""
+        """Add the rows of a frame, and the texts that its reader found in columns of numbers."""
         found = frames.columns_of(block)
         for name, column in zip(found.names, found.columns, strict=True):
             if name not in self.columns:  # the type of its first rows says what it is
@@ -357,7 +357,7 @@ class TableLearner(Asked):
                 self.columns[name].strays.update(texts)  # type: ignore[union-attr]
 
     def merge(self, other: TableLearner) -> TableLearner:
-        """Add what was learned of other rows of the same table."""
+        """Add what was learned from other rows of the same table."""
         for name, column in other.columns.items():
             if name in self.columns:
                 self.columns[name].merge(column)  # type: ignore[arg-type]
@@ -366,7 +366,7 @@ class TableLearner(Asked):
         return self
 
     def finish(self, kind: type[AnySchema], **more: Any) -> AnySchema:
-        """Decide on the columns; a mean that is not known is NaN (see `TableSchema.completed`)."""
+        """Decide how the columns are used and return the schema; unknown means are NaN (`TableSchema.completed`)."""
         found = {name: column.decide(self) for name, column in self.columns.items()}
         learned = {name: one for name, one in found.items() if one is not None}
         numbers: dict[str, NumberColumn] = {}

@@ -1,7 +1,7 @@
 """What the text of a column means: the one list of kinds of text (`KINDS`), and the words for missing values.
 
 A kind is found from the different texts of a column and how often each occurs (`find_kind`), kept with a model, and
-used again on new rows. A text that does not fit it is missing there, and is counted.
+used again on new rows. A text in new rows that does not fit the kind is a missing value, and is counted.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class KindOfText:
     parts : tuple of str
         A column of numbers is made for each; "" is the column itself.
     types, objects : tuple of types
-        Of columns, and of Python objects in columns, that are of this kind without being text.
+        Types of columns, and of Python objects in columns, that are of this kind without being text.
     meaning : str
-        What the numbers are, where that is not plain.
+        What the numbers are, such as hours; "" if `words` makes this plain.
     nearly : pattern or None
         Texts that look like this kind, even where they cannot be read.
     hint : str
-        What to give to a model that only takes numbers; "" where that goes without saying.
+        What to give to a model that only takes numbers; "" if no hint is needed.
     """
 
     words: ClassVar[str]
@@ -103,7 +103,7 @@ class KindOfText:
         return self
 
     def form(self, texts: Sequence[str]) -> str:
-        """What to say about how these texts were read."""
+        """A remark on how these texts were read, for messages."""
         return ""
 
     def show(self, part: str, value: float) -> str:
@@ -111,11 +111,11 @@ class KindOfText:
         return f"{value:.7g}"
 
     def check(self) -> bool:
-        """Whether the fields have values that are known; a file may hold others."""
+        """Whether the fields have valid values; those from a file may be invalid."""
         return True
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, of which `TableSchema.from_dict` makes the kind again."""
+        """Plain values, from which `TableSchema.from_dict` restores the kind."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {"kind": self.words, **{name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}}
 
@@ -137,9 +137,9 @@ class Numbers(KindOfText):
     Attributes
     ----------
     decimal, thousands : str
-        The sign before a fraction, and the one between groups of three digits ("" for none, " " for any space).
+        The decimal sign, and the sign between groups of three digits ("" for none, " " for any space).
     unit : str
-        A currency or "%", before or behind; it may be left out, except the percent sign.
+        A currency before or after the number, which a text may lack, or "%" after it, which no text may lack.
     """
 
     words: ClassVar[str] = "numbers"
@@ -197,7 +197,7 @@ class Numbers(KindOfText):
             if self.decimal == ",":
                 plain = plain.str.replace_all(",", ".", literal=True)
             numbers = plain.cast(nw.Float64).to_numpy()
-            finite = np.isfinite(numbers)  # 1e999 is written as a number, and is none
+            finite = np.isfinite(numbers)  # 1e999 is written like a number, but is infinite
             found[present[fits]] = np.where(finite, np.where(negative, -numbers, numbers), np.nan)
             fits[np.flatnonzero(fits)[~finite]] = False
         stray[present[~fits]] = True
@@ -323,7 +323,7 @@ class Dates(KindOfText):
         if most["dmy"] == most["mdy"] > most["ymd"]:
             order = "mdy" if any("/" in text for text in fits["mdy"]) else "dmy"
             if any(_NUMERIC.fullmatch(text) for text in fits[order]):
-                remark = ", as no value says which comes first"
+                remark = ", as no value shows whether day or month comes first"
         elif most["dmy"] == most["mdy"] == most["ymd"]:
             order = "ymd"
         return Found(cls(order), remark, fits[order])
@@ -331,7 +331,7 @@ class Dates(KindOfText):
     def moments(self, texts: Any) -> tuple[np.ndarray, np.ndarray]:
         """Texts, or dates, as datetime64 with NaT for missing ones, and which texts are not dates.
 
-        The time of day is the one on the wall, whatever the zone.
+        Times of day are local times; time zones are ignored.
         """
         if texts.dtype not in (nw.String, nw.Enum, nw.Categorical):
             if texts.dtype == nw.Object:
@@ -387,7 +387,7 @@ class Dates(KindOfText):
         return replace(self, parts=tuple(p for p, varies in zip(self.parts, varying, strict=True) if varies) or (YEAR,))
 
     def form(self, texts: Sequence[str]) -> str:
-        """The order of day, month and year, where numbers leave it in doubt."""
+        """The order of day, month and year, if the numbers alone do not show it."""
         if not any(re.match(r"\s*\d{1,2}[-/.]\d", text) for text in texts):
             return ""
         return f", the {ORDERS[self.order]}"
@@ -400,7 +400,7 @@ class Dates(KindOfText):
 
 
 def day_of(year: float) -> np.datetime64:
-    """The day of a position in time, which "year" is."""
+    """The day of a position in time, as in the part "year"."""
     days = int(np.floor((year - 1970.0) * DAYS_OF_A_YEAR + 1e-6))
     return np.datetime64("1970-01-01") + np.timedelta64(days, "D")
 
@@ -421,7 +421,7 @@ def part_text(part: str, value: float) -> str:
 
 @lru_cache(100_000)
 def _one_moment(text: str, order: str) -> datetime | None:
-    """The date that a text says, None if it is none in this order."""
+    """The date of a text; None if the text is not a date in this order."""
     text = text.strip()
     if match := _NUMERIC.fullmatch(text):
         first, second, third = match["a"], match["b"], match["c"]
@@ -449,12 +449,12 @@ def _one_moment(text: str, order: str) -> datetime | None:
         return None
 
 
-#: All kinds of text, in the order in which they are looked for. A new one is a subclass of `KindOfText`, and here.
+#: All kinds of text, in the order in which they are tried. A new kind is a subclass of `KindOfText`, listed here.
 KINDS: tuple[type[KindOfText], ...] = (Dates, Times, Numbers)
 
 
 def find_kind(counts: Mapping[str, int]) -> Found | None:
-    """What the texts of a column are, of which each occurs so often, if nearly all agree; None for words.
+    """Return the kind of text of a column, from its texts and their counts, if nearly all agree; None for words.
 
     >>> find_kind({"$4,012.50": 1, "$12.00": 2, "n/a": 1}).kind
     Numbers(decimal='.', thousands=',', unit='$')
@@ -477,7 +477,7 @@ def find_kind(counts: Mapping[str, int]) -> Found | None:
 
 
 def typed_kind(column: Any) -> KindOfText | None:
-    """The kind of a column of dates or times, say, which are no text; None for other columns."""
+    """The kind of a column of dates or times that are not text; None for other columns."""
     present: list[Any] | None = None
     if column.dtype == nw.Unknown and hasattr(getattr(column.to_native(), "dtype", None), "tz"):
         return Dates()  # narwhals does not know zones of pandas with "_" or "-" in their names
@@ -503,7 +503,7 @@ def looks_like(texts: Sequence[str]) -> str | None:
 
 
 def describe(found: Found, texts: Sequence[str], strays: Mapping[str, int]) -> str:
-    """How a text is read, with examples, and what in it is missing.
+    """How a column of text is read, with examples, and which texts count as missing.
 
     >>> describe(Found(Numbers(".", ",")), ["1,200", "?"], {"?": 3})
     "text that was read as numbers ('1,200'); 3 values that are not ('?') count as missing"
@@ -515,7 +515,7 @@ def describe(found: Found, texts: Sequence[str], strays: Mapping[str, int]) -> s
 
 
 def count_missing(strays: Mapping[str, int]) -> str:
-    """That texts which cannot be read count as missing: "2 values that are not ('?') count as missing"."""
+    """How many texts that cannot be read count as missing: "2 values that are not ('?') count as missing"."""
     count, one = sum(strays.values()), sum(strays.values()) == 1
     words = show_texts(sorted(strays, key=lambda text: -strays[text]))
     return f"{count:,} value{' that is' if one else 's that are'} not ({words}) count{'s' if one else ''} as missing"
