@@ -73,5 +73,5 @@ def test_a_dict_for_columns_of_numbers():
     y = X["a"] > 0
     model = AUCClassifierCV().fit(X, y)
     assert model.explain_one({"b": X["b"][5], "a": X["a"][5]}) == pytest.approx(model.explain_one(X.iloc[5]))
-    with pytest.raises(ValueError, match="takes a dict where fit had names of columns"):
+    with pytest.raises(ValueError, match="takes a dict only if fit had names of columns"):
         AUCClassifierCV().fit(X.to_numpy(), y).explain_one({"a": 1.0, "b": 2.0})

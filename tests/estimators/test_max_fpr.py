@@ -87,7 +87,7 @@ def test_cross_validation_trains_and_chooses_on_the_part():
 @pytest.mark.parametrize(
     ("parameters", "match"),
     [
-        ({"max_fpr": 0.1}, r"max_fpr=0\.1 does not go with loss='squared': .* Use loss='squared_hinge'\."),
+        ({"max_fpr": 0.1}, r"max_fpr=0\.1 needs loss='squared_hinge': with loss='squared' "),
         ({"max_fpr": 0.0, "loss": "squared_hinge"}, "'max_fpr' parameter of AUCClassifier must be"),
         ({"max_fpr": 1.5, "loss": "squared_hinge"}, "'max_fpr' parameter of AUCClassifier must be"),
         ({"max_fpr": 0.004, "loss": "squared_hinge"}, r"max_fpr=0\.004 of the 84 negative rows is less than one"),

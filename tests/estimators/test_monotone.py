@@ -184,7 +184,7 @@ def test_what_cannot_obey_is_left_out_or_refused():
         AUCClassifierCV(features="kernel", monotonic_cst={"age": 1}).fit(X, y)
     with pytest.raises(ValueError, match="have no order"):
         AUCClassifierCV(features="additive", monotonic_cst={"size": 1}).fit(X.assign(size=X["size"].astype(str)), y)
-    with pytest.raises(ValueError, match="have l2 alone"):
+    with pytest.raises(ValueError, match="allow only l2"):
         AUCClassifierCV(l1s="auto", features="additive", monotonic_cst={"age": 1}).fit(X, y)
     with pytest.raises(ValueError, match="limits of the coefficients of columns"):
         AUCClassifierCV(features="additive", bounds=(0, 1)).fit(X, y)

@@ -342,7 +342,7 @@ def test_few_strata_or_rows_stand_for_all(many):
 def test_a_part_of_the_curve_is_refused_inside_strata():
     rng = np.random.default_rng(10)
     X, y = rng.standard_normal((20, 2)), np.tile([0, 1], 10)
-    with pytest.raises(ValueError, match=r"max_fpr=0\.1 is a part of the ROC curve of all rows"):
+    with pytest.raises(ValueError, match=r"max_fpr=0\.1 is not available for pairs inside strata"):
         AUCClassifier(loss="squared_hinge", max_fpr=0.1).fit(X, y, strata=np.arange(20) // 4)
 
 
@@ -389,7 +389,7 @@ def test_a_path_of_penalties_comes_from_the_sums():
 @pytest.mark.parametrize(
     ("y", "event", "words"),
     [
-        (["a", "b"] * 20, None, "text is no order"),
+        (["a", "b"] * 20, None, "text has no order"),
         (np.ones(40), None, "No two rows can be compared"),
         (np.arange(40.0), np.zeros(40, bool), "all rows censored"),
         (np.full(40, np.nan), None, "contains NaN"),
@@ -571,7 +571,7 @@ def test_splits_that_tear_strata_apart_are_refused():
     rng = np.random.default_rng(23)
     X, y, strata = rng.standard_normal((60, 2)), np.tile([0, 1], 30), np.repeat(np.arange(15), 4)
     forward = [(np.arange(30), np.arange(30, 45)), (np.arange(45), np.arange(45, 60))]
-    with pytest.raises(ValueError, match="Fold 0 tears strata apart, as folds in the order of time do"):
+    with pytest.raises(ValueError, match="Fold 0 splits strata, as folds in the order of time do"):
         AUCClassifierCV(cv=forward).fit(X, y, strata=strata)
     with pytest.raises(ValueError, match="scoring='average_precision' looks at all rows"):
         AUCClassifierCV(scoring="average_precision").fit(X, y, strata=strata)
@@ -601,7 +601,7 @@ def test_a_stream_of_sorted_strata_gives_the_fit_of_all_rows(same):
         AUCClassifier().fit_stream(torn)
     with pytest.raises(ValueError, match="has strata, which only"):
         AUCClassifierCV().fit_stream(blocks)
-    with pytest.raises(AttributeError, match="all rows at once, in order"):
+    with pytest.raises(AttributeError, match="all rows at once: use fit"):
         ConcordanceRanker().fit_stream(blocks)
 
 

@@ -264,7 +264,7 @@ def test_train_stores_the_promised_threshold_or_says_why_not(tmp_path, capsys):
     assert run([*words, "--model", str(tmp_path / "few.json")]) == 0
     said = " ".join(capsys.readouterr().err.split())
     assert "20 positives are too few to promise --recall 0.9 with 95 % confidence: it takes 29." in said
-    assert "The threshold that is stored keeps it on the held-out rows alone." in said
+    assert "The stored threshold meets this target on the held-out rows alone." in said
     stored = load_model(tmp_path / "few.json").threshold
     assert stored is not None
     assert stored.confidence is None
@@ -273,9 +273,9 @@ def test_train_stores_the_promised_threshold_or_says_why_not(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"recall": 1.0}, "no number of rows promises recall=1.0"),
-        ({"recall": 0.8, "weights": "dose"}, "rows of groups, or with weights, promise no recall=0.8"),
-        ({"alerts": 0.3, "groups": "number"}, "rows of groups, or with weights, promise no alerts=0.3"),
+        ({"recall": 1.0}, "no number of rows can promise recall=1.0"),
+        ({"recall": 0.8, "weights": "dose"}, "rows in groups, or with weights, cannot promise recall=0.8"),
+        ({"alerts": 0.3, "groups": "number"}, "rows in groups, or with weights, cannot promise alerts=0.3"),
         ({"alerts": 0.006}, "too few to promise alerts=0.006"),
     ],
 )

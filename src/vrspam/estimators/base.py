@@ -47,7 +47,7 @@ def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None
 
 
 class RowBlocks:
-    """The blocks of a stream as rows, validated as `estimator` does; iterate as often as the stream itself can be."""
+    """The blocks of a stream as rows, validated as `estimator` does; they can be iterated as often as the stream."""
 
     def __init__(
         self, estimator: AUCClassifierBase, chunks: Iterable, progress: bool = False, takes_strata: bool = False
@@ -58,7 +58,7 @@ class RowBlocks:
         self.one_shot = iter(chunks) is chunks  # whether the stream can be read only once
         self._validator = clone(estimator)
         self.n_features: int | None = None
-        self.sparse = False  # whether any block is
+        self.sparse = False  # whether any block is sparse
         self.strata: np.ndarray | None = None  # of the block that was read last
         self._said: set[Any] = set()  # columns that a warning has named
 
@@ -92,7 +92,7 @@ class RowBlocks:
             raise ValueError("There are no rows: chunks yielded no block with rows.")
 
     def moments(self, most_once: int) -> ClassMoments:
-        """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, or if it is the only pass."""
+        """Moments of all rows, in one pass: with scatter matrices up to 5,000 features or for a one-shot stream."""
         moments: ClassMoments | None = None
         inside, held = PairsOfStrata(None, frozenset(), 0, 0), None
         same = getattr(self._validator, "strata_weight", "pairs") == "strata"
@@ -121,7 +121,7 @@ class RowBlocks:
 def whole_strata(
     held: tuple[Rows, np.ndarray] | None, rows: Rows, strata: np.ndarray
 ) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:
-    """The rows of strata that have ended, `held` ones and new ones, and those of the last stratum, which may go on."""
+    """Split `held` and new rows: those of strata that have ended, and those of the last stratum, which may go on."""
     if held is not None:
         (X, y, weights), names = held
         both = (X, rows.X)
@@ -137,7 +137,7 @@ def whole_strata(
 
 
 class PairsOfStrata(NamedTuple):
-    """Sums over pairs inside whole strata, their names, and how many strata, and rows, are in no pair."""
+    """Sums over pairs inside whole strata, the strata's names, and the numbers of strata, and rows, without pairs."""
 
     moments: PairMoments | None
     names: frozenset
@@ -146,7 +146,7 @@ class PairsOfStrata(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, strata: Any, same: bool) -> PairsOfStrata:
-        """Those of a block that holds all rows of its strata."""
+        """The sums of a block that holds all rows of its strata."""
         numbers = validation.numbers_of(strata, rows.X.shape[0], "strata", "stratum")
         labels, rank = np.unique(array_api.on_host(rows.y), return_inverse=True)
         pairs = RankedPairs(rank.astype(np.float64), np.ones(rank.size, dtype=bool), numbers, same)
@@ -172,7 +172,7 @@ class PairsOfStrata(NamedTuple):
         return PairsOfStrata(self.moments + other.moments, self.names | other.names, *counts)
 
     def checked(self) -> PairMoments:
-        """The sums, if there is any pair; strata without one are said."""
+        """The sums; an error if there is no pair, a warning if strata have none."""
         if self.moments is None or not self.moments.complete:
             raise ValueError("No two rows can be compared: no stratum has rows of both classes.")
         if self.without:
@@ -215,14 +215,14 @@ X : {array-like, sparse matrix} of shape (n_samples, n_features)
 y : array-like of shape (n_samples,)
 sample_weight : array-like of shape (n_samples,), optional
 monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
-    The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. On straight lines
-    it is the sign of a coefficient (docs/monotone.md).
+    The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. For a linear
+    score this is the sign of a coefficient (docs/monotone.md).
 positive : bool, default=False
     All coefficients are at least 0, as in scikit-learn's `Lasso`.
 bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
     Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
 strata_weight : {"pairs", "strata"}, default="pairs"
-    With `strata` in `fit` and `score`: whether each pair inside a stratum weighs the same, or each stratum.
+    With `strata` in `fit` and `score`: each pair inside a stratum has the same weight, or each stratum.
 coef_ : ndarray of shape (1, n_features)
 intercept_ : ndarray of shape (1,)
     Puts the score 0 half-way between the class means; the AUC does not depend on it.
@@ -273,7 +273,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     @property
     def _limits(self) -> Callable[[int], Any] | None:
-        """From the number of columns as they are to the limits of their coefficients; None where none are asked for."""
+        """A function from the number of columns to the limits of their coefficients; None if there are no limits."""
         asked = self.monotonic_cst is not None or self.positive or self.bounds is not None
         return partial(limits_of, self) if asked else None
 
@@ -351,7 +351,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     def _labels(self, rows: Rows, several: bool = False) -> np.ndarray:
         """The labels of a training set that have rows with weight, sorted: two, or more where `several` are allowed."""
         labels = array_api.labels_of(rows.y)
-        if labels.size > 2 and not several:  # what is neither binary nor of several classes was refused before
+        if labels.size > 2 and not several:  # targets other than class labels were refused before
             on_device = array_api.device_namespace(rows.y) is not None
             kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
             raise ValueError(
@@ -369,7 +369,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         return labels
 
     def _loss_of_pairs(self, rows: Rows, pairs: RankedPairs) -> LossChoice:
-        """The loss on the pairs that count; strata without any are said once."""
+        """The loss on the pairs that count; one warning if strata have none."""
         if array_api.device_namespace(rows.X) is not None:
             raise ValueError("Pairs inside strata are sorted on the host: give NumPy arrays.")
         loss = self._loss.on_pairs(pairs)
@@ -387,7 +387,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         return loss
 
     def _loss_inside(self, rows: Rows, classes: np.ndarray, strata: Any) -> LossChoice:
-        """The loss on pairs of the two classes inside strata; on all pairs with a single one."""
+        """The loss on pairs of the two classes inside strata; on all pairs if there is a single stratum."""
         numbers = validation.numbers_of(strata, rows.X.shape[0], "strata", "stratum")
         if numbers.max(initial=0) == 0:
             return self._loss
@@ -409,10 +409,10 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Store the solution and further attributes; attributes of an earlier fit that are not set now are removed.
 
-        Coefficients are put beside `like` where that lies on a device. `hint` is another remedy, for the warning of a
+        Coefficients are put on the device of `like`, if it is on one. `hint` is another remedy, for the warning of a
         fit that did not converge.
         """
-        if not np.abs(solution.w).max(initial=0.0) < 1e154:  # also NaN, and what has no finite square
+        if not np.abs(solution.w).max(initial=0.0) < 1e154:  # also NaN, and numbers without a finite square
             raise ValueError(
                 "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) "
                 f"or give a larger l2{hint}."
@@ -438,7 +438,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         return self
 
     def _forget_columns(self) -> None:
-        """Undo what validation stored of the columns."""
+        """Remove what validation stored about the columns."""
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
 
@@ -478,9 +478,9 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         return multiply(X, coef[0]) + intercept[0] if len(coef) == 1 else multiply(X, coef.T) + intercept
 
     def predict(self, X) -> np.ndarray:
-        """`classes_[1]` where the score is positive, else `classes_[0]`; of several classes that of the largest score.
+        """`classes_[1]` where the score is positive, else `classes_[0]`; for several classes, the highest-scoring one.
 
-        With `threshold_` the score has to reach that instead.
+        With `threshold_`, `classes_[1]` is predicted where the score is at least ``threshold_.threshold`` instead.
         With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
         calibration may be on one side of ½ for all scores; then all rows get the same label.
 
@@ -522,7 +522,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         return self._auc_of(self.decision_function(X), y, sample_weight, strata)
 
     def _auc_of(self, scores, y, sample_weight=None, strata=None) -> float:
-        """The AUC of scores, as `score` has it."""
+        """The AUC of scores, as `score` computes it."""
         on_device = array_api.device_namespace(scores) is not None
         y = y if on_device else column_or_1d(y)
         self._refuse_unknown_labels(y)
@@ -539,7 +539,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         return metrics.roc_auc(y == self.classes_[1], scores, sample_weight=sample_weight)
 
     def _refuse_unknown_labels(self, y) -> None:
-        """An error if y, a vector, holds labels that fit has not seen: they are neither positive nor negative."""
+        """Refuse a vector y with labels that fit has not seen, because they are neither positive nor negative."""
         mixed = isinstance(y, np.ndarray) and y.dtype == object  # labels of several types cannot be sorted
         labels = np.array(sorted(set(y), key=str), dtype=object) if mixed else array_api.labels_of(y)
         unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
@@ -551,7 +551,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
 
 def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float, names: Any = None) -> None:
-    """Warn where l2 shrinks the columns very differently because their deviations are; for dense columns."""
+    """Warn if standard deviations of dense columns differ so much that l2 shrinks these columns very differently."""
     deviations = spread(moments)[1]
     varying = np.flatnonzero(deviations)
     if l2 == 0.0 or varying.size == 0:

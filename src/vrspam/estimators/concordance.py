@@ -24,7 +24,7 @@ from vrspam.tables.frames import needs_reading
 
 
 def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
-    """Times and events of a target, and by what a row ranks higher: "event" or "y"."""
+    """Times and events of a target, and what makes a row rank higher: "event" or "y"."""
     structured = getattr(getattr(y, "dtype", None), "names", None) is not None
     if not structured:
         y = column_or_1d(y, warn=True)
@@ -33,7 +33,7 @@ def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
                 y = y.astype(np.float64)
             except (TypeError, ValueError):
                 raise ValueError(
-                    "y must hold numbers, larger ones for rows that should rank higher, or times with event=: text is "
+                    "y must hold numbers, larger ones for rows that should rank higher, or times with event=: text has "
                     "no order."
                 ) from None
         if not np.isfinite(y).all():
@@ -45,7 +45,7 @@ def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 class Ranker(BaseEstimator):
-    """What both rankers share, over an estimator of two classes: their target, their score, and what they are."""
+    """Base of both rankers, on top of an estimator of two classes: their target, their score and their tags."""
 
     max_fpr = None
 
@@ -57,8 +57,8 @@ class Ranker(BaseEstimator):
 
     @property
     def partial_fit(self):
-        """Not there: pairs join rows that come later with rows that are gone."""
-        raise AttributeError("A ranker needs all rows at once, in order: use fit.")
+        """Not available: later rows form pairs with rows that are no longer in memory."""
+        raise AttributeError("A ranker needs all rows at once: use fit.")
 
     fit_stream = fit_moments = partial_fit
 
@@ -80,7 +80,7 @@ class Ranker(BaseEstimator):
         return rows._replace(y=pairs.upper), self._loss_of_pairs(rows, pairs)
 
     def _as_ranker(self, rows: Rows, loss: LossChoice) -> Self:
-        """Keep what a ranker has, and not what belongs to two classes."""
+        """Set the attributes of a ranker, and remove those of a classifier."""
         self.higher_ = self.__dict__.pop("_higher")
         if not hasattr(self, "pairs_"):
             weights = np.ones(rows.y.size) if rows.weights is None else rows.weights
@@ -92,8 +92,8 @@ class Ranker(BaseEstimator):
     def predict(self, X) -> np.ndarray:
         """Scores of the rows: the higher, the higher the row ranks.
 
-        After a fit with events, or a structured y, that is a risk: an earlier event is expected of higher scores, as in
-        scikit-survival. Otherwise a larger y is expected of higher scores. Scores have no unit.
+        After a fit with events, or a structured y, a score is a risk: rows with higher scores are expected to have
+        earlier events, as in scikit-survival. Otherwise they are expected to have a larger y. Scores have no unit.
 
         Parameters
         ----------
@@ -139,11 +139,11 @@ class Ranker(BaseEstimator):
 class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
     """The linear scorer that ranks rows by a number, or by times with censoring, at the least pairwise loss; exact.
 
-    Of two rows that can be compared, i should score higher than j. It minimises
+    Of two rows (i, j) that can be compared, i should score higher than j. The ranker minimises
 
         F(w) = κ · mean over these pairs (i, j) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
 
-    where κ is the share of all ordered pairs of rows that can be compared: pq for two classes, where this is
+    where κ is the share of all ordered pairs of rows that can be compared: pq for two classes, where this ranker is
     `AUCClassifier`. No array of pairs is made: X is read once.
 
     Which way a score points: without events, rows of larger y score higher. With `event`, or a structured y, y are
@@ -230,12 +230,12 @@ random_state, verbose
     {strata_weight}
     features : str, transformer, list of these, or dict, default="linear"
         As in `AUCClassifierCV`. The trees of "forest" and "boosted" learn for each row the share of its pairs in which
-        it is the upper one, each row weighing as many; "auto" goes without them.
+        it is the upper one, weighted by the number of pairs; "auto" leaves these out.
 
     Attributes
     ----------
     best_score_ : float
-        Mean concordance over the validation folds at the chosen point; chosen for being high, so too high.
+        Mean concordance over the validation folds at the chosen point; too high, because the point was chosen by it.
     corrected_score_, corrected_interval_ : float, tuple of two floats
         That concordance, corrected for the choice, and its 95 % interval: what to expect of new rows.
     auc_path_, score_path_ : ndarray of shape (len(l2s), len(l1s), folds)
@@ -243,7 +243,7 @@ random_state, verbose
     {pairs_, higher_}
     coef_, intercept_, l2_, l1_, gap_, features_, selection_, shape_functions_, interactions_, importances_, \
 feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
-        As in `AUCClassifierCV`. `positive` of `out_of_fold_` are rows that are above others in more pairs than below.
+        As in `AUCClassifierCV`. In `out_of_fold_`, `positive` marks rows that are the upper one in most of their pairs.
 
     Examples
     --------

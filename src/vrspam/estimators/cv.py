@@ -63,7 +63,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     and takes the AUC on the validation part, or another measure (`scoring`); the point with the best mean is fitted
     again on all rows. X is read once for the moments of all folds and once for their scores: all of `l2s` come from one
-    eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix (docs/grid.md). Other
+    eigendecomposition per fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix (docs/grid.md). Other
     values of `loss` and `penalty` are those of `AUCClassifier`; the squared hinge is solved by Newton's method on the
     rows, each point from the solution of its neighbour.
 
@@ -71,20 +71,20 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ----------
     l2s : list of numbers or "auto", default="auto"
         "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative). As in `AUCClassifier`, columns as
-        they are should have similar scales; feature maps, "standardized" among them, see to that themselves.
+        they are should have similar scales; feature maps, such as "standardized", scale the columns themselves.
     l1s : list of numbers or "auto", default=(0.0,)
         "auto" is 30 values from the least l1 that makes all coefficients 0 (on all rows) down to 1e-3 of it.
     loss : str, default="squared"
-        What a pair costs, see `AUCClassifier`. "squared_hinge" reads the rows many times: features of a map are held if
-        they take at most 256 MB, else made again, block by block, at each reading.
+        What a pair costs, see `AUCClassifier`. "squared_hinge" reads the rows many times: features of a map are held in
+        memory if they take at most 256 MB, else computed again, block by block, at each reading.
     penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
         As in `AUCClassifier`. "mcp" and "scad" need l1 > 0, such as ``l1s="auto"``.
     gamma : float, optional
-        Of "mcp" (default 3.0) and "scad" (3.7), see `AUCClassifier`.
+        Applies only to "mcp" (default 3.0) and "scad" (default 3.7), see `AUCClassifier`.
     max_fpr : float in (0, 1], default=None
-        Where the part of the ROC curve that matters ends: choose by the AUC up to this false-positive rate. Each
-        validation part needs at least one negative in it. With ``loss="squared_hinge"`` the models are also trained on
-        this part (see `AUCClassifier`), with the squared loss it concerns `scoring` alone.
+        Choose by the partial AUC up to this false-positive rate, which must cover at least one negative of each
+        validation part. With ``loss="squared_hinge"`` the models are also trained for this part of the ROC curve (see
+        `AUCClassifier`); with the squared loss `max_fpr` concerns `scoring` alone.
     scoring : {"auto", "roc_auc", "partial_roc_auc", "average_precision"} or callable, default="auto"
         The measure that chooses. "auto" is the partial AUC where `max_fpr` is given, and the AUC where it is not.
         "partial_roc_auc" is standardised as in `vrspam.metrics.partial_auc`. A callable is given `positive` (booleans),
@@ -94,43 +94,43 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     cv : int, splitter or iterable of (training rows, validation rows), default=5
         A number means stratified folds of shuffled rows.
     selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
-        What is made of the points and feature maps that were compared. "best" takes the point with the best mean score.
-        "blend" adds up the best point of each map: a map whose mean score is Δ behind the best one's has exp(-2Δ/s)
-        times its weight, with s the deviation of the best one's scores over the folds; weights below 2 % of the largest
-        are 0. Scores are divided by the spread of their held-out values first. "auto" blends where several maps of this
-        package are compared, and takes the best point otherwise; of 50,000 rows and more it takes one map.
+        How the compared points and feature maps become a model. "best" takes the point with the best mean score.
+        "blend" adds up the best point of each map: a map whose mean score is Δ behind the best has exp(-2Δ/s)
+        times the best map's weight, where s is the deviation of the best map's scores over the folds; weights below 2 %
+        of the largest are 0. Scores are divided by the spread of their held-out values first. "auto" blends if several
+        maps of this package are compared, else takes the best point; on 50,000 rows or more it takes one map.
         "one-standard-error" takes, of all points whose mean score is within one standard error of the best, that of the
         earliest map, then the sparsest (largest l1), then the one with the largest l2.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
-        How `predict_proba` makes probabilities of scores: by a function that is fitted on the scores of held-out rows
+        How `predict_proba` turns scores into probabilities: by a function that is fitted on scores of held-out rows
         at the chosen point, with their weights. "sigmoid" has two parameters and suits few rows; "isotonic" takes any
-        shape that does not decrease, and wants thousands of rows. With None there is no `predict_proba`. Rankings do
+        shape that does not decrease, and needs thousands of rows. With None there is no `predict_proba`. Rankings do
         not depend on it; `intercept_` does. docs/probabilities.md has the errors of both.
     threshold : float, dict of one item, or None, default=None
-        What `predict` goes by: a score, or a rule for one that is chosen on held-out rows and stored in `threshold_`:
+        The threshold of `predict`: a score, or a rule that chooses one on held-out rows, stored in `threshold_`:
         ``{"recall": 0.9}`` finds 90 % of the positives, ``{"precision": 0.5}`` is right in half of its calls,
         ``{"alerts": 0.05}`` calls 5 % of the rows, ``{"cost_ratio": 10}`` has the least cost if a miss is as bad as 10
         false alarms. None: the probability ½.
     features : str, transformer, list of these, or dict, default="linear"
-        "linear": the columns as they are; of a frame with text, dates or gaps "standardized". Otherwise the score is
-        linear in features of them, made block by block by a transformer (`vrspam.features`); the map and the penalties
-        are chosen together.
+        "linear": the columns as they are (for a frame with text, dates or gaps: "standardized"). Otherwise the score is
+        linear in features of the columns, which a transformer (`vrspam.features`) makes block by block; the map and the
+        penalties are chosen together.
         "standardized", or "standardised": each column with mean 0 and deviation 1, categories one-hot. "additive": a
         smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
-        "forest", "boosted": the score of trees that learn from labels, again on the training rows of each fold, so that
-        no held-out row is scored by trees that saw its label; the other maps never see labels. What is handed out is
-        the mean of the scores of all folds or, where the folds do not share out all rows evenly, as with times, that of
-        trees of all rows. Such a score has one coefficient, and its grid is one point.
+        "forest", "boosted": the score of trees that learn from labels. They are grown on the training rows of a fold,
+        so that no held-out row is scored by trees that saw its label; the other maps never see labels. The final score
+        is the mean of the scores of all folds or, if the rows are not in equally many training sets (folds in time),
+        the score of trees grown on all rows. Such a score has one coefficient, and its grid is one point.
         "auto": one of each kind, with the bandwidth 1 and the depth 4 (but as "linear" on more than 5,000 columns, and
-        without maps of more than 5,000 features). One map alone is named as in `selection_`, for example "kernel 1",
+        without maps of more than 5,000 features). A single map is named as in `selection_`, for example "kernel 1",
         "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, dates and missing values
         (docs/tables.md). In a list write "standardized" for "linear". A dict gives each transformer the name that it
         has in `selection_`.
     monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
         The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. With feature maps
-        an ordered category may be told too. Straight lines, curves and boosted trees can obey; other maps are left out
-        of "auto", which a warning says, and refused alone (docs/monotone.md).
+        ordered categories may have a direction too. Straight lines, curves and boosted trees can obey; other maps are
+        left out of a list or "auto", with a warning, and are an error alone (docs/monotone.md).
     positive : bool, default=False
         The score must rise with every column; on the columns as they are, no coefficient is negative.
     bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
@@ -141,9 +141,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     max_iter : int, default=1000
         Most iterations of the iterative solvers at each point.
     n_jobs : int, default=None
-        Folds solved, and maps raced, at the same time, in threads; -1 means all cores. None means what a
-        `joblib.parallel_config` says, or else, up to 1,000 features (1,300 of a map), as many as matrix products have
-        threads and fit into 320 MB; beyond, 1. Results differ by rounding at most.
+        Number of folds solved, or maps raced, at the same time, in threads; -1 means all cores. None means the setting
+        of `joblib.parallel_config`; without one, up to 1,000 features (1,300 of a map), as many as matrix products have
+        threads and fit into 320 MB, and 1 for more features. Results differ by rounding at most.
     random_state : int, RandomState or None, default=None
         With a number of folds it shuffles the rows before they are split, with the seed 0 for None. It also draws the
         landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and seeds the
@@ -157,11 +157,11 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     l2_, l1_ : float
         The chosen penalties.
     best_score_ : float
-        Mean over the validation folds, at the chosen point, of the measure that chose it. It was chosen for being high,
-        so it is too high.
+        Mean over the validation folds, at the chosen point, of the measure that chose it. The mean is too high, because
+        the point was chosen for it.
     corrected_score_ : float
-        The mean AUC there, whichever measure chose, corrected for the choice among all points and maps: what to expect
-        of new rows (docs/corrected_auc.md). NaN, with a warning, if no fold holds out two rows of each class.
+        The AUC to expect on new rows: the mean AUC at the chosen point, corrected for the choice among all points and
+        maps, whatever `scoring` (docs/corrected_auc.md). NaN, with a warning, if no fold has two rows of each class.
     corrected_interval_ : tuple of two floats
         95 % interval of the AUC that the model has on new rows, around `corrected_score_`.
     l2s_, l1s_ : ndarray
@@ -171,8 +171,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     score_path_ : ndarray of the same shape
         The measure that chooses, on each validation part; equal to `auc_path_` where that is the AUC.
     measure_ : str
-        That measure in words: "AUC", "partial AUC up to 5 % false positives", "average precision", or the name of the
-        callable.
+        The measure that chooses, in words: "AUC", "partial AUC up to 5 % false positives", "average precision", or the
+        name of the callable.
     gap_path_ : ndarray of the same shape
         Certificate of each solution: an upper bound on its distance to the least F (NaN where l2 = 0, and for "mcp"
         and "scad").
@@ -188,12 +188,12 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     selection_ : dict of lists
         For each candidate its name, number of features, penalties, CV AUC and standard error, whether it is part of the
         model, its weight there, the certificate of its fit on all rows, NaN where there was none, and the rows that its
-        AUC rests on (`pandas.DataFrame(model.selection_)`): of 15,000 rows and more, more than two maps first race on
-        4,000. Where another measure chooses, the column `score` has it, and `standard_error` is that of `score`.
+        AUC rests on (`pandas.DataFrame(model.selection_)`): on 15,000 rows or more, more than two maps first race on
+        4,000 rows. Where another measure chooses, the column `score` has it, and `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape
         What each column adds to the score, with a band from the folds, keyed by column, in the order of the columns:
         the least-squares projection of the score on functions of single columns over the training rows, both classes
-        weighing the same. Not there after `fit_stream`, nor on more than 1,000 columns as they are.
+        weighing the same. Not available after `fit_stream`, nor for more than 1,000 columns as they are.
     interactions_ : dict of (str, str) to float
         Pairs of columns that interact, the strongest first (at most 10), each with its part of the variance of the
         score beyond the curves and the pairs before it.
@@ -204,9 +204,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     importances_ : dict of str to float
         Spread of each column's part of the score, and of the interactions where the score is not a sum of curves.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        What each column does to the score, by its curve and in interactions; not negative, adding up to 1 (the
-        convention of scikit-learn). `SelectFromModel` needs `importance_getter="feature_importances_"`: it would read
-        `coef_`, which a feature map has for its features and not for the columns.
+        The importance of each column, by its curve and its interactions; not negative, adding up to 1 (the convention
+        of scikit-learn). `SelectFromModel` needs `importance_getter="feature_importances_"`: otherwise it reads
+        `coef_`, which with a feature map has one entry for each feature, not for each column.
     pairs_ : float
         After a fit with strata: the number of pairs inside them, or their weight. `best_score_`, `corrected_score_`,
         its interval and `auc_path_` are then those of these pairs.
@@ -231,8 +231,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     out_of_fold_ : HeldOut
         After `fit`: all rows that a fold holds out, in the order of the rows, each scored at the chosen point by the
         model of the other folds, 0 being half-way between the class means of these. Their probabilities are
-        ``calibration_(out_of_fold_.scores)``. A row that several folds hold out is there for each of them, and they
-        share its weight. Of rows on a device they come to the host when they are first read.
+        ``calibration_(out_of_fold_.scores)``. A row that several folds hold out occurs once for each of them, with
+        its weight divided. From a device, these arrays are copied to the host when they are first read.
     held_out_ : HeldOut
         After `fit_stream`: the validation rows that were kept, scored as in `out_of_fold_`; `weights` say how many rows
         each stands for. The calibration is fitted on these rows.
@@ -274,7 +274,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     _reads_columns = True  # whether text in a frame is read as numbers and dates
     _trees_in_auto = True  # whether "auto" has trees that learn from labels
     _in_words: Callable[[str], str] = str  # what `verbose` says of a model that was compared
-    _orders: Mapping[str, Sequence[str]] = {}  # the categories of some columns in their order, beside ordered types
+    _orders: Mapping[str, Sequence[str]] = {}  # the categories of some columns in their order, added to ordered types
     _out_of_fold_there: HeldOut
     _parameter_constraints: dict = {
         "l2s": [parameters.StrOptions({"auto"}), "array-like"],
@@ -405,12 +405,12 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         pairs, whole = loss.pairs, groups
         if pairs is not None and self.scoring not in ("auto", "roc_auc"):
             raise ValueError(
-                f"scoring={self.scoring!r} looks at all rows, and only certain pairs of them count here: use "
-                "scoring='auto', their concordance."
+                f"scoring={self.scoring!r} looks at all rows, but with strata only some pairs of rows count: use "
+                "scoring='auto', the concordance of these pairs."
             )
         if pairs is not None and pairs.stratum is not None:
             whole = whole_units(pairs.stratum, groups)
-            many = int(whole.max()) + 1 >= correction.MANY_GROUPS  # else rows vary, inside strata that stay as they are
+            many = int(whole.max()) + 1 >= correction.MANY_GROUPS  # else single rows vary inside fixed strata
             groups = whole if many else groups
         if pairs is not None and whole is None and isinstance(self.cv, Integral) and int(self.cv) > 1:
             splits = ranked_folds(pairs, int(self.cv), 0 if self.random_state is None else self.random_state)
@@ -466,7 +466,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
 
     def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
-        """The maps that can keep the limits that are asked for, told so; all of them where no direction is."""
+        """The maps that can obey the directions asked for, with these set; all maps if there are no directions."""
         cst = Parameter("monotonic_cst")
         if self.bounds is not None:
             words = "{bounds} are limits of the coefficients of columns: use {linear}, or {cst} for curves and trees."
@@ -484,7 +484,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         curved = any(new.kind != "standardized" for new in able.values())
         if curved and (self.penalty != "elasticnet" or not np.array_equal(np.atleast_1d(self.l1s), [0.0])):
             raise WordedError(
-                "Curves that must rise or fall have l2 alone: leave {l1s} and {penalty} out, or use {lines}.",
+                "Curves that must rise or fall allow only l2: leave {l1s} and {penalty} out, or use {lines}.",
                 l1s=Parameter("l1s"),
                 penalty=Parameter("penalty"),
                 lines=Parameter("features", "standardized"),
@@ -499,8 +499,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
         The blocks are read twice: for the moments of each fold, then for the scores of the validation rows at all
         points of the grid. Which fold a row is in follows from its content (`vrspam.HashFolds`), so `cv` must be a
-        number of folds or a `HashFolds`; the result is that of `fit` with this splitter. Of long streams the AUC is
-        taken on a random sample of each class; moments and coefficients always use all rows.
+        number of folds or a `HashFolds`; the result is that of `fit` with this splitter. For long streams the AUC is
+        measured on a random sample of each class; moments and coefficients always use all rows.
 
         Parameters
         ----------
@@ -586,7 +586,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         reading: TableSchema | None,
         shared: SharedColumns,
     ) -> Shapes | str | Callable[[], Shapes]:
-        """Read the fitted score column by column, or say why that is not possible; columns as they are can wait."""
+        """Read the score by column, or say why that is impossible; for columns as they are, return a function."""
         fit, (X, _, weights) = selected.fit, folds.rows
         names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
         w, left_out = fit.solution.w, []
@@ -608,7 +608,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     def _store_search(
         self, selected: Selected, reading: Shapes | str | Callable[[], Shapes], like: Any = None, **more: Any
     ) -> Self:
-        """Store what cross-validation found and the fit on all rows; warn of zeros, and of a grid that ends early."""
+        """Store the results and the fit on all rows; warn if all coefficients are 0, or if the grid is too short."""
         found, fit, held_out, corrected = selected
         scores, point, moments = found.chosen.scores, found.chosen.choice, fit.moments
         calibration = None

@@ -64,13 +64,13 @@ class AUCClassifier(AUCClassifierBase):
         be more than 1, and 3.7 for "scad", where it must be more than 2.
     max_fpr : float in (0, 1], default=None
         The part of the ROC curve that matters: the mean over pairs is taken over all positives and the highest-scored
-        negatives, of total weight max_fpr times that of all negatives (the last one counts in part). For
-        ``loss="squared_hinge"``; None is all negatives. All coefficients are 0, and a warning says so, where the
-        classes overlap too much for a part so small (docs/losses.md).
+        negatives, of total weight max_fpr times that of all negatives (the last one counts in part). Applies
+        only to ``loss="squared_hinge"``; None means all negatives. All coefficients are 0, with a warning, where the
+        classes overlap too much for so small a part (docs/losses.md).
     {monotonic_cst, positive, bounds, strata_weight}
     tol : float, default=1e-8
-        Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq. With `max_fpr` 1e-6 is
-        the smallest that is used.
+        Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq. With `max_fpr`,
+        values below 1e-6 count as 1e-6.
     max_iter : int, default=1000
         Most iterations of the iterative solvers (sweeps, conjugate-gradient steps, or Newton steps).
     random_state : int, RandomState or None, default=None
@@ -87,18 +87,18 @@ class AUCClassifier(AUCClassifierBase):
         coefficients stay. It is in units of F and is 0 at local minima (and other stationary points).
     objective_ : float
         F(coef_), to a relative error of 1e-6 or better. From moments alone (`partial_fit`, `fit_stream`,
-        `fit_moments`) to 2 √(gap_ · F(0)) where that is more: where subtraction has lost digits, and for nearly
-        collinear columns with a tiny l2 (docs/theory.md, section 3).
+        `fit_moments`) the error is up to 2 √(gap_ · F(0)) if that is more: where subtraction has lost digits, and for
+        nearly collinear columns with a tiny l2 (docs/theory.md, section 3).
     {l2_}
     n_iter_ : int
         Iterations done (1 for a direct solve).
     solver_ : {"moments", "products", "newton"}
-        What ran, see `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
+        The solver that ran, see `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
     pairs_ : float
         After `fit` with several strata: the number of pairs inside them, or their weight. F has the mean over these
-        pairs, and in place of pq their share of all ordered pairs (docs/theory.md).
+        pairs, and their share of all ordered pairs in place of pq (docs/theory.md).
     history_ : dict of ndarray
         Unless `solver_` is "moments": `epoch`, `passes`, `seconds`, `objective` and `gap` (for "mcp" and "scad" also
         `stationarity`) for each iteration, the start included; with `max_fpr`, for each round of Newton steps.
@@ -250,7 +250,7 @@ class AUCClassifier(AUCClassifierBase):
                 raise ValueError(f"classes={list(classes)} differs from the labels so far, {moments.classes}.")
             moments.add_checked(*rows)
         except Exception:
-            if first:  # nothing of a refused first batch stays behind
+            if first:  # keep nothing of a refused first batch
                 self._forget_columns()
             raise
         self.moments_ = moments
@@ -308,7 +308,7 @@ class AUCClassifier(AUCClassifierBase):
         ----------
         moments : ClassMoments
             With scatter matrices and rows of both classes. If subtraction has cost them so many digits that `tol`
-            cannot be certified, the warning says so.
+            cannot be certified, a warning says so.
 
         Returns
         -------
@@ -326,7 +326,7 @@ class AUCClassifier(AUCClassifierBase):
         return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, self._loss)
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
-        """Store the optimum; the moments are kept where it was found from them."""
+        """Store the optimum, and the moments if it was computed from them."""
         solution, moments, l2, solver = fit
         kept: dict[str, Any] = {"moments_": moments} if solver == "moments" else {}
         kept |= {"pairs_": moments.pairs} if isinstance(moments, PairMoments) else {}
@@ -337,12 +337,12 @@ class AUCClassifier(AUCClassifierBase):
         return self._store(solution, moments.classes, moments.means, l2, like=like, hint=hint, solver_=solver, **kept)
 
 
-MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, each class is gathered by itself
+MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, X is read for each class
 
 
 @base.share_estimator_texts
 class OneVsRestAUC(AUCClassifierBase):
-    """A linear scorer for each of several classes, which ranks its rows above all others; exact.
+    """A linear scorer for each of several classes, which ranks rows of its class above all others; exact.
 
     For each class k it minimises what `AUCClassifier` minimises with the rows of k as positives and all others as
     negatives,
@@ -391,7 +391,7 @@ class OneVsRestAUC(AUCClassifierBase):
     rare classes are predicted as readily as frequent ones. Where frequent classes should be preferred, or probabilities
     are needed, calibrate the scores on held-out rows: ``CalibratedClassifierCV(OneVsRestAUC(), ensemble=False)``.
 
-    Other losses, penalties and feature maps have no such short cut:
+    Other losses, penalties and feature maps need a separate fit for each class:
     ``sklearn.multiclass.OneVsRestClassifier(AUCClassifier(loss="squared_hinge"))``.
 
     See Also
@@ -477,7 +477,7 @@ class OneVsRestAUC(AUCClassifierBase):
                 "larger l2."
             )
         self.coef_, self.intercept_, self.classes_, self.solver_ = coefs, np.array(intercepts), classes, solver
-        own: Any = self  # has one for each class of what others have once
+        own: Any = self  # one entry per class, where others have a number
         own.l2_, own.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
         own.gap_, own.n_iter_ = np.array([one.gap for one in fits]), np.array([one.n_iter for one in fits])
         missed = [solution for solution in fits if not solution.converged]

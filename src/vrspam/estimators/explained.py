@@ -30,7 +30,7 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 class ExplainedScores(BaseEstimator):
-    """What an estimator has whose score is linear in the columns or in features: it is calibrated, and read by column.
+    """Base of estimators with a score that is linear in columns or features: calibration, and a reading by column.
 
     With the parameter `calibration`, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and
     for `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
@@ -41,7 +41,7 @@ class ExplainedScores(BaseEstimator):
 
     @cached_property
     def _reading(self) -> inspection.Shapes | str:
-        """The reading of the score, or why there is none; where `fit` has not made it, now."""
+        """The reading of the score, or why there is none; made at first use, if `fit` has not made it."""
         return self._read_later()
 
     def _scores_by_map(self, X) -> np.ndarray:
@@ -55,7 +55,7 @@ class ExplainedScores(BaseEstimator):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X) -> np.ndarray:
-        """Probabilities of both classes: scores through the function that was fitted on out-of-fold scores.
+        """Probabilities of both classes: scores mapped by the function that was fitted on out-of-fold scores.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class ExplainedScores(BaseEstimator):
         return both if array_api.device_namespace(scores) is None else array_api.beside(both, scores)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is stored: the reading, and not what it is made of; the parts of the score follow from the rest."""
+        """Store the reading, not the function that makes it; the parts of the score can be computed from the rest."""
         if "_read_later" in self.__dict__:
             _ = self._reading
         left_out = ("_kept_parts", "_read_later")
@@ -105,7 +105,7 @@ class ExplainedScores(BaseEstimator):
         return inspection.column_groups(self.features_, names, self.coef_.shape[1])
 
     def _read_curves(self, attribute: str) -> inspection.Shapes:
-        """The reading of the score, for an attribute that needs it."""
+        """The reading of the score, or an error that names the attribute if there is none."""
         check_is_fitted(self, "coef_")
         if isinstance(self._reading, str):
             raise AttributeError(f"There is no {attribute}: {self._reading}.")
@@ -145,11 +145,11 @@ class ExplainedScores(BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """What each column does to the score, in the order of the columns; the numbers add up to 1.
+        """The importance of each column for the score, in the order of the columns; the numbers add up to 1.
 
-        Before they are divided by their sum they are standard deviations: of the column's curve, and of the
-        interactions that it takes part in, √(curve² + interactions²). Those of the parts of a date are added up as
-        squares; a column without features has 0.
+        Before the division by their sum they are √(curve² + interactions²), from the standard deviations of the
+        column's curve and of its interactions. For a date, the squares of its parts are added up; a column without
+        features has 0.
         """
         check_is_fitted(self, "coef_")
         apart = getattr(self.features_, "keeps_columns_apart", self.features_ is None)
@@ -175,8 +175,8 @@ class ExplainedScores(BaseEstimator):
         -------
         dict of str to float
             The part of a column is its curve (`shape_functions_`) at the row's value; 0 is half-way between the class
-            means. The part "interactions" is what no sum of curves can say, unless the score is such a sum. Without
-            curves the parts are features. With calibration the part "baseline" is `baseline_`.
+            means. The part "interactions" is the rest of the score, if the score is not a sum of curves. Without
+            curves the parts are those of the features. With calibration the part "baseline" is `baseline_`.
         """
         groups, coef = self._groups(), array_api.on_host(self.coef_)[0]
         x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
@@ -206,7 +206,7 @@ class ExplainedScores(BaseEstimator):
         """A dict as one row: an array of numbers, or a frame where the model reads text or dates."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            raise ValueError("explain_one takes a dict where fit had names of columns: give a sequence of numbers.")
+            raise ValueError("explain_one takes a dict only if fit had names of columns: give a sequence of numbers.")
         if missing := [name for name in names if name not in values]:
             raise ValueError(f"explain_one needs a value for each column, or None: {missing[0]!r} has none.")
         row = {str(name): [values[name]] for name in names}

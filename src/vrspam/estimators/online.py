@@ -58,7 +58,7 @@ class StreamClassifierBase(AUCClassifierBase):
 
     @abstractmethod
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
-        """A step size that would not diverge on rows of that size."""
+        """A step size that would not diverge on rows with squared norms up to that."""
 
     def _check_parameters(self, method: Any) -> None:
         """Refuse parameters that contradict each other, or the stream so far."""
@@ -119,7 +119,7 @@ class StreamClassifierBase(AUCClassifierBase):
         ----------
         {X, y}
         classes : array-like of shape (2,), optional
-            Both labels; checked against those that come.
+            Both labels; an error if other labels come.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class StreamClassifierBase(AUCClassifierBase):
                 raise ValueError(f"Only binary classification is supported, but there are labels {found}.")
             self._check_parameters(stream.method)
         except Exception:
-            if first:  # nothing of a refused first batch stays behind
+            if first:  # keep nothing of a refused first batch
                 self._forget_columns()
             raise
         self._stream = stream
@@ -157,7 +157,7 @@ class StreamClassifierBase(AUCClassifierBase):
         l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
         with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
-            lost = l2 / 2.0 * float(w @ w) > 1e6 * p * (1.0 - p)  # from less it may recover
+            lost = l2 / 2.0 * float(w @ w) > 1e6 * p * (1.0 - p)  # below that it may recover
         if lost or not np.isfinite(w).all():
             raise online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, p))
         solution = Solution(w, *self._certificate(method, l2), n_iter=1, converged=True)
@@ -188,7 +188,7 @@ class SPAMClassifier(StreamClassifierBase):
         step is longer than 1 / (Lipschitz constant of its row). A number is used as is.
     schedule : {"sqrt", "theory"}, default="sqrt"
         "theory" is the analysed step 1 / (C̃ (t+1)), C̃ = l2 / (1 + l2²/(128 M⁴))², M = max ‖x‖, times step_size if
-        that is a number, and never longer than the automatic c/√t if not. It needs l2 > 0.
+        that is a number; else it is at most the automatic c/√t. It needs l2 > 0.
     average : bool, default=False
         Return Σ t w_t / Σ t, usually closer to the optimum than the last w_t. With l1 > 0 `fit` returns its
         proximal-gradient point, which has exact zeros; `partial_fit` cannot, and returns the average.
@@ -219,7 +219,7 @@ class SPAMClassifier(StreamClassifierBase):
     Notes
     -----
     There is no `sample_weight`: each row is one draw. The gradient depends on the origin: standardise the features
-    first, because far from it many rows pass before the method ranks better than chance. A step costs O(nonzeros of the
+    first, because with rows far from 0 the method takes long to rank better than chance. A step costs O(nonzeros of the
     row) with l1 = 0, and O(d) with l1 > 0. Once a stream has diverged (possible with a given step size, or on
     extreme scales), every further call raises an error, and the attributes keep their last values.
 
@@ -297,7 +297,7 @@ class SOLAMClassifier(StreamClassifierBase):
         q (s - a)² - 2q (1+ζ) s - pq ζ²  (positive),     p (s - b)² + 2p (1+ζ) s - pq ζ²  (negative),
 
     plus l2/2 ‖w‖². It needs no class means: at the saddle point a = w·μ₊, b = w·μ₋ and ζ = w·(μ₋ - μ₊). The result
-    is the average of the w_t weighted by the steps η_t = c/√t. The slowest of the online methods here, kept
+    is the average of the w_t weighted by the steps η_t = c/√t. It is the slowest online method here, kept
     because the paper compares with it.
 
     Parameters
@@ -388,7 +388,7 @@ class OPAUCClassifier(StreamClassifierBase):
         longer than 1 / (Lipschitz constant of its row): it cannot diverge. A number is used as is.
     sketch : int or None, default=None
         Rank τ of the sketch of each covariance (frequent directions); None keeps the d×d matrices, up to 20,000
-        features. From the rank of the data on, the sketch is exact. It cannot change in the middle of a stream.
+        features. If τ reaches the rank of the data, the sketch is exact. It cannot change in the middle of a stream.
     max_iter : int, default=5
         Epochs of `fit`.
     tol, random_state

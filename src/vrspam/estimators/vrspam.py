@@ -45,16 +45,16 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         Weight of the absolute norm, the paper's β₁, or strength of MCP and SCAD; positive values give zeros in `coef_`.
     penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
         "mcp" and "scad" give zeros without shrinking large coefficients, see `AUCClassifier`. They need l1 > 0, allow
-        l2 = 0, run as the variant "centred" from 0 on, and refuse a sparse X and the variant "paper".
+        l2 = 0, run as the variant "centred" started at 0, and refuse a sparse X and the variant "paper".
     gamma : float, optional
-        Of "mcp" (default 3.0) and "scad" (3.7).
+        Applies only to "mcp" (default 3.0) and "scad" (default 3.7).
     {monotonic_cst, positive, bounds}
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
         iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
         their norm. "accelerated" adds Katyusha momentum to that; with l1 > 0 it runs as "centred", with shorter epochs
         that start from the best combination of the last anchors (unless there are more columns than rows). On a sparse
-        X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step. `variant_` is the one that ran.
+        X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step. `variant_` is the variant that ran.
     step_size : "auto", "theory" or float, default="auto"
         η. "auto" is a constant over the largest Lipschitz constant of a weighted draw, and it is guarded: an
         epoch that goes wrong is undone and repeated with a smaller step. "theory" is the paper's bound

@@ -1,4 +1,4 @@
-"""Which of several AUCs are different: pairs of models on the same rows, and two models on rows of their own."""
+"""Tests that AUCs differ: pairs of models on the same rows, and two models, each on rows of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unpaired_auc_test(
 ) -> DeLongTest:
     """Test that two scores have the same AUC, each on rows of its own: two hospitals, or last year and this year.
 
-    The rows of one have nothing to do with those of the other, so that squared standard errors add. For scores of the
+    The rows of one are independent of those of the other, so the squared standard errors add up. For scores of the
     same rows :func:`delong_test` finds smaller differences.
 
     Parameters
@@ -33,8 +33,8 @@ def unpaired_auc_test(
     confidence : float in (0, 1)
         Nominal coverage of the interval of the difference AUC(a) - AUC(b).
     groups, sample_weight : pair of arrays, optional
-        Of `a` and of `b`: rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`. Degrees of
-        freedom are Welch's.
+        One for `a` and one for `b`: rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+        Degrees of freedom are Welch's.
 
     Returns
     -------
@@ -69,7 +69,7 @@ class ComparedPair(NamedTuple):
     ----------
     a, b : str
     test : DeLongTest
-        Of a minus b.
+        The test of a minus b.
     adjusted_p : float
         By Holm's method: the chance of any false finding among all pairs stays at the level.
 
@@ -146,7 +146,7 @@ def compare_placed(
     optimism: Mapping[str, float] | None = None,
     own: Sequence[Measured] | None = None,
 ) -> tuple[ComparedPair, ...]:
-    """All pairs of scores whose rows are placed, `own` being their AUCs; `optimism` of some is taken from them."""
+    """Compare all pairs of placed scores; `own` has their AUCs, from which the `optimism` of some is subtracted."""
     own = [found.of(place) for place in range(len(names))] if own is None else own
     less = [(optimism or {}).get(name, 0.0) for name in names]
 

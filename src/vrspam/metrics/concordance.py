@@ -4,8 +4,8 @@ A pair of rows (i, j) is comparable, and i should score higher, if both are of o
 if row i has its event and y_i < y_j, or y_i = y_j and row j is censored. For labels 0 and 1 this is the AUC.
 
 Nothing of the size of the pairs is made. In each stratum rows have a place in time, a whole number; rows are sorted by
-score and then split by the bits of their places, from the highest. Of two rows that a bit parts one is earlier, and
-one running sum gives the mass of the earlier ones with a higher score: O(n log n) in all.
+score and then split by the bits of their places, from the highest. Of two rows that differ in a bit, one is earlier,
+and a running sum gives the mass of the earlier rows with a higher score: O(n log n) in all.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ StrataWeight = Literal["pairs", "strata"]
 
 
 def canonical_target(y: ArrayLike, event: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Times and events: a row ranks above another if it has its event, and that comes first.
+    """Times and events: a row ranks above another if its event comes first.
 
     Without events, larger numbers rank higher: then times are -y, and all rows have their event. A structured array
     has its events in the field of booleans and its times in the other, as in scikit-survival.
@@ -63,7 +63,7 @@ def canonical_target(y: ArrayLike, event: ArrayLike | None = None) -> tuple[NDAr
 class ComparablePairs:
     """The pairs of rows that count; the weight of a pair is `above` of its first row times `below` of its second.
 
-    `places` are whole numbers in each stratum: events before censored rows of the same time, equal ones not comparable.
+    `places` order the rows of a stratum: events before censored rows of the same time; equal places do not compare.
     """
 
     time: NDArray[np.float64]
@@ -126,7 +126,7 @@ class ComparablePairs:
         return replace(found, above=above * each[names])
 
     def pairs_of_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For each row the mass of the rows below which it should not be, and of those above which it should not be."""
+        """For each row the mass of the rows that it should rank above, and of the rows that it should rank below."""
         order = np.lexsort((self.places, self.strata))
         strata, places = self.strata[order], self.places[order]
         new = np.ones(order.size + 1, dtype=bool)
@@ -140,7 +140,7 @@ class ComparablePairs:
         return np.where(self.above > 0.0, found[0], 0.0), found[1]
 
     def wins_of_rows(self, score: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same two, of the pairs that the score puts in order; a tie counts one half."""
+        """As `pairs_of_rows`, but only for pairs that the score puts in order; a tie counts one half."""
         n, found = score.size, np.zeros((2, score.size))
         order = np.lexsort((score, self.strata))
         rank = np.cumsum(np.diff(score[order], prepend=score[order[:1]]) != 0.0, dtype=np.int32)
@@ -173,7 +173,7 @@ class ComparablePairs:
         return self._parts(score)[0]
 
     def _parts(self, score: NDArray) -> tuple[float, NDArray, NDArray, NDArray]:
-        """The concordance, what each row moves it as the upper and as the lower of a pair, and its share of pairs."""
+        """The concordance, each row's influence as upper and as lower row of pairs, and each row's share of pairs."""
         (pairs_above, pairs_below), (wins_above, wins_below) = self.pairs_of_rows(), self.wins_of_rows(score)
         total = float(self.above @ pairs_above)
         if not total > 0.0:
@@ -186,9 +186,9 @@ class ComparablePairs:
         return min(max(value, 0.0), 1.0), above, below, share
 
     def jackknife(self, score: NDArray, units: NDArray[np.intp] | None) -> tuple[float, NDArray[np.float64]]:
-        """The concordance, and what it would lose without each unit: each row, or all rows of one number.
+        """The concordance, and its loss without each unit: without each row, or without all rows of one number.
 
-        A pair of two rows of one unit goes once, not twice.
+        A pair inside one unit is removed once, not twice.
         """
         value, above, below, share = self._parts(score)
         moves = above + below + (self._moves_of_weights(above) if self.uno else 0.0)
@@ -203,22 +203,22 @@ class ComparablePairs:
         return value, (gone / np.maximum(1.0 - lost, 1e-300))[kept]
 
     def counted_twice(self, score: NDArray, value: float) -> float:
-        """What the jackknife by rows adds too much to the squared error: each pair, which goes with either row.
+        """The excess in the squared error of the jackknife by rows, which removes each pair with either of its rows.
 
-        Σ w_ij² (h_ij - c)² / (Σ w_ij)² over the pairs, where h is 1, ½ for a tie, or 0.
+        Σ w_ij² (h_ij - c)² / (Σ w_ij)² over the pairs, where h is 1 for a pair in order, ½ for a tie, and 0 else.
         """
         squared = replace(self, above=self.above**2, below=self.below**2)
         strict = np.empty(score.size)
-        strict[np.lexsort((self.places, score))] = np.arange(score.size)  # a tie is lost
+        strict[np.lexsort((self.places, score))] = np.arange(score.size)  # a tie counts as lost
         halves, wins = (float(squared.above @ squared.wins_of_rows(by)[0]) for by in (score, strict))
         pairs, total = (float(one.above @ one.pairs_of_rows()[0]) for one in (squared, self))
         ties = 2.0 * (halves - wins)
         return (wins * (1.0 - value) ** 2 + ties * (0.5 - value) ** 2 + (pairs - wins - ties) * value**2) / total**2
 
     def _moves_of_weights(self, above: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What each row adds because Uno's weights are estimated: 1/G(t)² by 2 ∫ dM/Y up to t, M of the censorings.
+        """The influence of each row through Uno's weights: it changes 1/G(t)² by the share 2 ∫ dM/Y, up to t.
 
-        A row moves log G(t) by -∫ dM/Y: its own censoring, less what the risk of censoring let expect.
+        It changes log G(t) by -∫ dM/Y, where M is its own censoring minus the censoring expected while at risk.
         """
         times, at = np.unique(self.time, return_inverse=True)
         censored = np.bincount(at, self.below * ~self.event)
@@ -239,7 +239,7 @@ def running(mass: NDArray) -> NDArray:
 
 
 def runs(begins: NDArray[np.bool_]) -> tuple[NDArray, NDArray]:
-    """For each place the first of its run and the one after its last, from where runs begin (and the end)."""
+    """For each place the first place of its run and the one after its last; `begins` marks starts, and the end."""
     edges = np.flatnonzero(begins)
     lengths = np.diff(edges)
     return np.repeat(edges[:-1], lengths), np.repeat(edges[1:], lengths)
@@ -286,8 +286,8 @@ def concordance_index(
     Returns
     -------
     float
-        `sksurv.metrics.concordance_index_censored`, or `concordance_index_ipcw` with these rows as training rows, to
-        rounding; but scores are tied only if they are equal. NaN, with a warning, if no pair is comparable.
+        Equal, up to rounding, to `sksurv.metrics.concordance_index_censored`, or to `concordance_index_ipcw` with these
+        rows as training rows; but only equal scores are ties. NaN, with a warning, if no pair is comparable.
 
     References
     ----------
@@ -326,9 +326,9 @@ def concordance_index_ci(
     """The concordance index with a confidence interval, in O(n log n).
 
     The standard error is that of the jackknife: the index is computed without each row in turn, exactly, from sums that
-    one pass gives; with strata, what a pair varies by itself, which counts with either row, is taken off once. The
+    one pass gives; with strata, the variation of the pairs themselves, which both rows count, is subtracted once. The
     interval is symmetric on the scale log(c/(1-c)), with Student's t for the number of events.
-    With at least 20 strata (of equal size, or as many as vary as much) whole strata are left out instead of rows: rows
+    With at least 20 strata (an effective number if sizes differ) whole strata are left out instead of rows, since rows
     of one query are not independent of each other. With Uno's weights the error of G is included. docs/pairs.md has the
     coverage in simulations with 30, 100 and 500 events.
 
@@ -408,7 +408,7 @@ def concordance_test(
 def paired_concordance(
     pairs: ComparablePairs, given: Sequence[ArrayLike], groups: Any, confidence: float, less: float = 0.0
 ) -> DeLongTest:
-    """The paired test of `concordance_test`; `less` is taken from the index of the first."""
+    """The paired test of `concordance_test`; `less` is subtracted from the index of the first."""
     both = [checked_scores(score, pairs.time.size, f"score_{name}") for score, name in zip(given, "ab", strict=True)]
     a, b = (_measured(pairs, (score,), groups)[0] for score in both)
     difference, error, freedom = _measured(pairs, both, groups)
@@ -416,7 +416,7 @@ def paired_concordance(
 
 
 def effective(masses: NDArray) -> float:
-    """How many equal masses vary as much: (Σ m)² / Σ m²."""
+    """The effective number of masses: (Σ m)² / Σ m²."""
     return float(masses.sum() ** 2 / np.sum(masses**2))
 
 
@@ -442,7 +442,7 @@ def _measured(
     if lost.size < 2:
         raise ValueError("An interval needs at least two rows, or two groups, that can be left out.")
     variance = (lost.size - 1) * float(np.var(lost))
-    if units is None and len(scores) == 1 and pairs.strata.any():  # in small strata that is much
+    if units is None and len(scores) == 1 and pairs.strata.any():  # a large part in small strata
         variance = max(variance - pairs.counted_twice(scores[0], value), 0.5 * variance)
     error = float(np.sqrt(variance))
     return value, error if error > 1e-12 else 0.0, freedom

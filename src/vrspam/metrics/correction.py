@@ -1,8 +1,8 @@
 """The cross-validated AUC of the best of several models, without the optimism of the choice, and its interval.
 
 The best of many cross-validated AUCs is too high, because it was chosen for being high. No model is fitted again to
-correct it: of the scores of held-out rows by all models rows are drawn, the choice is made again on the rows drawn, and
-what it takes is scored on the rows left out. docs/corrected_auc.md says why.
+correct it: held-out rows, scored by all models, are drawn; the choice is made again on the drawn rows, and the model
+that it takes is measured on the rows left out. docs/corrected_auc.md says why.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Rule = Callable[[NDArray], NDArray]
 
 A choice gives one point the weight 1. A blend gives several points weights: their scores are then mixed with these.
 """
-Taken = Callable[[NDArray], NDArray]  # the same from what the points measure, (points, folds, draws)
+Taken = Callable[[NDArray], NDArray]  # the same from measures of the points, (points, folds, draws)
 # From weights of the points, (lines, points), to AUCs of the folds, (lines, folds), and influences, (lines, rows).
 Measured = Callable[[NDArray], tuple[NDArray, NDArray]]
 
@@ -50,7 +50,7 @@ class CorrectedAUC:
     low, high : float
         Its 95 % interval.
     optimism : float
-        How much the best of the models flatters: its cross-validated AUC is `auc` + `optimism`.
+        How much too high the best cross-validated AUC is: it is `auc` + `optimism`.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def corrected_auc(
     """The AUC to expect of the best of several models, from their out-of-fold scores, corrected for the choice.
 
     The best is the column with the highest mean AUC of the folds, the first of equals. Rows are drawn, the choice is
-    made again on them, and what it takes is compared, on the rows left out, with what all rows chose.
+    made again on them, and its model is compared, on the rows left out, with the model chosen on all rows.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def corrected_auc(
     Returns
     -------
     CorrectedAUC
-        Models of different folds share training rows, so that their AUCs vary together. Scores do not tell how much:
-        the interval allows for the most. That of :func:`corrected_auc_of`, which fits the models, is narrower.
+        Models of different folds share training rows, so their AUCs vary together. Scores do not tell how strongly:
+        the interval assumes the most. That of :func:`corrected_auc_of`, which fits the models, is narrower.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def corrected_auc_of(
     Parameters
     ----------
     search : fitted GridSearchCV or RandomizedSearchCV, or list of estimators
-        Of a search its candidates are taken, its folds, and `n_jobs`.
+        A search gives its candidates, its folds and its `n_jobs`.
     X : rows, as the estimators take them
     y : array of n labels
         As in :func:`roc_auc`.
@@ -153,7 +153,7 @@ def corrected_auc_of(
     sample_weight : array of n numbers, optional
         How much each row counts, in `fit` and in the AUC.
     n_jobs : int, optional
-        Fits at the same time, as in joblib.
+        The number of fits at the same time, as in joblib.
     progress : bool, default=False
         Show what is done and the time left, on the standard error stream.
 
@@ -234,7 +234,7 @@ def corrected_best(
     groups: Any,
     stable: Callable[[int], float] = lambda chosen: 0.0,
 ) -> CorrectedAUC:
-    """Correct the AUC of the best column of out-of-fold scores; `stable` gives the stable share of what was chosen."""
+    """Correct the AUC of the best column of out-of-fold scores; `stable` gives the stable share of the choice."""
     own = np.ones(positive.size) if weight is None else weight
     auc = np.stack([roc_auc_columns(positive[part], scores[part], own[part]) for part in parts], axis=1)
 
@@ -270,14 +270,14 @@ def corrected_choice(
     fixed: float = 0.0,
     clusters: Clusters | None = None,
 ) -> CorrectedAUC:
-    """Correct the AUC of what is taken of the points on all rows, and give its interval.
+    """Correct the AUC of the point, or blend, that `take` chooses on all rows, and give its interval.
 
-    `scores` are those of the rows of the sample at all points, `point_auc` their AUCs on all held-out rows, (points,
-    folds). What is taken rests on the AUC of drawn rows or on an `other` measure of them, (points, folds, draws); a
-    blend is `mixed`. `before` is the AUC that is corrected, where the sample does not tell it, and `optimism_by` gives
-    its optimism from what is taken, where draws do not. `stable` is as in `stable_share`: 0, where it is not known,
-    gives the widest interval; `fixed` is the same for the optimism. Rows of groups have `clusters`, from which the
-    error comes. All is NaN, with a warning, if no fold has two rows of each class.
+    `scores` has the scores of the sample's rows at all points, `point_auc` the AUCs on all held-out rows, (points,
+    folds). The choice is by the AUC of drawn rows or by an `other` measure of them, (points, folds, draws); `mixed`
+    means that it is a blend. `before` is the AUC to correct, if not that of the sample; `optimism_by` computes the
+    optimism of the choice, if draws do not. `stable` is as in `stable_share`; 0, for an unknown share, gives the widest
+    interval. `fixed` is the same for the optimism. If rows belong to groups, the error comes from `clusters`. All is
+    NaN, with a warning, if no fold has two rows of each class.
     """
     if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())
@@ -285,7 +285,7 @@ def corrected_choice(
     moves = influences(sample, scores)
 
     def rule(weights: NDArray) -> NDArray:
-        """What is taken of drawn rows, whose AUCs are those of all rows and the influences, to first order."""
+        """The choice on drawn rows; their AUCs are those of all rows plus the influences, to first order."""
         if other is not None:
             return take(other(weights))
         drawn = [
@@ -295,7 +295,7 @@ def corrected_choice(
         return take(np.stack(drawn, axis=1))
 
     def measure(lines: NDArray) -> tuple[NDArray, NDArray]:
-        """Mixtures are all measured on the sample, so that they are alike."""
+        """AUCs and influences of choices; mixtures are all measured on the sample, to be comparable."""
         if not mixed:
             points = lines.argmax(axis=1)
             return point_auc[points], moves[points]
@@ -303,7 +303,7 @@ def corrected_choice(
         if sample.of_pairs is not None:
             found = [sample.of_pairs(sample, part, mixtures[:, part]) for part in sample.parts]
             return np.stack([one[0] for one in found], axis=1), np.concatenate([one[1] for one in found], axis=1)
-        auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
+        auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # for folds with rows of one class
         for number, part in enumerate(sample.parts):
             if np.unique(sample.positive[part]).size == 2:
                 auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
@@ -323,7 +323,7 @@ def corrected_choice(
         return CorrectedAUC(score, float("nan"), float("nan"), optimism)
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
     error, widened = standard_error(sample, moved[0]), sample.widening(stable)
-    if clusters is not None:  # Student's t is for an error that comes from few groups; Newcombe's floor does not
+    if clusters is not None:  # Student's t widens this error from few groups, but not Newcombe's floor
         error = clusters.error * float(stdtrit(clusters.freedom, 0.975) / ndtri(0.975))
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
@@ -338,7 +338,7 @@ def corrected_choice(
 class Sample:
     """Held-out rows whose scores are kept at all points of a grid, fold by fold.
 
-    A row that several folds hold out is there for each of them.
+    A row that several folds hold out occurs once for each of them.
     """
 
     rows: NDArray  # which of the training rows these are
@@ -350,13 +350,13 @@ class Sample:
     sizes: NDArray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
     totals: tuple[int, int]  # the same for all folds together, each row counted once
     held_out_per_trained: float  # rows that a fold holds out, over those it is trained on: 1/(K-1) for K folds
-    pairs: Any = None  # of the training rows, those that count if they are not all of two classes
+    pairs: Any = None  # the pairs of training rows that count, if not all of two classes
     by_strata: bool = False  # whether units are whole strata: then each pair is inside a unit
-    of_pairs: Callable[[Sample, slice, NDArray], tuple[NDArray, NDArray]] | None = None  # what measures these
+    of_pairs: Callable[[Sample, slice, NDArray], tuple[NDArray, NDArray]] | None = None  # measures `pairs`
     n_units: int = field(init=False)  # rows or groups that are drawn
     parts: list[slice] = field(init=False)  # where the rows of each fold lie
     kept: NDArray = field(init=False)  # negative and positive rows of each fold in the sample, (folds, 2)
-    standing_for: NDArray = field(init=False)  # weights with which rows stand for all that their fold holds out
+    standing_for: NDArray = field(init=False)  # weights with which rows stand for all rows that their fold holds out
 
     def __post_init__(self) -> None:
         self.n_units = int(self.unit.max(initial=-1)) + 1
@@ -370,7 +370,7 @@ class Sample:
         """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
 
         √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds
-        that would hold each row out once. Scores that are `stable`, the same for all training rows, have no part in it.
+        that would hold each row out once. The `stable` share of scores, the same for all training rows, does not count.
         """
         folds = len(self.sizes) * sum(self.totals) / int(self.sizes.sum())
         return float(np.sqrt(1.0 + (1.0 - stable) * folds * self.held_out_per_trained))
@@ -400,8 +400,8 @@ def draw_sample(
     """Draw the held-out rows whose scores are kept: all of them, or a random part of each class, or of the groups.
 
     `parts` are the numbers of the rows that each fold holds out, `trained` how many rows it is trained on, and
-    `n_points` the points of all grids. Of many groups some are kept with all their rows, of few groups some rows of
-    each.
+    `n_points` the points of all grids. With many groups, some groups are kept with all their rows; with few,
+    some rows of each.
     """
     rng = np.random.default_rng(seed)
     uses = np.bincount(np.concatenate(parts), minlength=positive.size)
@@ -469,8 +469,8 @@ def stable_share(by_all: NDArray, common: NDArray, sample: Sample) -> float:
     (correlation - o) / (1 - o), averaged over all pairs of folds. Each fold's rows are scored by its own model, which
     has not seen them, and by those of the other folds, which have.
 
-    `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `common` are the training
-    rows that each two of them share. The share of these is taken of the geometric mean of their numbers.
+    `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `common` has the numbers
+    of training rows that each two models share; o is this number over the geometric mean of their numbers of rows.
     """
     sizes = np.sqrt(np.diagonal(common))
     overlap, beyond, room = common / np.outer(sizes, sizes), 0.0, 0.0
@@ -492,11 +492,11 @@ def stable_share(by_all: NDArray, common: NDArray, sample: Sample) -> float:
 
 
 def influences(sample: Sample, scores: NDArray) -> NDArray:
-    """How much the AUC of its fold moves when a row weighs one more, to first order; an array (points, rows).
+    """The change of a fold's AUC if the weight of a row grows by one, to first order; an array (points, rows).
 
     A positive row moves it by (its share of negatives below it - AUC) over the number of positives, a negative one
-    likewise. The sum of their squares is DeLong's variance of the AUC: of all rows, where the sample is some of them.
-    Folds that vary stand for those that do not show it.
+    likewise. The sum of the squares is DeLong's variance of the AUC of all rows, also if the sample has only some.
+    Folds with two rows of each class also stand for the other folds.
     """
     varying = sample.kept.min(axis=1) >= 2
     scale = np.sqrt(varying.size / varying.sum())
@@ -528,27 +528,27 @@ def optimism_of(
     most_draws: int = 400,
     stable: float = 0.0,
 ) -> tuple[float, float]:
-    """How much too good the AUC is of what a rule takes on all rows, and its variance from draw to draw.
+    """The optimism in the AUC of a rule's choice on all rows, and the variance of the AUC from draw to draw.
 
-    Each draw leaves out a share of the rows. What the rule takes on the others is compared, on the rows left out, with
-    what it takes on all rows: the latter has seen the rows left out, and looks too good there. The AUC on the rows left
+    Each draw leaves out a share of the rows. The choice on the other rows is compared, on the rows left out, with the
+    choice on all rows, which has seen the rows left out and looks too good there. The AUC on the rows left
     out is their first-order one (AUC + sum of influences), which needs no fold to keep rows of both classes.
 
     Each held-out row also trains the models that score the others, so that AUCs vary more from one set of rows to the
-    next than held-out rows show. For that the deviations on the rows left out count more: for K folds K/(K-1)-fold for
+    next than held-out rows show. Therefore the deviations on the rows left out count more: for K folds K/(K-1)-fold for
     a choice, and √(1 + K/(K-1))-fold for a blend (`mixed`), as in the interval (`Sample.widening`). Both were found by
     simulation (docs/corrected_auc.md). Where scores are `stable`, the same for all training rows, they count once.
 
-    What is taken differs from draw to draw, and so does its AUC on all rows. The draws vary less than sets of rows do,
+    The choice differs from draw to draw, and so does its AUC on all rows. The draws vary less than sets of rows do,
     by the odds of being left out; the variance is scaled accordingly.
     """
     share = 0.25  # of the rows that a draw leaves out
     rng, odds = np.random.default_rng(seed), share / (1.0 - share)
     scale = (sample.widening() if mixed else 1.0 + (1.0 - stable) * sample.held_out_per_trained) / odds
     everything = rule(np.ones((sample.rows.size, 1))).T
-    # With more rows the choice varies less, and fewer draws do.
+    # With more rows the choice varies less, and fewer draws are enough.
     draws = int(np.clip(80_000 // sample.n_units, 50, most_draws))
-    leads: list[NDArray] = []  # of what was taken on all rows, on the rows left out
+    leads: list[NDArray] = []  # of the choice on all rows, on the rows left out
     taken_auc: list[NDArray] = []
     batch_values = 1 << 22  # AUCs of all points, folds and some draws that are held at once
     step = max(1, batch_values // (everything.size * len(sample.sizes)))

@@ -1,4 +1,4 @@
-"""Confidence intervals of an AUC, DeLong's paired test of two, and how many rows both take."""
+"""Confidence intervals of an AUC, DeLong's paired test of two, and the rows that both need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vrspam.metrics import roc
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
-_COUNTS = range(1 << 50)  # of rows: the least number that is enough is looked for among these
+_COUNTS = range(1 << 50)  # of rows, in which to search for the least that is enough
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class AUCInterval:
 
     @property
     def source(self) -> str:
-        """What the interval rests on, in the words of a report."""
+        """The name of the method, in the words of a report."""
         return {"newcombe": "Newcombe", "pairs": "disjoint pairs", "score": "score interval"}.get(self.method, "DeLong")
 
 
@@ -167,7 +167,7 @@ def roc_auc_ci(
     >>> interval.method
     'newcombe'
     """
-    roc.quantile(confidence)  # refuses what is no confidence
+    roc.quantile(confidence)  # refuses numbers outside (0, 1)
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
     found = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups)
@@ -190,7 +190,7 @@ def interval_of(measured: Measured, confidence: float, method: str = "auto") -> 
 def logit_interval(auc: float, standard_error: float, pairs: int, confidence: float = 0.95) -> AUCInterval:
     """The "logit" interval of :func:`roc_auc_ci` around an AUC whose standard error is known.
 
-    Symmetric on the scale log(AUC/(1-AUC)); with a standard error of 0 it rests on disjoint pairs, see there.
+    It is symmetric on the scale log(AUC/(1-AUC)); with a standard error of 0 it rests on disjoint pairs (Notes there).
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def paired_test(
 
 
 class Measured(NamedTuple):
-    """An AUC, or the difference of two, its standard error, and what that rests on."""
+    """An AUC, or the difference of two, its standard error, and the rows behind it."""
 
     value: float
     error: float
@@ -330,7 +330,7 @@ class Placed(NamedTuple):
     """Rows with the placements of each of several scores, from which AUCs, differences and their errors follow."""
 
     positive: NDArray
-    scores: Sequence[Any]  # of each score twice the counts of both classes, or with weights or groups shares of rows
+    scores: Sequence[Any]  # for each score: twice the counts for both classes; with weights or groups, shares
     weight: NDArray | None
     groups: NDArray | None
     equal: float = 0.0  # placements that differ by less are equal but for rounding
@@ -361,7 +361,7 @@ class Placed(NamedTuple):
         if names is None:
             return Measured(value, float(np.sqrt(variance)), rows)
         clusters = Clusters.of_moves(moves, weight, names)
-        if clusters.error == 0.0:  # then the groups of each class are all that there is to count
+        if clusters.error == 0.0:  # then count the groups of each class
             rows = np.unique(names[~positive]).size, np.unique(names[positive]).size
         return Measured(value, clusters.error, rows, clusters.freedom)
 
@@ -375,7 +375,7 @@ def roc_measures(
     groups: ArrayLike | None,
     ranked: Sequence[roc.Ranked] = (),
 ) -> Placed:
-    """Labels and scores, checked, with the placements of the rows; `ranked` are the scores sorted, if they are."""
+    """Labels and scores, checked, with the placements of the rows; `ranked` has the sorted scores, if known."""
     positive, checked, weight, together = checked_rows(y_true, scores, names, sample_weight, groups)
     if weight is None and together is None:
         sides, placed, found = (np.flatnonzero(positive), np.flatnonzero(~positive)), np.empty(positive.size), []
@@ -431,7 +431,7 @@ class Clusters(NamedTuple):
 
     @classmethod
     def of_moves(cls, moves: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
-        """From how much each row moves a measure: squared sums of the groups, times G/(G-1), are its variance."""
+        """From each row's influence on a measure, whose variance is G/(G-1) times the sum of squared group sums."""
         names = np.unique(groups, return_inverse=True)[1]
         sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
         factor, equal = sums.size / max(sums.size - 1, 1), float(sizes.sum() ** 2 / np.sum(sizes**2))
@@ -504,7 +504,7 @@ def exponential_variance(true: float, n_up: float, n_down: float) -> float:
 def rows_for_width(
     auc: float, width: float, *, share: float = 0.5, confidence: float = 0.95, known: tuple[int, float] | None = None
 ) -> int:
-    """The rows that it takes for an interval of the AUC that is at most so wide.
+    """The number of rows needed for an interval of the AUC of at most this width.
 
     The variance is that of Hanley and McNeil (:func:`exponential_variance`), the interval the "logit" one of
     :func:`roc_auc_ci`.
@@ -516,11 +516,11 @@ def rows_for_width(
     width : float in (0, 1)
         From the lower to the upper end.
     share : float in (0, 1)
-        Of the positives among the rows.
+        The share of positives among the rows.
     confidence : float in (0, 1)
-        Of the interval.
+        Nominal coverage of the interval.
     known : tuple of int and float, optional
-        So many rows gave this standard error: it takes the place of the formula, and falls with the root of the rows.
+        Rows, and the standard error that they gave: it replaces the formula, and falls with the root of the rows.
 
     Returns
     -------
@@ -553,7 +553,7 @@ def rows_for_difference(
     confidence: float = 0.95,
     known: tuple[int, float] | None = None,
 ) -> int:
-    """The rows that it takes for DeLong's test to see that another AUC is larger, on the same rows.
+    """The number of rows needed for DeLong's test to detect that another AUC is larger, on the same rows.
 
     The variance of the difference is v(a) + v(b) - 2 · correlation · √(v(a) v(b)).
 
@@ -562,11 +562,11 @@ def rows_for_difference(
     auc, difference : float
         The smaller AUC, and how much larger the other is.
     power : float in (0, 1)
-        How probable it is that the test sees it.
+        The probability that the test detects the difference.
     share, confidence, known
         As in :func:`rows_for_width`; the level of the test is 1 - confidence.
     correlation : float in [-1, 1)
-        Of the two AUCs: near 1 for models that are nearly alike, 0 for models on different rows, each with so many.
+        Of the two AUCs: near 1 for models that are nearly alike, 0 for models on different rows (that many for each).
 
     Returns
     -------

@@ -124,7 +124,7 @@ def standardise(share: Any, max_fpr: float) -> Any:
 
 
 def check_max_fpr(max_fpr: float, negatives: int | None = None, of_fold: bool = False) -> None:
-    """Refuse what is not a share of the negatives, or is less than one of so many, such as a fold holds out."""
+    """Refuse a number that is not a share, or that is less than one of the negatives (`of_fold`: of a fold)."""
     if not 0.0 < max_fpr <= 1.0:
         raise WordedError("{given} must be above 0 and at most 1.", given=Parameter("max_fpr", max_fpr))
     if negatives is not None and max_fpr * negatives < 1.0 - EQUAL:
@@ -181,8 +181,8 @@ def partial_auc_ci(
 
         se² = var(V₊)/n₊ + var(V₋)/n₋,   V₊ = max(0, u - T) of a positive,   V₋ = min(R(T), R(u)) of a negative
 
-    divided by u². V₋ stays at R(u) beyond the part: so it counts that the score at which the part ends is itself
-    estimated from the negatives. With `max_fpr=1` it is DeLong's. docs/intervals.md has the coverage in simulations.
+    divided by u². V₋ stays at R(u) beyond the part, because the score at which the part ends is itself estimated from
+    the negatives. With `max_fpr=1` it is DeLong's. docs/intervals.md has the coverage in simulations.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ class _NormalScores:
         return float(brentq(lambda distance: self.share(distance) - share, -FAR, FAR))
 
     def share_and_variance(self, distance: float) -> tuple[float, float]:
-        """Beyond 1/2 the variance is that of what is missing to 1, so that it does not cancel near 1."""
+        """The share and its variance; above 1/2 that of 1 - share, so that digits do not cancel near 1."""
         share = self.share(distance)
         side, room = (-1.0, 1.0 - self.room) if share > 0.5 else (1.0, self.room)
         curve, rest = ndtr(side * (distance - self.scores)), (1.0 - self.max_fpr) / self.max_fpr
@@ -374,8 +374,8 @@ class _NormalScores:
         return share, max(of_up, 0.0) / self.positives + max(of_down, 0.0) / self.negatives
 
     def bounds(self, share: float, error: float, z: float) -> tuple[float, float]:
-        """The true values that lie z standard errors, each its own, below and above the share found."""
-        half_a_row = 0.5 / self.positives  # nearer to 0 or 1 the ratio of the two variances is one of chance numbers
+        """The true values below and above the share found that lie z of their own standard errors from it."""
+        half_a_row = 0.5 / self.positives  # nearer to 0 or 1 the ratio of the two variances is random
         steady = self.share_and_variance(self.distance(min(max(share, half_a_row), 1.0 - half_a_row)))[1]
         scale = z**2 * max(1.0, error**2 / steady)
         centre = self.distance(min(max(share, 1e-12), 1.0 - 1e-12))

@@ -1,4 +1,4 @@
-"""Thresholds by a rule: those that keep it on the rows at hand, and those that promise it of new rows."""
+"""Thresholds by a rule, such as a recall, that is kept on the rows at hand or promised for new rows."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def choose_threshold(
 def stored_threshold(
     positive: NDArray, scores: NDArray, rule: str, asked: float, weights: NDArray | None = None, grouped: bool = False
 ) -> tuple[ChosenThreshold, Message | None]:
-    """The threshold that a model stores for a rule, and what to say where it is no promise about new rows.
+    """The threshold that a model stores for a rule, and a message if it is no promise about new rows.
 
     A recall, a precision or a share of alerts is promised (:func:`promised_threshold`) if the held-out rows are enough
-    and independent. Else it is the threshold of `choose_threshold`, that keeps it on the held-out rows.
+    and independent. Else `choose_threshold` gives it: the rule then holds on the held-out rows alone.
     """
     if rule not in ("recall", "precision", "alerts"):
         return choose_threshold(positive, scores, rule, asked, weights), None
-    given, why = Parameter(rule, asked), "no number of rows promises {given}"
+    given, why = Parameter(rule, asked), "no number of rows can promise {given}"
     if asked < 1.0:
-        why = "rows of groups, or with weights, promise no {given}"
+        why = "rows in groups, or with weights, cannot promise {given}"
     fields: dict[str, Any] = {"given": given}
     if weights is None and not grouped and asked < 1.0:
         try:
@@ -74,7 +74,7 @@ def stored_threshold(
             if found.share > 0.0:
                 return ChosenThreshold(**vars(found), rule=rule, asked=asked, confidence=promised.confidence), None
             why = "these rows are too few to promise {given}: no row would be called"
-    words = f"{why.rstrip('.')}. The threshold that is stored keeps it on the held-out rows alone."
+    words = f"{why.rstrip('.')}. The stored threshold meets this target on the held-out rows alone."
     return choose_threshold(positive, scores, rule, asked, weights), Message(words, **fields)
 
 
@@ -123,9 +123,9 @@ def promised_threshold(
     """The threshold that keeps a promise about new rows, with a given confidence; no distribution is assumed.
 
     Of m positives, in order of their scores, the k-th smallest score is taken, with k the largest number for which
-    P(Bin(m, 1 - recall) < k) ≤ 1 - confidence: the share of all positives above it is at least `recall`. The
-    specificity is the mirror image of it over the negatives, and `alerts` over all rows. A precision looks at many
-    thresholds: those above which there are 2^(j/2) rows, j = 0, 1, 2, ..., as far as so many rows can show it, each
+    P(Bin(m, 1 - recall) < k) ≤ 1 - confidence: the share of all positives above it is at least `recall`. `specificity`
+    is the mirror image over the negatives, `alerts` the one over all rows. For `precision` many thresholds are tried:
+    those above which there are 2^(j/2) rows, j = 0, 1, 2, ..., if so many rows can show the precision, each
     with Clopper and Pearson's bound at the level (1 - confidence) / their number; the lowest that keeps the promise is
     taken.
 
@@ -206,9 +206,7 @@ def _promised_precision(positive: NDArray, scores: NDArray, share: float, confid
     risk = (1.0 - confidence) / max(above.size, 1)
     bounds = beta.ppf(risk, np.maximum(hits[above], 1), above - hits[above] + 1) * (hits[above] > 0)
     if not np.any(bounds >= share):
-        words = (
-            "No threshold shows {given} with {sure:g} % confidence; the highest that these rows show is {most:.2g}. "
-        )
+        words = "No threshold shows {given} with {sure:g} % confidence; the highest shown precision is {most:.2g}. "
         fields: dict[str, Any] = {"sure": 100 * confidence, "most": float(bounds.max(initial=0.0))}
         raise WordedError(f"{words}Promise less, or collect more rows.", **fields, given=Parameter("precision", share))
     count = int(above[bounds >= share].max())

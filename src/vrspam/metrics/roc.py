@@ -54,13 +54,13 @@ def positive_rows(y_true: ArrayLike, at_least: int = 0) -> NDArray[np.bool_]:
 
 
 def checked_scores(values: ArrayLike, n: int, name: str, chances: bool = False) -> NDArray:
-    """A score for each of n labels; `chances` are probabilities, and some."""
+    """The scores, checked: one for each of n labels; with `chances` from 0 to 1, and at least one."""
     score = np.asarray(values)
     if score.ndim != 1 or score.size != n:
         raise ValueError(f"{name} has shape {score.shape}; it needs one number for each of {n} labels.")
     score = ordered_numbers(score, name)
     if chances and (score.size == 0 or score.min() < 0.0 or score.max() > 1.0):
-        raise ValueError(f"{name} must hold numbers from 0 to 1: make probabilities of scores first.")
+        raise ValueError(f"{name} must hold numbers from 0 to 1: convert scores to probabilities first.")
     return score
 
 
@@ -95,7 +95,7 @@ def checked_columns(
 ) -> tuple[NDArray[np.bool_], NDArray, NDArray[np.float64] | None, NDArray[np.intp], NDArray[np.intp]]:
     """Labels, a matrix of scores with a row for each of them, and their weights, all on the host.
 
-    Then the numbers of the positive and of the negative rows, with a warning if there are none; weight 0 is no row.
+    Also the indices of the positive and of the negative rows of weight above 0; a warning if a class has none.
     """
     positive, scores = array_api.on_host(positive), array_api.on_host(scores)
     if positive.dtype != bool or positive.ndim != 1:
@@ -240,7 +240,7 @@ def sensitivity_at_specificity(
 
 
 class Ranked(NamedTuple):
-    """Rows from the highest score to the lowest, and what is at least as high as each different score."""
+    """Rows from the highest score to the lowest, and the counts of rows at or above each different score."""
 
     order: NDArray[np.intp]
     thresholds: NDArray  # the different scores

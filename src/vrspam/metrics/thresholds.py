@@ -1,4 +1,4 @@
-"""What follows from scores and labels: thresholds, lift, average precision, what probabilities are worth."""
+"""Measures of scores and labels: thresholds, average precision, net benefit, calibration of probabilities."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class ChosenThreshold(Threshold):
-    """A threshold that is used, what it stands for (a rule, and the number asked for), and what held-out rows promise.
+    """A threshold in use, with its rule, the number asked for, and its measures on held-out rows.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class ChosenThreshold(Threshold):
     rule : {"recall", "precision", "alerts", "cost_ratio", "threshold"}
     asked : float
     confidence : float or None
-        How sure it is that new rows keep what was asked for; None where only the held-out rows keep it.
+        How sure it is that new rows keep the number asked for; None if only the held-out rows are known to keep it.
     """
 
     rule: str
@@ -98,7 +98,7 @@ class ChosenThreshold(Threshold):
 
     @property
     def words(self) -> str:
-        """What it stands for."""
+        """What the threshold does, in words."""
         asked, least, most, sure = f"{100 * self.asked:g} %", "", "", ""
         if self.confidence is not None:
             least, most, sure = "at least ", "at most ", f", with {100 * self.confidence:g} % confidence"
@@ -147,7 +147,7 @@ class Curve:
         return float(np.sum(more * self.hits[new + 1] / self.called[new + 1]) / self.positives)
 
     def place(self, threshold: float) -> int:
-        """Where a threshold lies that need not be the score of a row."""
+        """The place of any threshold, which need not be the score of a row."""
         return max(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1, 0)
 
     def at_score(self, threshold: float) -> Threshold:
@@ -200,9 +200,9 @@ def wilson(share: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def effective_share(right: NDArray, weights: NDArray, groups: NDArray | None = None) -> float:
-    """How many independent rows a row counts for, in an interval of the share of some that are `right`.
+    """The number of independent rows per unit of weight, for an interval of the share of rows that are `right`.
 
-    With weights it is (Σ w)² / Σ w² by Σ w; rows of a group vary together, as in `vrspam.metrics.roc_auc_ci`.
+    With weights it is (Σ w)² / Σ w² over Σ w; rows of a group vary together, as in `vrspam.metrics.roc_auc_ci`.
     """
     total = float(weights.sum())
     if right.size < 2 or total == 0.0:
@@ -223,7 +223,7 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
 
 
 class Estimate(NamedTuple):
-    """A number with its interval; NaN where the rows do not say it.
+    """A number with its interval; NaN where the rows do not determine it.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class Estimate(NamedTuple):
 
 
 class NetBenefit(NamedTuple):
-    """A decision curve: what a row brings on average, in hits, if rows of at least a probability are treated.
+    """A decision curve: the mean benefit per row, in hits, of treating the rows with at least a given probability.
 
     Attributes
     ----------
@@ -279,11 +279,11 @@ def net_benefit(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> NetBenefit:
-    """The net benefit of treating the rows whose probability is at least t: hits - alarms · t/(1 - t), a row.
+    """The net benefit of treating the rows whose probability is at least t: hits - alarms · t/(1 - t), per row.
 
-    Who treats from the probability t on takes 1/t - 1 false alarms for one hit; the net benefit counts in hits. A model
-    is of use where it beats treating all rows and treating none. The interval at a threshold is that of a mean over
-    rows, a row bringing 1, -t/(1 - t) or 0.
+    To treat rows from the probability t on is to accept 1/t - 1 false alarms for one hit; the unit of the net benefit
+    is one hit. A model is useful where it beats treating all rows and treating none. The interval at a threshold is
+    that of a mean over rows, where a row has the value 1, -t/(1 - t) or 0.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def net_benefit(
     thresholds : array of numbers in (0, 1), optional
         By default 0.01, 0.02, ..., 0.99.
     confidence : float in (0, 1)
-        Of the intervals.
+        Nominal coverage of the intervals.
     groups, sample_weight : array of n, optional
         Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
 
@@ -380,7 +380,7 @@ class Calibration(NamedTuple):
     slope : Estimate
         Of the log-odds of y on those of the probability: 1 is right, less means that probabilities are too extreme.
     intercept : Estimate
-        Of the log-odds of y beside those of the probability: 0 is right, more means that probabilities are too low.
+        Of the log-odds of y, less those of the probability: 0 is right, more means that probabilities are too low.
     ratio : Estimate
         Expected ÷ observed positives: 1 is right, more means that probabilities are too high.
 
@@ -440,7 +440,7 @@ def calibration_measures(
     >>> print(f"slope {found.slope.value:.2f}, 95 % interval {found.slope.low:.2f} to {found.slope.high:.2f}")
     slope 0.52, 95 % interval 0.49 to 0.56
     """
-    roc.quantile(confidence)  # refuses what is no confidence
+    roc.quantile(confidence)  # refuses numbers outside (0, 1)
     positive = roc.positive_rows(y, at_least=1)
     chance = roc.checked_scores(probability, positive.size, "probability", chances=True).astype(np.float64)
     given = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)

@@ -10,7 +10,7 @@ from vrspam._utils import array_api
 from vrspam._utils.messages import Parameter, WordedError
 
 METHODS = ("sigmoid", "isotonic")
-MANY_ROWS = 50_000  # from here on a few of the rows bring the maximum near first
+MANY_ROWS = 50_000  # with more rows, a fit on a few of them gives the starting point
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Sigmoid:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.slope) and np.isfinite(self.offset)):
             raise ValueError("slope and offset of the calibration must be finite numbers")
-        half = -self.offset / self.slope if self.slope > 0.0 else None  # files of earlier versions may hold others
+        half = -self.offset / self.slope if self.slope > 0.0 else None  # earlier model files may hold a slope ≤ 0
         object.__setattr__(self, "half", half)
 
     def __call__(self, scores: np.ndarray, /) -> np.ndarray:
@@ -59,7 +59,7 @@ class Isotonic:
     scores, probabilities : ndarray
         The nodes; neither decreases.
     half : float or None
-        The last score whose probability is at most ½; None if all are, or none is.
+        The largest score with a probability of at most ½; None if all scores have one, or none has.
 
     Examples
     --------
@@ -112,10 +112,10 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
         Out-of-fold scores.
     positive : boolean array of n
     method : {"sigmoid", "isotonic"}
-        "sigmoid" has two parameters and suits few rows; "isotonic" any monotone shape and wants thousands.
+        "sigmoid" has two parameters and suits few rows; "isotonic" fits any monotone shape and needs thousands.
     weights : array of n numbers, optional
-        How many rows each one stands for. Weights that add up to less than the rows they come from (to 1, say) count as
-        if they were multiplied by a constant.
+        How many rows each row stands for. If the weights of a class add up to less than its effective number of rows,
+        (Σw)² / Σw², all weights are scaled up.
 
     Returns
     -------
@@ -145,11 +145,11 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
     xp = array_api.device_namespace(scores) or np
     if weights is None:
         weights = xp.ones_like(scores)
-    else:  # times a constant, so that those of a class add up to at least the rows they are worth, (Σw)² / Σw²
+    else:  # scale up: those of each class add up to at least its effective number of rows, (Σw)² / Σw²
         sides = (weights[positive], weights[~positive])
         weights = weights * max(1.0, *(float(xp.sum(side)) / (float(side @ side) or np.inf) for side in sides))
     if method == "isotonic":
-        from sklearn.isotonic import IsotonicRegression  # here, because commands that only score do without
+        from sklearn.isotonic import IsotonicRegression  # here, because commands that only score do not need it
 
         scores, positive, weights = map(array_api.on_host, (scores, positive, weights))
         fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, positive, sample_weight=weights)
@@ -174,7 +174,7 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
 
 
 def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed: np.ndarray, xp: Any) -> np.ndarray:
-    """The θ of the least Σ w (log(1 + eᶻ) - t z), z = Xθ + fixed, by Newton's method with step halving.
+    """The θ that minimises Σ w (log(1 + eᶻ) - t z), z = Xθ + fixed, by Newton's method with step halving.
 
     The last column of X is 1. All but θ are arrays of the library `xp`, and may lie on a device.
     """

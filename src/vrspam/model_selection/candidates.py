@@ -1,8 +1,8 @@
-"""Compare candidates, feature maps with a grid each, and take the best, the simplest nearly as good, or a blend.
+"""Compare feature maps, each with its grid, and take the best, the simplest that is nearly as good, or a blend.
 
-On many rows all maps first race on a part of them, and only those that may still win go on (`race`). With few positive
-rows the candidate with the best cross-validated score is often best by luck: a blend is the weighted sum of all
-candidates that luck alone may separate from the best, each divided by the spread of its held-out scores.
+On many rows all maps are first compared on a part of the rows, and only those that may still win go on (`race`). With
+few positive rows, the candidate with the best cross-validated score is often best by luck: a blend is the weighted sum
+of all candidates whose lag behind the best may be luck, each divided by the spread of its held-out scores.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
 from vrspam.tables.frames import rows_of
 
-FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are read for the moments, and for the scores
-Watch = Callable[[str], None]  # is told what was done
+FEW_BYTES = 1 << 25  # features of all rows are held up to this size, for the moments and then for the scores
+Watch = Callable[[str], None]  # receives a line of text about each step done
 
 
 @dataclass
 class Candidate:
-    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it."""
+    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of the grid."""
 
     name: str
     features: Any
@@ -63,17 +63,17 @@ class Candidate:
     scores: GridScores
     choice: Choice
     measured: tuple[float, float]  # the score at the point, and its standard error
-    fit: ExactFit | None = None  # of the point on all rows, where it may be needed
+    fit: ExactFit | None = None  # at the point, on all rows, if the model may need it
     spread: float = 1.0  # of the held-out scores at the point
-    held_out: np.ndarray | None = None  # these scores of all rows, fold by fold and without intercepts, if kept
+    held_out: np.ndarray | None = None  # held-out scores of all rows, fold by fold and without intercepts, if kept
     by_all: np.ndarray | None = None  # scores of the rows of the sample by the models of all folds, if known
-    models: FoldModels | None = None  # these models, where their coefficients were kept
+    models: FoldModels | None = None  # the models of all folds at the point, if their coefficients were kept
 
     @classmethod
     def of(
         cls, name: str, features: Any, n_features: int, n_rows: int, scores: GridScores, rule: SelectionRule
     ) -> Candidate:
-        """The point that a rule chooses, the models of the folds there, and the spread of the scores that were kept."""
+        """Choose a point by the rule; take the models of the folds and the spread of the kept scores at that point."""
         measure = "" if scores.scoring is ROC_AUC else scores.scoring.name
         choice = select(scores.score, scores.grid, rule, measure=measure)
         measured = float(choice.mean[choice.index]), float(choice.standard_error[choice.index])
@@ -88,7 +88,7 @@ class Candidate:
 
     @property
     def densest(self) -> np.ndarray | None:
-        """The models of the folds with the least l1, where l1 chooses features: by luck it may choose the same ones."""
+        """The fold models at the smallest l1, or None if the chosen l1 is 0: sparse models may agree by luck."""
         if self.scores.coefs is None or not self.choice.values["l1"] > 0.0:
             return None
         return self.scores.coefs[:, self.choice.index[0], int(self.scores.grid["l1"].argmin())]
@@ -104,28 +104,28 @@ class Fitted(NamedTuple):
     """What was chosen, fitted on all rows: one scorer, linear in the features of one map."""
 
     features: Any  # a fitted map, or None for the columns as they are
-    solution: Solution  # of a blend `value` is NaN, and `gap` the largest of its members: F(0) is the same for all
+    solution: Solution  # for a blend `value` is NaN and `gap` is the largest of the members, whose F(0) is the same
     moments: ClassMoments  # of the features; those of a blend have no scatter matrices
-    l2: float  # of the best candidate, as the solver
-    solver: SolverName
-    models: FoldModels | None  # as in `Candidate`, as the next two
+    l2: float  # of the best candidate
+    solver: SolverName  # of the best candidate
+    models: FoldModels | None  # this and the next two: as in `Candidate`
     held_out: np.ndarray | None = None
     by_all: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All candidates, and what the model is made of."""
+    """All candidates, and their weights in the model."""
 
     candidates: list[Candidate]  # each with its own best point
-    chosen: Candidate  # with the point that was taken; of a blend the best candidate
+    chosen: Candidate  # at the chosen point; for a blend the best candidate
     weights: np.ndarray  # of the candidates: 1 for the chosen one, or those of a blend
-    order: tuple[str, ...] = ()  # the names of all that were compared, if some of them did not come so far
-    others: Mapping[str, Candidate] = field(default_factory=dict)  # those, compared on a part of the rows
+    order: tuple[str, ...] = ()  # the names of all maps, if some were compared only on a part of the rows
+    others: Mapping[str, Candidate] = field(default_factory=dict)  # the maps compared only on a part of the rows
 
     @property
     def members(self) -> list[tuple[Candidate, float]]:
-        """What the model is made of, with the factor of each: its weight over the spread of its scores."""
+        """The candidates in the model, each with its factor: its weight divided by the spread of its scores."""
         best = int(self.weights.argmax())
         taken = [self.chosen if number == best else candidate for number, candidate in enumerate(self.candidates)]
         return [(c, weight / c.spread) for c, weight in zip(taken, self.weights.tolist(), strict=True) if weight > 0.0]
@@ -194,7 +194,7 @@ class Comparison:
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        if search.rule == "blend":  # also where one candidate has all the weight: the sample alone scores mixtures
+        if search.rule == "blend":  # also if one candidate has all the weight: the sample measures all mixtures
             aucs = []
             for number in np.unique(held_out.fold):
                 rows = held_out.fold == number
@@ -220,13 +220,13 @@ class Selected(NamedTuple):
 def choose_point(
     folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, progress: StepProgress | None = None
 ) -> Selected:
-    """Choose the penalties for the columns as they are, wherever the rows lie, and fit them on all rows."""
+    """Choose the penalties for the columns as they are, for rows in memory or on a device, and fit all rows."""
     if progress is not None:
         progress.start(folds.n_folds)
     watch = (lambda what: None) if progress is None else progress.tell
     sample = folds.sample(search.n_points, search.seed)
     source, sampled = _source(folds, search), replace(search, sample=sample)
-    # Of the default grid the smallest l2 take most of the iterations, and are hardly ever chosen: a few will do first.
+    # The smallest l2 of the default grid take most of the iterations and are rarely chosen: try few iterations first.
     default = isinstance(search.l2s, str) and not isinstance(search.l1s, str) and not any(search.l1s)
     hurries = default and not search.loss.needs_rows and search.max_iter > 100
     few = replace(sampled, max_iter=100) if hurries else sampled
@@ -235,7 +235,7 @@ def choose_point(
     if hurries and not scores.converged[max(best - 1, 0) : best + 2].all():  # the best l2, or a neighbour
         scores = cross_validate(source, sampled, keep_coefs=keep_coefs)
     solver, total = source.solver, source.total
-    del source  # and with it the moments of the folds
+    del source  # frees the moments of the folds
     columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, search.rule)
     columns.fit = search.solver(columns.choice).from_rows(folds.rows, folds.classes, solver, total)
     return _selected(Comparison([columns], columns, np.ones(1)), folds, search, sample)
@@ -269,7 +269,7 @@ def choose_map(
     progress: StepProgress | None,
     shared: SharedColumns,
 ) -> Selected:
-    """Compare the maps on rows in memory, by a race first where these are many, and fit what was chosen on all rows."""
+    """Compare the maps on rows in memory, after a race if there are many rows, and fit the choice on all rows."""
     watch = (lambda what: None) if progress is None else progress.tell
     sample = folds.sample(len(maps) * search.n_points, search.seed)
     if progress is not None:
@@ -278,7 +278,7 @@ def choose_map(
     if progress is not None:
         progress.start(len(finalists))
     learn_maps(list(finalists.values()), folds.rows, search.n_jobs, shared)
-    grouped: dict[Any, Any] = {}  # columns whose rare categories count as one: said once, not per map
+    grouped: dict[Any, Any] = {}  # one warning for each column, not for each map
     for features in finalists.values():
         for one in getattr(features, "grouped_categories_", ()):
             grouped.setdefault(one.column, one)
@@ -288,8 +288,8 @@ def choose_map(
     found = compare(finalists, evaluator, search.rule, watch)
     lead, error = max(one.measured for one in found.candidates)
     (mean, own), missed = max(((one.measured, one.name) for one in others.values()), default=((0.0, 0.0), ""))
-    # Trees that cut a column into bins of equally many rows can tell less apart in many rows than in few: one of the
-    # others may have been clearly better on its part than the finalists are on all rows.
+    # Trees cut a column into bins of equally many rows, so on many rows each bin joins more of the different values:
+    # one of the others may have been clearly better on its part than the finalists are on all rows.
     if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))):
         others = {name: candidate for name, candidate in others.items() if name != missed}
         finalists = {name: features for name, features in maps.items() if name in finalists or name == missed}
@@ -309,10 +309,10 @@ def _source(folds: FoldedRows | DeviceFolds, search: GridSearch) -> sources.Rows
 
 
 def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSearch, sample: Sample) -> Selected:
-    """Score all held-out rows by what was chosen, and correct its AUC for the choice."""
+    """Score all held-out rows by the chosen model, and correct its AUC for the choice."""
     fit, rows, unmapped = found.fitted(), folds.rows, folds
     models, point = fit.models, found.chosen.choice.values
-    if models is None:  # the coefficients of all points would have taken too much: the folds are solved again
+    if models is None:  # the coefficients of all points would take too much memory: solve the folds again
         alone = replace(search, l2s=[point["l2"]], l1s=[point["l1"]])
         again = cross_validate(_source(folds, search), alone, keep_coefs=True)
         assert again.coefs is not None
@@ -329,7 +329,7 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
     nested = clusters = None
     if isinstance(unmapped, FoldedRows) and unmapped.groups is not None and unmapped.pairs is None:
         numbers = group_numbers(unmapped.groups, folds.rows.y.size)
-        # pairs of all rows count, also of different folds: a fold of few groups has hardly any pairs of two groups
+        # pairs of rows in different folds count too: a fold of few groups has hardly any pairs of two groups
         clusters = Clusters.of(held_out.positive, held_out.scores, held_out.weights, numbers[held_out.places])
         nested = nested_scores(found, unmapped, search) if clusters.n_groups < MANY_GROUPS else None
     corrected = found.corrected(sample, search, held_out, stable=stable, nested=nested, clusters=clusters)
@@ -337,9 +337,9 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
 
 
 def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> Nested | None:
-    """Solve all candidates again without each two folds; None where these folds do not allow it.
+    """Solve all candidates again without each pair of folds; None if the folds do not allow it.
 
-    That needs three folds at least, each trained on all rows that it does not hold out, and each row held out once.
+    There must be at least three folds, each trained on all rows that it does not hold out, and each row held out once.
     """
     n, fold = folds.rows.X.shape[0], np.full(folds.rows.X.shape[0], -1)
     for number, split in enumerate(folds.splits):
@@ -377,7 +377,7 @@ class MapsInMemory(NamedTuple):
     search: GridSearch
 
     def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory | None]:
-        """Cross-validate the grid of a fitted map; with the source of its folds, where trees are not grown for each."""
+        """Cross-validate the grid of a fitted map; also return the source of its folds (None for supervised)."""
         folds, search = self
         if getattr(features, "supervised", False):
             scores, held_out, by_all, fit = cross_validate_labelled(features, folds, search)
@@ -398,7 +398,7 @@ class MapsInMemory(NamedTuple):
         return found, source
 
     def fit(self, candidate: Candidate, source: sources.RowsInMemory | None = None) -> ExactFit:
-        """The point of a candidate fitted on all rows; without `source` all that `evaluate` gathered is gone."""
+        """Fit a candidate on all rows at its point; without the `source` of `evaluate` moments are computed again."""
         if candidate.fit is not None:  # of trees that learnt from labels
             return candidate.fit
         if source is None:
@@ -410,7 +410,7 @@ class MapsInMemory(NamedTuple):
             rows = rows._replace(X=hold_features(rows.X))
         exact = self.search.on(candidate.features).solver(candidate.choice)
         fit = exact.from_rows(rows, self.folds.classes, solver, total)
-        moments = fit.moments  # computed to the end, so that the rows are not needed any more
+        moments = fit.moments  # computed completely, so that the rows are no longer needed
         return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
 
 
@@ -432,12 +432,12 @@ def compare(maps: dict[str, Any], evaluator: Any, rule: SelectionRule, watch: Wa
         if rule != "one-standard-error" and weights_of(candidates, rule)[-1] > 0.0:
             new.fit = evaluator.fit(new, source)
         new.scores.total = None
-        if rule != "one-standard-error":  # which may take another point
+        if rule != "one-standard-error":  # that rule may still take another point
             new.scores.coefs = None  # those of a grid with l1 would take much memory
-        del source  # and with it features that its rows may hold
+        del source  # frees the features that its rows may hold
         watch(new.described)
         best = int(weights_of(candidates, rule).argmax())
-        for number, one in enumerate(candidates):  # the square matrices of the best are kept
+        for number, one in enumerate(candidates):  # keep the square matrices of the best alone
             if number != best and one.fit is not None and one.fit.moments.has_scatter:
                 one.fit = one.fit._replace(moments=ClassMoments.side_by_side([one.fit.moments]))
     if not candidates:
@@ -456,7 +456,7 @@ def compare(maps: dict[str, Any], evaluator: Any, rule: SelectionRule, watch: Wa
 
 
 def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: SharedColumns) -> None:
-    """Fit the maps, without labels: the first one sees the `shared` columns for all, the others follow side by side."""
+    """Fit the maps without labels: the first one fills `shared` for all maps, then the others fit in parallel."""
 
     def learn(features: Any) -> None:
         if isinstance(features, FeatureMap):
@@ -504,19 +504,19 @@ def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
 
 
 class Race(NamedTuple):
-    """The maps that go on, and the others as candidates with their scores on the part."""
+    """The maps that go on, and the others as candidates with their scores on a part of the rows."""
 
     finalists: dict[str, Any]
     others: dict[str, Candidate]
 
 
 def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch, alone: bool = True) -> Race:
-    """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
+    """Compare the maps on a part of the rows, if there are many rows and more maps than may go on.
 
-    On very many rows one of the winners goes on `alone`, since a blend of two gains least there: of kernels that differ
-    in their width the narrowest, of others the one that is ahead on a larger part. A map that gains more than others by
-    more rows goes on beside the best of these unless one of them is clearly ahead. There is no race by a measure that
-    depends on the share of positives, which the part has more of, nor for the simplest map, which is not the best.
+    With `alone`, one winner goes on if there are very many rows, where blends gain least: the narrowest of kernels that
+    differ in width, else the map that is ahead on a larger part. The best map that gains more than others from more
+    rows and the best of the others both go on unless one is clearly ahead. Only the AUC can be raced, because the share
+    of positives is larger in the part, and no race finds the simplest map, which "one-standard-error" asks for.
     """
     n, other_question = folds.rows.y.size, search.scoring is not ROC_AUC or search.rule == "one-standard-error"
     if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or other_question:
@@ -544,12 +544,12 @@ def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Wat
             leads = np.array([one.choice.mean.max() for one in candidates]) + gains
             enough = np.arange(leads.size) == leads.argmax() if alone else weights > 0.0
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
-    # A map that gave too many features even here would do so on all rows: `compare` says it.
+    # A map with too many features even here has too many on all rows: `compare` raises the error.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
 
 
 def _lead(candidates: Sequence[Candidate]) -> tuple[float, set[str]]:
-    """How far the best map that gains more than others by more rows is ahead of the best of these, and both names."""
+    """The lead of the best map that gains more from more rows over the best of the others, and both names."""
     best: dict[bool, tuple[float, str]] = {}
     for candidate in candidates:
         gains, mean = getattr(candidate.features, "gains_by_rows", False), float(candidate.choice.mean.max())
@@ -568,10 +568,10 @@ class Heat(NamedTuple):
     def run(
         self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, rng: np.random.Generator, watch: Watch
     ) -> list[Candidate]:
-        """Cross-validate each map on the part; empty where the part cannot tell anything."""
+        """Cross-validate each map on the part; empty if the part is too small."""
         part = self._part(folds, rng)
         if any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split):
-            return []  # folds of a kind that the part does not show
+            return []  # a fold has rows of one class only in the part
         try:
             small = {name: clone(features) for name, features in maps.items()}
             for features in small.values():
@@ -583,20 +583,20 @@ class Heat(NamedTuple):
             loss = search.loss if part.pairs is None else search.loss.on_pairs(part.pairs)
             found = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
         except ValueError:
-            # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
-            # differ there. Where all rows are no better, `choose_map` says so.
+            # The part is too small: its part of the ROC curve has no negative, or nearly all of its categories differ.
+            # If all rows have the same problem, `choose_map` raises the error.
             return []
         return [found[name] for name in maps if name in found]
 
     def _part(self, folds: FoldedRows, rng: np.random.Generator) -> FoldedRows:
-        """Some rows, half of them of each class, or all of a class that has fewer, and the folds as they lie there."""
+        """Some rows (half of them of each class, or all rows of a class that has fewer) and their folds."""
         X, y, weights = folds.rows
         counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0.0
         strata = None if folds.pairs is None else folds.pairs.stratum
         if strata is None:
             sides = [np.flatnonzero(counts & (folds.positive == side)) for side in (False, True)]
             index = np.sort(np.concatenate(some_of_each_class(sides, self.rows, rng)))
-        else:  # whole strata, as far as they go
+        else:  # whole strata, up to that many rows
             order, sizes = rng.permutation(int(strata.max()) + 1), np.bincount(strata)
             some = order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), self.rows, "right")))]
             index = np.flatnonzero(np.isin(strata, some))
@@ -619,7 +619,7 @@ class Heat(NamedTuple):
                 new, _ = MapsInMemory(folds, search).evaluate(name, maps[name])
                 new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
                 found[name] = new
-            with lock:  # which ends first differs from run to run: they are told in their own order
+            with lock:  # maps end in any order, but are reported in their own order
                 done.add(name)
                 while untold and untold[0] in done:
                     told = untold.popleft()
@@ -642,17 +642,17 @@ class Heat(NamedTuple):
 
 
 class RaceRules(NamedTuple):
-    """From how many rows on maps race, and how; of very many rows the finalists race again."""
+    """When and how maps race; on very many rows the finalists race again."""
 
     from_rows: int = 15_000  # below, the race would take as long as what it saves
     heat: Heat = Heat(4_000, 150, 3)
     finalists: int = 2
-    still: float = 0.3  # of the weight of the best in a blend of the part: maps above it go on
-    # in AUC: how far a map that gains more than others by more rows may be behind the best of these on the part, and
-    # ahead of it, whose landmarks are few there, for both to go on
+    still: float = 0.3  # maps go on whose weight in a blend on the part is at least this share of the best's
+    # The best map that gains more than others from more rows and the best of the others both go on if the AUC of the
+    # first, on the part (where landmarks are few), is at most so much behind, or ahead.
     behind: float = 0.02
     ahead: float = 0.03
-    gain: float = 0.005  # in AUC, that such a map is allowed for the rows to come where one map goes on alone
+    gain: float = 0.005  # added to the AUC of such a map, for its gain from all rows, if one map goes on alone
     again_from_rows: int = 50_000
     again: Heat = Heat(10_000, 500, 3)
 

@@ -1,6 +1,6 @@
 """The correction of the AUC for the choices of this package: a point of a grid, another measure, a blend, few groups.
 
-`vrspam.metrics.correction` has the draws, the optimism and the interval.
+`vrspam.metrics.correction` draws the rows and computes the optimism and the interval.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def correct(
 ) -> CorrectedAUC:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
-    `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC; where
-    the groups are few, the optimism is that of a choice made anew without each fold (`nested`). `before`, `stable` and
+    `scores` has the scores of the sample's rows at all points; `other` is the measure that chooses, if it is not the
+    AUC; with few groups, `nested` gives the optimism, from a choice made anew without each fold. `before`, `stable` and
     `clusters` are as in `corrected_choice`.
     """
     sample.of_pairs = None if sample.pairs is None else of_pairs
@@ -94,20 +94,20 @@ class Nested(NamedTuple):
     """Scores of held-out rows at all points, by models that were trained without two folds, for a nested choice."""
 
     pairs: Sequence[tuple[int, int]]  # the folds
-    fold: np.ndarray  # which one holds out each training row
-    sample: Sample  # of rows that each two folds hold out
+    fold: np.ndarray  # the fold that holds out each training row
+    sample: Sample  # of the rows that each pair of folds holds out
     scores: np.ndarray
     intercepts: np.ndarray  # of shape (points, pairs)
     scoring: Scoring
 
     def optimism(self, sample: Sample, scores: np.ndarray, take: Taken, everything: np.ndarray) -> float:
-        """How much better on the sample is what was taken on all rows than what is taken for each fold without it.
+        """The mean lead, on the sample, of the choice from all rows over the choices made without each fold.
 
-        For each fold the choice is made on the other folds, by models that were not trained on it either: its AUC there
-        is that of a nested cross-validation.
+        For each fold the choice is made on the other folds, by models that were not trained on this fold either: the
+        AUC of that choice on the fold is the AUC of a nested cross-validation.
         """
         n_folds, n_points = len(sample.sizes), scores.shape[1]
-        measured = np.full((n_folds, n_points, n_folds), np.nan)  # without a fold, at a point, on another fold
+        measured = np.full((n_folds, n_points, n_folds), np.nan)  # axes: the fold left out, the point, the other fold
         for number, (pair, part) in enumerate(zip(self.pairs, self.sample.parts, strict=True)):
             fold, positive = self.fold[self.sample.rows[part]], self.sample.positive[part]
             for without, other in (pair, pair[::-1]):
@@ -140,8 +140,8 @@ class OtherMeasure(NamedTuple):
     def drawn(self, sample: Sample, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The measure of drawn rows, an array (points, folds, draws).
 
-        It is that of all held-out rows, plus what the draw changes in that of the sample: nothing, in a fold whose
-        drawn rows do not have the measure, such as one without positives.
+        It is the measure of all held-out rows plus the change that the draw makes to the measure of the sample. The
+        change is 0 in a fold where the measure of the drawn rows is undefined, such as a fold without positives.
         """
         found = np.repeat(self.scores[:, :, np.newaxis], weights.shape[1], axis=2)
         standing = sample.standing_for
@@ -158,11 +158,11 @@ class OtherMeasure(NamedTuple):
         return found
 
     def _measured(self, positive: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The measure of rows with these weights, NaN where they do not have it."""
+        """The measure of rows with these weights, NaN where it is undefined."""
         used = weights > 0.0
         if len(np.unique(positive[used])) < 2:
             return np.full(values.shape[1], np.nan)
         try:
             return self.measure.columns(positive[used], values[used], weights[used])
-        except ValueError:  # too few negatives in the part of the curve, or what a function of the user's says
+        except ValueError:  # too few negatives in the part of the curve, or an error of the user's function
             return np.full(values.shape[1], np.nan)

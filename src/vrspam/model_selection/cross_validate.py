@@ -1,13 +1,13 @@
 """Cross-validate a grid of penalties: each solution is certified, and scored on the rows that its fold holds out.
 
-A map that learns from labels has one feature for each fold (`vrspam.features.boosted`), and the scorer of a fold takes
-this one alone: its coefficients of the others are 0. The factor of the scores is fitted on held-out scores of all
-folds. It changes no ranking, is never negative, and is the same for all folds, so that no label of a held-out row
-decides its place.
+A map that learns from labels has one feature for each fold (`vrspam.features.boosted`), and the scorer of a fold uses
+the feature of this fold alone: its other coefficients are 0. The factor of the scores is fitted on held-out scores of
+all folds. It changes no ranking, is never negative, and is the same for all folds, so that the label of a held-out row
+does not influence the rank of this row.
 
-The learning curve comes from moments that add: rows are cut into parts of about the same size, and every fifth part is
-in one fold. A model of some parts needs the sum of their moments alone: models of many sets of rows, at all penalties,
-cost two readings of the rows. Sizes halve, from all rows of the other folds on.
+The learning curve comes from moments, which add up: rows are cut into parts of about the same size, and every fifth
+part is in one fold. A model of some parts needs only the sum of their moments, so models of many sets of rows, at all
+penalties, cost two readings of the rows. The largest size is all rows of the other folds; the sizes halve from there.
 """
 
 from __future__ import annotations
@@ -71,38 +71,38 @@ class GridSearch:
         return l2s * (AUTO_L1S if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s).size)
 
     def on(self, features: Any) -> GridSearch:
-        """The search for a map that has learnt: with the limits of its coefficients, where it has some."""
+        """The search for a fitted map, with the limits of its coefficients if it has any."""
         if getattr(features, "monotonic_cst", None) is None:
             return self
         return replace(self, penalty=replace(self.penalty, limits=features.limits))
 
     def solver(self, point: Choice) -> ExactSolver:
-        """What fits all rows at a point of the grid."""
+        """The solver that fits all rows at a point of the grid."""
         l2, l1 = point.values["l2"], point.values["l1"]
         return ExactSolver(l2, l1, self.tol, self.max_iter, self.penalty, self.loss)
 
 
 @dataclass
 class GridScores:
-    """What cross-validation of one grid gave; arrays but for the last ones have the shape (l2s, l1s, folds)."""
+    """The results of cross-validating one grid; arrays have the shape (l2s, l1s, folds) unless another is given."""
 
     grid: dict[str, np.ndarray]  # the values of "l2" and of "l1"
     auc: np.ndarray
-    score: np.ndarray  # the measure that chooses: the same array as `auc`, or that of another measure
+    score: np.ndarray  # the measure that chooses; the same array as `auc` if that is the AUC
     gaps: np.ndarray
     converged: np.ndarray
     intercepts: np.ndarray
     coefs: np.ndarray | None = None  # of shape (folds, l2s, l1s, features), where the caller asks for them
     total: ClassMoments | None = None  # moments of all rows; dropped when another feature map is better
     scoring: Scoring = ROC_AUC
-    sample: Sample | None = None  # held-out rows whose scores are kept,
-    kept: np.ndarray | None = None  # and these scores, of shape (rows of the sample, points)
+    sample: Sample | None = None  # held-out rows whose scores are kept
+    kept: np.ndarray | None = None  # the kept scores, of shape (rows of the sample, points)
     held_out: HeldOut | None = None  # all held-out rows, fold by fold, with their scores at all points, where asked for
-    pairs: RankedPairs | None = None  # those that count, if not all of two classes: then `auc` is their concordance
+    pairs: RankedPairs | None = None  # the pairs that count, if not all of two classes: `auc` is their concordance
 
     @classmethod
     def empty(cls, grid: dict[str, np.ndarray], n_folds: int, search: GridSearch) -> GridScores:
-        """Room for what is found on a grid; without coefficients all scores are 0, and tied."""
+        """Empty results for a grid; at points without coefficients all scores are 0, and tied."""
         shape = (grid["l2"].size, grid["l1"].size, n_folds)
         auc = np.full(shape, 0.5)
         score = auc if search.scoring is ROC_AUC else np.full(shape, np.nan)
@@ -118,7 +118,7 @@ class GridScores:
         self.sample, self.kept = sample, self.held_out.scores[sample.rows]
 
     def measure(self, fold: int, points: np.ndarray, part: HeldOut, exponents: np.ndarray) -> None:
-        """Take the rows that a fold holds out, with their scores at some points by coefficients `in_range`."""
+        """Measure the rows that a fold holds out, from their scores at some points by coefficients `in_range`."""
         i, j = np.unravel_index(points, self.auc.shape[:2])
         self.auc[i, j, fold] = measure_columns(self.pairs, part.places, part.positive, part.scores, part.weights)
         if self.scoring is not ROC_AUC:
@@ -141,8 +141,8 @@ def cross_validate(
 ) -> GridScores:
     """Solve the whole grid on the training part of each fold, and measure the ranking of the rows that it holds out.
 
-    `held_out` says how many rows each fold holds out, where the scores of all of them are to be returned, as far as
-    they are few; `watch` is called with the name of each fold that is done.
+    To get the scores of all held-out rows (up to a size limit), give as `held_out` how many rows each fold holds out.
+    `watch` is called with the name of each fold that is done.
     """
     l2s, l1s = grid_axes(source.total, search.l2s, search.l1s)
     scores = GridScores.empty({"l2": l2s, "l1": l1s}, source.n_folds, search)
@@ -169,7 +169,7 @@ def cross_validate(
         if in_one_pass:
             watch(f"fold {fold + 1}")
             return coefs
-        # Score the rows that it holds out, some points at a time; at least one, for labels and weights.
+        # Score the rows that the fold holds out, some points at a time; at least one point, for labels and weights.
         used = np.flatnonzero(coefs.any(axis=1))
         used = used if used.size else np.zeros(1, dtype=np.intp)
         step = source.points_at_once(fold) or used.size
@@ -205,9 +205,9 @@ def cross_validate_labelled(
 ) -> tuple[GridScores, np.ndarray, np.ndarray | None, ExactFit]:
     """Grow the trees of each fold, and measure the ranking of the rows that it holds out; the map keeps the trees.
 
-    Returns the scores of a grid of one point, `held_out` and `by_all` of a `Candidate`, and the fit that is handed out.
-    What is handed out is the mean of the scores of all folds, where each row trains the same number of them; where that
-    is not so, as in folds that look forward in time, it is the score of trees of all rows.
+    Returns the scores of a grid of one point, `held_out` and `by_all` of a `Candidate`, and the final fit. The final
+    score is the mean of the scores of all folds if each row is in equally many training parts; otherwise, as in folds
+    that look forward in time, it is the score of trees grown on all rows.
     """
     (X, y, weights), n, positive = folds.rows, folds.rows.y.size, folds.positive
     trainings, parts = [split.train for split in folds.splits], [split.validation for split in folds.splits]
@@ -223,13 +223,13 @@ def cross_validate_labelled(
     index = np.concatenate(parts)
     rows = Rows(np.concatenate(raw)[:, np.newaxis], y[index], None if weights is None else weights[index])
     own = search if folds.pairs is None else replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
-    # no point of a grid changes the ranking: of several the largest l2, and the smallest l1, as elsewhere of ties
+    # no penalty changes the ranking: of several take the largest l2, as elsewhere of ties, and the smallest l1
     l2 = "auto" if isinstance(search.l2s, str) else float(check_grid_axis("l2s", search.l2s).max())
     l1 = 0.0 if isinstance(search.l1s, str) else float(check_grid_axis("l1s", search.l1s).min())
     if any(np.ptp(scores) > 0.0 for scores in raw):
         solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, own.loss)
         fit = solver.from_rows(rows, folds.classes, "moments")
-        if not (factor := float(fit.solution.w[0])) > 0.0:  # they rank no better than chance: no certificate
+        if not (factor := float(fit.solution.w[0])) > 0.0:  # the scores rank no better than chance: no certificate
             factor, nan = 1.0 / float(rows.X.std()), float("nan")
             fit = fit._replace(solution=Solution(np.array([factor]), nan, nan, n_iter=0, converged=True))
     else:  # no tree could be split: every score is the same
@@ -285,7 +285,7 @@ class LearningCurve:
         return Estimate(middle, float(expit(logit(inside) - half)), float(expit(logit(inside) + half)))
 
     def gain(self, times: float, confidence: float = 0.9) -> Estimate:
-        """What the AUC gains by so many times the rows, with its band: the held-out rows are the same for both."""
+        """The gain in AUC from `times` as many rows, with its band; both AUCs are for the same held-out rows."""
         (now, _), (then, spread) = self._trend(self.total), self._trend(times * self.total)
         half = quantile(confidence) * spread
         return Estimate(then - now, max(then - now - half, 0.0), then - now + half)
@@ -293,9 +293,9 @@ class LearningCurve:
     def _trend(self, rows: float) -> tuple[float, float]:
         """AUC(n) = a - b·n^-c at n rows, and its standard error.
 
-        For each c, a and b are weighted least squares, b not negative; c is about 0.8 ± 0.3 before and weighs as much
-        as it fits. No curve is a power of n all the way: a size counts as if it were off by 0.4 of its drop, and what
-        lies ahead of the largest size may be off by 0.7. These numbers were chosen on tables that no figure is from.
+        For each c, weighted least squares give a and b ≥ 0; c has the prior 0.8 ± 0.3, and the curves of all c are
+        averaged by how well they fit. No curve is exactly a power of n: the AUC of a size is taken to be off by 0.4 of
+        its drop, a gain beyond the largest size by 0.7 of itself. Both were chosen on tables that no figure uses.
         """
         drop = np.maximum.accumulate((self.auc.max() - self.auc)[::-1])[::-1]
         weight = 1.0 / (self.noise**2 + (0.4 * drop) ** 2 + 1e-8)
@@ -322,9 +322,9 @@ def learning_curve(
 ) -> LearningCurve:
     """The learning curve of the exact model of features, from moments of parts of the rows.
 
-    `rows` has features (an array, or `MappedArray`) and whether rows are positive; `part` numbers the parts from 0 on,
-    and holds all rows of a group in one. Each fold has at most so many models of a size (`most`), all of different
-    parts; at each size the penalty is the best of that size. `groups` are rows that vary together.
+    `rows` has features (an array, or `MappedArray`) and whether rows are positive; `part` is the number of each row's
+    part, from 0 on, the same for all rows of a group. Each fold has at most `most` models of a size, which share no
+    part; each size has its own best penalty. The rows of one of the `groups` vary together.
     """
     classes, n_parts = np.array([False, True]), int(part.max()) + 1
     moments = [SQUARED.gather(rows, classes, np.flatnonzero(part == number)) for number in range(n_parts)]
@@ -333,8 +333,8 @@ def learning_curve(
     pools = [np.random.default_rng([seed, f]).permutation(np.flatnonzero(fold != f)) for f in range(n_folds)]
     largest = min(pool.size for pool in pools)
     sizes = [largest >> k for k in range(largest.bit_length())][::-1]
-    aucs: list[list[np.ndarray]] = [[] for _ in sizes]  # of each size: of each model, at all penalties
-    held_out = []  # with the scores of the model of the largest size
+    aucs: list[list[np.ndarray]] = [[] for _ in sizes]  # for each size and each model: AUCs at all penalties
+    held_out = []  # rows of each fold, and their scores by the model of the largest size
     for f, pool in enumerate(pools):
         test, coefs, owner = np.flatnonzero(fold[part] == f), [], []
         for number, size in enumerate(sizes):
@@ -353,7 +353,7 @@ def learning_curve(
     by_fold = [np.mean(np.reshape(found, (n_folds, -1, l2s.size)), axis=1) for found in aucs]
     best = [int(np.argmax(found.mean(axis=0))) for found in by_fold]
     of_folds = np.array([found[:, k] for found, k in zip(by_fold, best, strict=True)])
-    # how much the folds differ in what the last rows bring; that of the last size itself is that of a next one
+    # standard error of the difference from the largest size; half of the one before for the largest size itself
     noise = np.std(of_folds - of_folds[-1], axis=1, ddof=1) / np.sqrt(n_folds)
     noise[-1] = noise[-2] / 2.0 if len(sizes) > 1 else 0.0
     noise = np.maximum.accumulate(noise[::-1])[::-1]

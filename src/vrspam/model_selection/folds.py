@@ -1,4 +1,4 @@
-"""Folds: by the content of each row (so in memory, in a stream and on a cluster), by a splitter, or on a device."""
+"""Folds: by the content of each row (alike in memory, in a stream and on a cluster), by a splitter, or on a device."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def row_hashes(X, seed: int = 0) -> np.ndarray:
     # Multilinear hashing: the sum of bit patterns times random odd numbers, modulo 2^64. A zero adds nothing,
     # so that sparse rows need only their entries.
     factors = np.random.default_rng(seed).integers(0, 2**64, d, dtype=np.uint64) | np.uint64(1)
-    hashes, step = np.empty(X.shape[0], dtype=np.uint64), max(1, (1 << 15) // max(d, 1))  # so many stay in the cache
+    hashes, step = np.empty(X.shape[0], dtype=np.uint64), max(1, (1 << 15) // max(d, 1))  # they fit the cache
     if is_sparse := sparse.issparse(X):
         X, step = sparse.csr_array(X), max(1, X.shape[0])
         if not X.has_canonical_format:
@@ -186,7 +186,7 @@ class HashFolds:
 class HashSample:
     """The rows with the smallest hashes, at most `most`: a random sample that depends on neither order nor blocks.
 
-    `columns` have one entry for each row, or are None: the hashes first; the second one decides between equal hashes.
+    Each of `columns` has one entry per row, or is None. The first has the hashes; the second breaks ties between them.
     """
 
     def __init__(self, most: int, *columns: Any):
@@ -243,8 +243,8 @@ class FoldedRows(NamedTuple):
     splits: list[Split]
     classes: np.ndarray
     positive: np.ndarray  # which rows are positive, on the host
-    groups: Any = None  # which rows belong together, if any do
-    pairs: RankedPairs | None = None  # those that count, if not all of two classes
+    groups: Any = None  # the group of each row, if rows belong together
+    pairs: RankedPairs | None = None  # the pairs that count, if not all pairs of two classes
 
     @property
     def n_folds(self) -> int:
@@ -269,7 +269,7 @@ class FoldedRows(NamedTuple):
         """Score each held-out row by the model of its fold, in the order of the rows.
 
         `coefs` have the shape (folds, features). `known` are the scores, fold by fold and without intercepts, where
-        they are known already. A row that several folds hold out is there for each of them; they share its weight.
+        they are known already. A row that several folds hold out occurs once per fold, with its weight divided.
         """
         (X, _, weights), parts = self.rows, [split.validation for split in self.splits]
         if known is None:
@@ -335,15 +335,15 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
 def group_folds(
     positive: np.ndarray, groups: Any, n_splits: int, seed: Any, counts: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Stratified folds of whole groups: as many as asked for, or the most whose rows that count are of both classes."""
+    """Stratified folds of whole groups: `n_splits`, or the most whose parts all have counted rows of both classes."""
     number = correction.group_numbers(groups, positive.size)
     n_groups = np.unique(number).size
-    if n_groups > 20_000:  # as many whole groups in each fold; more care would take minutes
+    if n_groups > 20_000:  # equally many groups in each fold; stratifying would take minutes
         fold = (np.random.default_rng(seed).permutation(n_groups) % n_splits)[number]
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
     kept = np.ones(positive.size, dtype=bool) if counts is None else counts
     for n_folds in range(min(n_splits, n_groups), 1, -1):
-        with warnings.catch_warnings():  # that a class has fewer rows than folds: such folds are not taken
+        with warnings.catch_warnings():  # a class may have fewer rows than folds: rejected below
             warnings.simplefilter("ignore", UserWarning)
             splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
             try:
@@ -387,7 +387,7 @@ def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool) -> ValueE
 
 
 def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
-    """Rows of two classes that each of stratified folds holds out, an array (classes, folds).
+    """How many rows of each of two classes each stratified fold holds out, an array (classes, folds).
 
     Rows in the order of their classes go to the folds in turn, as in scikit-learn's `StratifiedKFold`.
     """
@@ -397,13 +397,13 @@ def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
 
 
 def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> list[np.ndarray]:
-    """The fold of each row of two classes, the first being that of the first row, as `StratifiedKFold` shuffles them.
+    """The fold of each row of each class, shuffled as by `StratifiedKFold`; the class of row 0 comes first.
 
     `counts` are the `fold_sizes` of at most 127 folds; `at_once` random numbers stay in the processor's cache.
     """
     found = [np.repeat(np.arange(of_class.size, dtype=np.int8), of_class) for of_class in counts]
     rng = check_random_state(seed)
-    if not isinstance(seed, Integral):  # whose state must go on as if nothing had been drawn in advance
+    if not isinstance(seed, Integral):  # a generator, whose state must not change by draws in advance
         for values in found:
             rng.shuffle(values)
         return found
@@ -423,7 +423,7 @@ def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> lis
 
 @dataclass(frozen=True, eq=False)
 class DeviceFolds:
-    """Folds that share out all rows of a device; only their shuffled numbers are made on the host."""
+    """Folds that partition all rows on a device; only the shuffled fold numbers are made on the host."""
 
     rows: Rows
     classes: np.ndarray
@@ -462,7 +462,7 @@ class DeviceFolds:
 
     @cached_property
     def order(self) -> Any:
-        """The numbers of all rows, fold by fold, in each the negative ones first."""
+        """The numbers of all rows, fold by fold; within each fold the negative rows come first."""
         xp = device_namespace(self.rows.X)
         group = 2 * xp.astype(self.fold, xp.uint8) + xp.astype(self.positive, xp.uint8)  # at most 2·126 + 1
         return xp.argsort(group, stable=True)
@@ -473,7 +473,7 @@ class DeviceFolds:
 
     @cached_property
     def counted(self) -> np.ndarray:
-        """As `sizes`, but of rows with positive weight alone."""
+        """`sizes`, counting only rows with positive weight."""
         weights = self.rows.weights
         if weights is None:
             return self.sizes
@@ -493,12 +493,12 @@ class DeviceFolds:
         return index if weights is None else index[xp.take(weights, index) > 0]
 
     def moments(self, parts: list[list[int]]) -> list[ClassMoments]:
-        """The moments of parts of the rows: each part are those that some folds hold out."""
+        """The moments of parts of the rows; each part is the rows that some folds hold out."""
         rows = [(self.of_class(0, folds), self.of_class(1, folds)) for folds in parts]
         return ClassMoments.of_device_rows(self.rows.X, rows, self.rows.weights, self.classes)
 
     def sample(self, n_points: int, seed: int) -> correction.Sample:
-        """Draw the rows whose scores are kept: those of `draw_sample`, without the numbers of all rows."""
+        """Draw the rows whose scores are kept: the rows of `draw_sample`, without a list of all rows on the host."""
         xp, weights, counted = device_namespace(self.rows.X), self.rows.weights, self.counted
         totals, every = counted.sum(axis=0).tolist(), list(range(self.n_folds))
         most = min(correction.MOST_ROWS, max(400, correction.MOST_VALUES // n_points))
@@ -543,7 +543,7 @@ class DeviceFolds:
 
 
 def _dealt(values: np.ndarray, member: Any) -> Any:
-    """values[i] for the i-th row that is a member (anything for the others), beside `member`."""
+    """values[i] for the i-th row that is a member (anything for the others), on the device of `member`."""
     xp = device_namespace(member)
     place = xp.cumulative_sum(xp.astype(member, xp.int64)) - 1
     return xp.take(beside(values, member), xp.where(place < 0, xp.zeros_like(place), place))

@@ -33,7 +33,7 @@ class HeldOut(NamedTuple):
     weights : array of n
         How many rows each one stands for.
     places : array of n or None
-        Which of the training rows these are, where they were in memory.
+        The numbers of these rows among the training rows, if those were in memory.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:
     scores = np.empty((coefs.shape[0], index.size), dtype=X.dtype)
     for start in range(0, index.size, step):
         some = index[start : start + step]
-        # equal rows must have equal scores, for ties to count as ties; products of float32 do not keep to that
+        # equal rows must have equal scores, for ties to count as ties; float32 products alone do not ensure this
         whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
         product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
         scores[:, start : start + step] = product[: some.size].T
@@ -99,7 +99,7 @@ def in_range(coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def as_they_are(scores: Any, exponents: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """Scores by coefficients `in_range`, or those of some of the rows, times their powers: float64 on the host."""
+    """Undo `in_range` for scores, of all rows or of those at `places`: float64 on the host."""
     if places is not None:  # only these rows leave a device
         xp = array_api.device_namespace(scores)
         scores = scores[places] if xp is None else xp.take(scores, array_api.beside(places, scores), axis=0)
@@ -113,7 +113,7 @@ def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
 
 
 def stable_share_of_moments(moments: ClassMoments, sample: Sample, coefs: np.ndarray) -> float:
-    """The same for rows that came in blocks, so many that it makes no difference which of them a model has seen."""
+    """`stable_share` for rows in blocks: so many that it makes no difference which of them a model has seen."""
     products = coefs @ moments.within @ coefs.T
     others = ~np.eye(len(coefs), dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore"):

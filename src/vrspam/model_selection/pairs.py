@@ -16,9 +16,9 @@ from vrspam.moments.pairs import rising
 
 
 def concordance_of(groups: SortedGroups, lines: np.ndarray, moved: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """The concordance of each line of scores, and how much each row moves it, (lines, rows in some pair).
+    """The concordance of each line of scores, and the influence of each row, (lines, rows in some pair).
 
-    The scores are those of ``groups.rows``. Without any pair both are NaN. The second is empty if not `moved`.
+    The scores are those of ``groups.rows``. Without any pair both are NaN. The influences are empty unless `moved`.
     """
     lines = np.ascontiguousarray(lines, dtype=np.float64)
     above, below = np.zeros(lines.shape), np.zeros(lines.shape if moved else (0, 0))
@@ -50,8 +50,8 @@ def measure_columns(
 def of_pairs(sample: Sample, part: slice, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The concordance of some rows by each line of scores, and the influences of the rows; ½ and 0 without a pair.
 
-    A row that stands for g rows varies by √g times its own influence, not by g times. Where units are whole strata both
-    rows of a pair are of one unit, which would count it twice.
+    A row that stands for g rows varies by √g times its own influence, not by g times. Where units are whole strata,
+    both rows of a pair belong to one unit, so the pair would count twice.
     """
     groups = sample.pairs.take(sample.rows[part]).groups(sample.standing_for[part])
     found, moves = np.full(lines.shape[0], 0.5), np.zeros(lines.shape)
@@ -63,7 +63,7 @@ def of_pairs(sample: Sample, part: slice, lines: np.ndarray) -> tuple[np.ndarray
 
 
 def whole_units(strata: np.ndarray, groups: Any) -> np.ndarray:
-    """The number of the unit of each row: rows of one stratum, or of one group, are of one unit, and so on."""
+    """The unit of each row, as a number: rows that are connected by common strata or groups form one unit."""
     if groups is None:
         return strata
     from scipy.sparse import coo_array
@@ -88,14 +88,14 @@ def ranked_folds(pairs: RankedPairs, n_splits: int, seed: Any) -> list[Split]:
 
 
 def refuse_torn_pairs(pairs: RankedPairs, splits: Sequence[Split], weights: np.ndarray | None) -> None:
-    """An error if a fold has a part of a stratum, or if one of its two parts has no pair that counts."""
+    """Raise an error if a fold splits a stratum, or if one of its two parts has no pair that counts."""
     inside = pairs.pairs_of_strata(weights)
     for number, split in enumerate(splits):
         if pairs.stratum is not None:
             both = np.intersect1d(pairs.stratum[split.train], pairs.stratum[split.validation])
             if both.size:
                 raise ValueError(
-                    f"Fold {number} tears strata apart, as folds in the order of time do: give a number of folds, or a "
+                    f"Fold {number} splits strata, as folds in the order of time do: give a number of folds, or a "
                     "splitter that keeps groups whole (sklearn.model_selection.GroupKFold)."
                 )
         for part, index in (("training", split.train), ("validation", split.validation)):

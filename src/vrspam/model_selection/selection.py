@@ -1,4 +1,4 @@
-"""The measure that judges the points of a grid, and the choice of a point, or of the weights of a blend, by it."""
+"""The measure that scores the points of a grid, and the choice of a point, or of blend weights, by this measure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Choice:
     edges : tuple of GridEdge
         The axes at whose end the best point lies, clearly ahead of its neighbour.
     advice : tuple of str
-        The same in words.
+        `edges` in words: how to extend the grid.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def select(
         ``{"l2": l2s, "l1": l1s}``, so that the sparsest comes first.
     rule : {"best", "one-standard-error"}
     measure : str, optional
-        What the scores are, in the words of the advice.
+        The name of the scores, for the advice.
 
     Returns
     -------
@@ -144,8 +144,8 @@ def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, 
 def blend_weights(scores: np.ndarray) -> np.ndarray:
     """Weights of candidates, which add up to 1, from their scores on the folds, of shape (candidates, folds, ...).
 
-    A candidate whose mean score is Δ behind the best gets exp(-Δ / (s/2)) times its weight, with s the standard
-    deviation of the best one's scores over the folds. Where that is 0 only candidates that are as good get any weight.
+    A candidate whose mean score is Δ behind the best gets exp(-Δ / (s/2)) times the weight of the best, whose scores
+    over the folds have the standard deviation s. If s is 0, only candidates as good as the best get any weight.
     Further axes are independent of each other.
 
     >>> blend_weights(np.array([[0.80, 0.84], [0.79, 0.85], [0.70, 0.74]])).tolist()
@@ -161,7 +161,7 @@ def blend_weights(scores: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.exp(-behind / scale)
     weights = np.where(behind <= TIE, 1.0, np.where(scale > TIE, weights, 0.0))
-    weights = np.where(weights < 0.02, 0.0, weights)  # of the largest: such a member only costs time
+    weights = np.where(weights < 0.02, 0.0, weights)  # relative to the largest: such a member only costs time
     return weights / weights.sum(axis=0)
 
 
@@ -174,7 +174,7 @@ class Scoring:
 
     name: str  # in the words of messages and plots
     columns: Callable[[Any, Any, Any], np.ndarray]  # (positive, scores, weights) -> one number a column
-    needs_values: bool = False  # whether the scores count, with their intercepts, and not their ranks alone
+    needs_values: bool = False  # whether it depends on the scores (with intercepts), not only on their ranks
 
 
 ROC_AUC = Scoring("AUC", metrics.roc_auc_columns)

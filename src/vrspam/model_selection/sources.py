@@ -1,6 +1,6 @@
 """Where cross-validation gets its folds from: rows in memory, or blocks of rows that are read twice.
 
-Rows in memory, blocks of a stream and a cluster share one cross-validation, by answering the questions of `FoldSource`.
+Rows in memory, blocks of a stream and a cluster share one cross-validation, through the methods of `FoldSource`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,9 +31,9 @@ T = TypeVar("T")
 class FoldProblem(NamedTuple):
     """The work on one fold, which decides how folds share the threads.
 
-    Folds that are solved from `small` matrices gain more from threads side by side than within one fold. Elastic nets
-    have `many_products`, all of them small. Folds run `in_turn`, unless the caller sets n_jobs, on a device, and where
-    the rows go through a transformer of another package, which two threads may not be allowed to call.
+    Folds that are solved from `small` matrices gain more from one thread each, in parallel, than from many threads per
+    fold. Elastic nets have `many_products`, all of them small. Unless the caller sets n_jobs, folds run `in_turn` on a
+    device, and if the rows go through a transformer of another package, which may not be thread-safe.
     """
 
     small: bool
@@ -43,7 +43,7 @@ class FoldProblem(NamedTuple):
 
 
 def how_many_at_once(count: int, problem: FoldProblem, n_jobs: int | None) -> int:
-    """How many of so many folds, or maps, are worked on at the same time."""
+    """How many of `count` folds, or maps, are worked on at the same time."""
     jobs = min(effective_n_jobs(n_jobs), count)
     if problem.small and n_jobs is None and jobs == 1 and not problem.in_turn:
         most_bytes = 5 << 26  # that folds solved at the same time may need, if the caller does not set n_jobs
@@ -66,7 +66,7 @@ KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 
 
 def rows_for_solver(rows: Rows) -> tuple[Rows, SolverName]:
-    """Choose how the data is held: features of a map that are more than the rows are computed once, and kept."""
+    """Choose the solver; if it works by products, features of a map are computed once and kept."""
     X = rows.X
     solver = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X))
     if solver == "products" and isinstance(X, MappedArray):
@@ -88,7 +88,7 @@ class FoldSource(Protocol):
         """The loss on the training part of a fold, and the point half-way between its class means."""
 
     def points_at_once(self, fold: int) -> int | None:
-        """For how many points `held_out` is asked at once; None if once for all, because each call reads all data."""
+        """How many points one call of `held_out` scores; None for all points of all folds, if a call reads all data."""
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
         """The rows that one fold holds out, or all folds in turn, with scores (rows, points) by `coefs` of the fold."""
@@ -102,9 +102,9 @@ class RowsInMemory:
     """
 
     mapped_bytes = 1 << 27  # moments of all folds in feature space are kept up to this size,
-    table_share = 1  # or up to so much of what the table itself takes
+    table_share = 1  # or up to this multiple of the size of the table
     copied_bytes = 1 << 26  # rows of a training part that are read many times are copied up to this size
-    _finished: Callable[[ClassMoments], ClassMoments]  # with the last product of the features, where there is one
+    _finished: Callable[[ClassMoments], ClassMoments]  # applies the last product of the features, if there is one
 
     def __init__(
         self,
@@ -122,16 +122,16 @@ class RowsInMemory:
         self.mapped, self.on_device = isinstance(X, MappedArray), array_api.device_namespace(X) is not None
         if self.solver == "products" and self.on_device:
             raise ValueError(
-                f"On a device the grid is solved from moments, not for {X.shape[1]:,} features: use AUCClassifier "
+                f"On a device the grid cannot be solved for as many as {X.shape[1]:,} features: use AUCClassifier "
                 "at a few l2, or give NumPy arrays."
             )
-        # Features of very many rows may be multiplied a last time as moments, not as rows.
+        # With very many rows, the last product of the features may be applied to the moments, not to the rows.
         gathered, self._finished = rows, lambda moments: moments
-        whole = loss.pairs is not None  # sums over pairs are of the features themselves
+        whole = loss.pairs is not None  # sums over pairs need the features themselves
         if self.mapped and self.solver == "moments" and not whole and (unfinished := X.unfinished()) is not None:
             gathered = rows._replace(X=unfinished[0])
             self._finished = lambda moments: FinishedMoments(moments, unfinished[1])
-        # From the numbers of some rows, or None, to their moments, without the last product of their features.
+        # Maps numbers of rows (None: all rows) to their moments, without the last product of their features.
         self._gather = partial(loss.gather, gathered, classes, scatter=self.solver == "moments")
         n, d = X.shape
         self._block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
@@ -148,7 +148,7 @@ class RowsInMemory:
         """The size of the work on one fold."""
         X: Any = self.rows.X
         n, d = X.shape
-        if self.solver == "products" and sparse.issparse(X):  # vectors alone: threads that share one are slower
+        if self.solver == "products" and sparse.issparse(X):  # only vectors, on which several threads are slower
             return FoldProblem(True, many_products=False, bytes_each=64 * 8 * d)
         if self.solver == "products":
             return FoldProblem(n <= SMALL, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
@@ -157,7 +157,7 @@ class RowsInMemory:
             block_bytes += min(self.copied_bytes, 8 * n * d)
         needed = 2 * block_bytes + 10 * 8 * d * d
         if self.mapped and X.exclusive:
-            # Most of the indicators are eliminated (`vrspam.solvers.gram`), where few square matrices are held.
+            # Most of the indicators are eliminated (`vrspam.solvers.gram`), which needs few square matrices.
             width = X.written_width
             needed -= 0 if many_products or width > d / 2 else 6 * 8 * d * d
         # One core makes the features of a fold.
@@ -171,14 +171,14 @@ class RowsInMemory:
         kept_bytes = KEPT_BYTES
         if self.mapped:
             kept_bytes = max(self.mapped_bytes, self.table_share * 8 * n * self.rows.X.X.shape[1])
-            if self.rows.X.exclusive:  # features that, were they written out, would take more
+            if self.rows.X.exclusive:  # features that would take more as a dense matrix
                 kept_bytes *= 2
         if not self._adds or self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
             return self._gather(None)
         rest = np.flatnonzero(uses == 0)
         if rest.size:
             parts.append(rest)
-        # Of features large parts are cut in two, whatever the number of threads: two share five parts evenly then.
+        # Large parts of features are cut in two, whatever the number of threads: then two threads share five evenly.
         cut = [np.array_split(part, 2 if self.mapped and part.size >= 2_000 else 1) for part in parts]
         pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
         found: list[dict[int, ClassMoments]] = [{} for _ in parts]
@@ -192,7 +192,7 @@ class RowsInMemory:
                 if len(found[part]) == len(cut[part]) > 1:
                     found[part] = {0: found[part][0] + found[part][1]}
 
-        if self.mapped:  # one core makes features, so that small parts side by side pay
+        if self.mapped:  # one core makes the features of a part, so small parts run in parallel
             needed = 2 * self._block_bytes + 6 * 8 * d * d
             over_folds(gather, pieces, FoldProblem(d <= 2_500, False, needed, self._in_turn), n_jobs)
         else:  # products of rows use all cores anyway
@@ -217,7 +217,7 @@ class RowsInMemory:
         if self.solver == "moments":
             moments = self.training_moments(fold)
             if not self.loss.needs_rows:
-                # of features: indicators of many categories
+                # features that are indicators of many categories
                 exclusive = getattr(X, "exclusive", ()) if self.loss.pairs is None else ()
                 return SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0)
         train, held = self.splits[fold].train, self._held_rows
@@ -242,7 +242,7 @@ class RowsInMemory:
         return loss, moments.means.mean(axis=0)
 
     def points_at_once(self, fold: int) -> int:
-        """So many that their scores take a few megabytes, or a block of a device."""
+        """As many points as have scores of a few megabytes, or of one block on a device."""
         size = max(self.splits[fold].validation.shape[0], 1)
         if self.on_device:
             return max(1, array_api.BLOCK_BYTES // (8 * size))
@@ -259,7 +259,7 @@ class RowsInMemory:
 
 
 class RowsOnDevice(RowsInMemory):
-    """Folds that share out all rows of a device: moments, scores and held-out rows stay there."""
+    """Folds that partition all rows on a device: moments, scores and held-out rows stay there."""
 
     mapped, on_device, loss, _adds = False, True, SQUARED, True
     solver: SolverName = "moments"
@@ -278,7 +278,7 @@ class RowsOnDevice(RowsInMemory):
             (self.total,) = folds.moments([every])
 
     def training_moments(self, fold: int) -> ClassMoments:
-        """Those of all rows minus those that the fold holds out."""
+        """The moments of all rows minus those of the rows that the fold holds out."""
         (held_out,) = self._validation[fold : fold + 1] or self.folds.moments([[fold]])
         moments = self.total - held_out
         if moments.has_cancelled:
@@ -339,9 +339,9 @@ ClassSamples = tuple[HashSample, HashSample]  # of the negative and of the posit
 def score_block(
     rows: Rows, positive_label: object, coefs: np.ndarray, folds: HashFolds, most: int, features: Any = None
 ) -> ClassSamples:
-    """The rows of one block, each scored by the coefficients (folds, points, features) of its fold, or of a map.
+    """Score each row of a block by the coefficients of its fold, (folds, points, features), of X or of a map.
 
-    Of each class the `most` rows with the smallest hashes are kept, whatever the order of the rows and their blocks.
+    The `most` rows of each class with the smallest hashes are kept, whatever the order of the rows and their blocks.
     """
     hashes = folds.hashes(rows.X)
     fold = folds.fold_of_hashes(hashes)
