@@ -1,6 +1,6 @@
 """Plots of a model: the curve of each column, heat maps of pairs that interact, bars of coefficients and single rows.
 
-What is drawn of a column is decided in `vrspam.model.drawing`, for the pages of `vrspam.report` as well.
+`vrspam.model.drawing` decides what is drawn of a column, here and on the pages of `vrspam.report`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     A curve is drawn over the range of the training values (without an outermost value that lies far off), with its
     95 % band from the folds; ticks along the bottom are quantiles of the column, or some of its values if it has at
     most 256. The axis is logarithmic, and says so, where most rows would otherwise be squeezed into a corner.
-    Categories, and numbers with few different values, are points with error bars; of more than 12 categories those are
-    drawn that add or take away most. The orange point at the right is the missing value. The dashed grey line (grey
+    Categories, and numbers with few different values, are points with error bars; of more than 12 categories the 12
+    with the largest effects are drawn. The orange point at the right is the missing value. The dashed grey line (grey
     rings at points) is the mean score of the rows with that value: where it leaves the curve, those rows differ in
     other columns too. All panels have the same scale, so a flat panel is a column that hardly matters. "with ..." under
     a name lists columns that move together with it: read the sum of their curves. Interactions come on top
@@ -64,7 +64,7 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     >>> [ax.get_title() for ax in plot_shapes(model).axes]
     ['mean radius', 'mean texture']
     """
-    # The type is asked, so that a fitted model without curves says itself why it has none.
+    # hasattr looks at the type, so that a fitted model without curves raises its own error, which says why.
     found: Any = shapes.shape_functions_ if hasattr(type(shapes), "shape_functions_") else shapes
     if hasattr(found, "shapes"):  # a model of the tool
         found = {} if found.shapes is None else {shape.name: shape for shape in found.shapes.columns}
@@ -97,7 +97,7 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
 def _panels(
     every: Sequence[Any], most: int, n_cols: int, size: tuple[float, float], figure: Figure | None, more: float = 0.0
 ) -> tuple[Figure, list[Axes], list[Any]]:
-    """A figure with a panel of that size for each of the first `most`, and these; `more` is room at the right."""
+    """A figure, a panel of `size` for each of the first `most` items, and these items; `more` is room at the right."""
     if most < 1 or n_cols < 1:
         raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
     shown = list(every[:most])
@@ -111,7 +111,7 @@ def _panels(
 
 
 def _marks(shapes: list[Shape]) -> list[Artist]:
-    """What the marks mean that occur in the panels."""
+    """The entries of the legend: what the marks in the panels mean."""
     own = style.colours()[0]
     curved = any(map(drawing.is_curve, shapes))
     look: dict[str, Any] = {"linestyle": "-"} if curved else {"marker": "o", "linestyle": ""}
@@ -197,9 +197,9 @@ def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: n
 def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw the strongest pairs of columns that interact, each as a heat map.
 
-    The colour of a cell is the mean of what interactions add to the score, over the training rows in it; curves of
-    single columns are not in it (`plot_shapes`). Bins of numbers hold about as many rows each, and the axis shows their
-    limits. A cell of fewer than three rows is grey. All panels have the same colours. The title says which part of the
+    The colour of a cell is the mean, over its training rows, of what interactions add to the score; curves of single
+    columns (`plot_shapes`) are not included. Bins of numbers hold about equally many rows, and the axis shows their
+    limits. A cell of fewer than three rows is grey. All panels have the same colours. The title says what share of the
     variance of the score the pair explains.
 
     Parameters
@@ -290,14 +290,14 @@ def plot_coefficients(
     Parameters
     ----------
     names : fitted estimator of this package, Series, dict, or sequence of str
-        Of an estimator on columns as they are: what one standard deviation of each column adds to the score (the
-        coefficients themselves where the fit kept no moments), the largest first. Of one on a feature map: the spread
-        of what each column adds (`importances_`). A pandas Series, or a dict, brings names and values. Names of more
-        than 40 letters are shortened, and stay different.
+        An estimator on columns as they are is drawn by what one standard deviation of each column adds to the score
+        (by its coefficients where the fit kept no moments), the largest first; one on a feature map by the spread of
+        what each column adds (`importances_`). A pandas Series, or a dict, brings names and values. Names of more than
+        40 letters are shortened, and stay different.
     values : sequence of numbers
         One for each name, in the same order: coefficients, or importances; not with an estimator.
     label : str, optional
-        What the values mean; written below the axis. An estimator has its own.
+        What the values mean, written below the axis; an estimator has a default.
     most : int, default=20
         Draw at most this many bars of an estimator.
     ax : matplotlib Axes, optional
@@ -330,7 +330,7 @@ def plot_coefficients(
 
 
 def _sizes_of(model: Any) -> tuple[dict[str, float], str]:
-    """The sizes of the bars of a fitted estimator, by the names of its columns, and what they are."""
+    """The sizes of the bars of a fitted estimator, by the names of its columns, and their label."""
     if getattr(model, "features_", None) is not None:
         return model.importances_, "standard deviation of what each adds to the score"
     coef, label = on_host(model.coef_)[0], "coefficient"
@@ -353,7 +353,7 @@ def _draw_bars(shown: list[str], sizes: np.ndarray, label: str, ax: Axes | None)
     ax.axvline(0.0, color=style.GREY, linewidth=1.0)
     ax.set_yticks(places, shown, parse_math=False)
     ax.grid(axis="y", visible=False)
-    with mpl.rc_context(style.own_style()):  # the label has the width that names leave, more than their usual margin
+    with mpl.rc_context(style.own_style()):  # the label may be as wide as the names leave room for
         taken = max((style.text_width(name, style.font_points("ytick.labelsize")) for name in shown), default=0.0)
         wide = max(1.2 * style.axes_points(ax)[0] - taken, 72.0)
         letters = len(label) * wide / style.text_width(label, style.font_points("axes.labelsize"))
@@ -367,11 +367,11 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
     Parameters
     ----------
     parts : fitted estimator of this package, or what its `explain_one` returned
-        The parts add up to the score; "interactions" is what no sum of curves can say, and "baseline" what every row
-        has.
+        The parts add up to the score; "interactions" is what combinations of columns add, and "baseline" is the same
+        for every row.
     row : one row, as `explain_one` takes it
-        Is explained, where `parts` is an estimator; its values stand beside the names of the columns. With a dict of
-        parts it may be left out, or be a dict, a Series or a frame of one row.
+        The row to explain, where `parts` is an estimator. Its values are shown beside the names of the columns. With a
+        dict of parts, `row` may be left out, or be a dict, a Series or a frame of one row.
     most : int, default=12
         Draw at most this many parts; the others are added up in one bar.
     ax : matplotlib Axes, optional
@@ -419,7 +419,7 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
 
 
 def row_values(row: Any, names: Sequence[str]) -> dict[str, str]:
-    """The values of a row as texts, by the names of its columns; an array has those of `names` if as many are there."""
+    """The values of a row as texts, by the names of its columns; those of an array are named by `names` in order."""
     if row is None:
         return {}
     if hasattr(row, "to_frame") and getattr(row, "ndim", 0) == 1:  # a row of a pandas frame
@@ -441,6 +441,6 @@ def value_text(value: Any) -> str:
     """
     if value is None or value != value:
         return "missing"
-    if isinstance(value, float):  # those of NumPy are
+    if isinstance(value, float):  # NumPy's float64 is one
         return f"{value:.5g}" if abs(value) < 1e5 or value != round(value) else f"{value:.0f}"
     return str(value)

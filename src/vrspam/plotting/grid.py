@@ -43,15 +43,15 @@ def plot_cv(
     Parameters
     ----------
     auc_path : fitted AUCClassifierCV, or array of shape (len(l2s), len(l1s), folds) or (len(l2s), folds)
-        An array is as `AUCClassifierCV.auc_path_`, or `score_path_`; an estimator brings its own grid, its chosen
-        point and the measure that chose it.
+        An array has the form of `AUCClassifierCV.auc_path_` or `score_path_`; an estimator brings its own grid, its
+        chosen point and the measure that chose it.
     l2s, l1s : lists of numbers
         As `AUCClassifierCV.l2s_` and `l1s_`; for an array only.
     chosen : (l2, l1), optional
         This point is marked by a ring; by default the point with the best mean, or that of the estimator.
     measure : str, optional
-        What is drawn: by default that of the estimator, and "AUC" for an array; for `score_path_` it is
-        `AUCClassifierCV.measure_`.
+        Name of the measure: by default that of the estimator, and "AUC" for an array; the values of `score_path_` are
+        of `AUCClassifierCV.measure_`.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -121,8 +121,8 @@ def plot_path(
     Parameters
     ----------
     penalties : array of n numbers, or fitted AUCClassifierCV
-        An estimator on columns as they are: its coefficients along its own `l2s_`, from its `moments_`, with its l2
-        marked.
+        For an estimator on columns as they are, the coefficients along its own `l2s_` are computed from its `moments_`
+        and its l2 is marked.
     coefs : array of shape (n, n_features)
         One axis of the result of `vrspam.coef_path`: `coefs[:, j]` along l2, `coefs[i]` along l1.
     names : names of the features, optional
@@ -196,7 +196,7 @@ def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: A
     Parameters
     ----------
     histories : fitted estimator, its `history_`, or a mapping from names to these
-        Of an iterative estimator: arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
+        A history has arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
     x : {"passes", "seconds", "epoch"}, default="passes"
     y : {"gap", "stationarity", "objective"}, default="gap"
         The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.

@@ -207,9 +207,9 @@ def plot_reliability(
     Parameters
     ----------
     predicted, observed : sequence of numbers
-        Mean probability and share of positives in each group. Without `rows`: labels, and the probability of each or a
-        fitted estimator, which makes them from `X`; rows are then grouped by their probability, ten groups of about
-        equal size. A fitted AUCClassifierCV alone is drawn on the held-out rows that it was calibrated on.
+        Mean probability and share of positives in each group. Without `rows`, the two are labels and probabilities, or
+        labels and a fitted estimator that predicts those of `X`; rows are then put into ten groups of about equal size
+        by their probability. A fitted AUCClassifierCV alone is drawn on the held-out rows that it was calibrated on.
     rows : sequence of int
         Size of each group.
     X : rows to predict, optional
@@ -287,7 +287,7 @@ def plot_decision_curve(
     highest = max(float(curve.high.max()) for curve in found.values())
     ax.set_xlim(0, 1)
     ax.set_ylim(-0.25 * highest, 1.05 * highest or 1.0)
-    style.fit_labels(ax, "probability from which on rows are acted on", "net benefit (hits a row)")
+    style.fit_labels(ax, "act on rows from this probability on", "net benefit (hits a row)")
     style.add_legend(ax, loc="best")
     return ax
 
@@ -306,7 +306,7 @@ def _one(y_true: Any, scores: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _model_names(several: Mapping[str, Any]) -> list[str]:
-    """Names of models as a legend has room for them; line ends that they have stay."""
+    """Names of models, wrapped to fit a legend; line breaks that they have stay."""
     long = [name for name in several if len(name) > 24 and "\n" not in name]
     short = dict(zip(long, wrap_distinct(long, 24, 3), strict=True))
     return [f"{short[name]}\n" if name in short else f"{name}: " if name else "" for name in several]
@@ -325,7 +325,7 @@ def _unit_square(ax: Axes) -> None:
 
 
 def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Which rows are positive, and the scores of each model, or its probabilities; a single one has the name ""."""
+    """Which rows are positive, and the scores or probabilities of each model; a single model has the name ""."""
     if given is None:
         if not hasattr(y_true, "out_of_fold_"):
             ways = "labels and scores, labels and a fitted estimator with X, or a fitted AUCClassifierCV"

@@ -1,6 +1,6 @@
-"""The style of all plots: the user's where it was changed, else light axes and colours that the colour-blind can tell.
+"""The style of all plots: the user's where it was changed, else light axes and colours for the colour-blind too.
 
-Nothing is changed for other plots: settings are in force only while axes are made.
+Other plots stay as they are: the settings apply only while axes are made.
 """
 
 import warnings
@@ -53,12 +53,12 @@ def own_style() -> Any:
     usual: Any = mpl.rcParamsDefault
     found = {name: value for name, value in _STYLE.items() if now[name] == usual[name]}
     if "grid.color" not in found and "axes.grid" in found:
-        found["grid.alpha"] = 0.3  # a sheet whose axes have no grid may draw its lines as strong as all others
+        found["grid.alpha"] = 0.3  # style sheets without a grid may have strong lines for it
     return found
 
 
 def letter_size() -> float:
-    """How much larger letters are than those that the sizes of this package's figures are made for."""
+    """How much larger letters are than the 10 points for which this package's figures are sized."""
     with mpl.rc_context(own_style()):
         return max(font_points("xtick.labelsize"), font_points("axes.labelsize"), 8.0) / 10.0
 
@@ -75,7 +75,7 @@ def mixed(share: float) -> str:
     ('#ffffff', '#cccccc')
     """
     text, given = np.array(to_rgb(mpl.rcParams["text.color"])), mpl.rcParams["axes.facecolor"]
-    # axes that are transparent are taken for white, or black where texts are light
+    # transparent axes count as white, or as black where texts are light
     ground = np.full(3, float(text.mean() < 0.5)) if str(given).lower() == "none" else np.array(to_rgb(given))
     red, green, blue = (1.0 - share) * ground + share * text
     return to_hex((red, green, blue))
@@ -132,7 +132,7 @@ def add_legend(ax: Axes, **options: Any) -> None:
 
 
 def legend_texts(labels: list[str]) -> list[str]:
-    """Labels as a legend has room for them; different ones stay different, and line ends that they have stay."""
+    """Labels, wrapped to fit a legend; different ones stay different, and line breaks that they have stay."""
     long = [label for label in labels if "\n" not in label and len(label) > 34]
     short = dict(zip(long, wrap_distinct(long, 26, 3), strict=True))
     return [short.get(label, label) for label in labels]
@@ -161,7 +161,7 @@ def text_width(text: str, points: float) -> float:
     """The width of a text in points (1/72 inch), the widest of its lines."""
     font = FontProperties(size=points)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of letters that the font does not have, which drawing warns of too
+        warnings.simplefilter("ignore")  # drawing, too, warns of letters that the font does not have
         return max(float(text_to_path.get_text_width_height_descent(line, font, False)[0]) for line in text.split("\n"))
 
 

@@ -70,7 +70,7 @@ def table(columns: Sequence[str], rows: Iterable[Row], caption: str = "") -> Htm
     head = body = ""
     for place, name in enumerate(columns):
         sorts = [row[place].sort for row in cells if row[place].text not in ("", "–")]
-        side = ' class="number"' if sorts and None not in sorts else ""  # above numbers at the right
+        side = ' class="number"' if sorts and None not in sorts else ""  # at the right, like the numbers below
         head += f'<th scope="col" aria-sort="none"{side}><button type="button">{escape(name)}</button></th>'
     for row in cells:
         body += "<tr>"
@@ -132,7 +132,7 @@ _KEPT = re.compile(
 
 
 def spelled(text: str) -> str:
-    """A text as HTML in which no line breaks inside an option, or between a number and what belongs to it.
+    """Return a text as HTML that keeps each option, each interval, and each number with its unit on one line.
 
     >>> spelled("use --rows 0: 95 % interval 0.47 to 0.64")
     'use <code>--rows</code> 0: <span class="n">95 % interval</span> <span class="n">0.47 to 0.64</span>'
@@ -181,10 +181,10 @@ def folded(title: str, *blocks: Html) -> Html:
 def noticed(
     worries: Sequence[str], parameter: Callable[[Parameter], str] = str, alert: str = WORRIES, quiet: str = QUIET
 ) -> Html:
-    """What the reader should not miss, the gravest first; what findings call a note is folded.
+    """What the reader should not miss, the gravest first; notes are folded.
 
-    `parameter` is how parameters are shown. Findings say how grave they are, other texts are warnings; their codes are
-    those of docs/doctor.md.
+    `parameter` returns how a parameter is shown. Findings have a severity and a code of docs/doctor.md; other texts
+    count as warnings.
     """
     severities = [getattr(worry, "severity", "warning") for worry in worries]
     label, grave, notes = escape(alert), "", ""
@@ -241,7 +241,7 @@ class Page:
         names = ("page.css", "page.js", "template.html")
         style, script, template = (files("vrspam.report").joinpath(name).read_text("utf-8") for name in names)
         for name, text in (("style", style), ("script", script)):
-            # what a content security policy calls a text that stands between two tags
+            # the hash by which the content security policy allows this style or script
             digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
             parts |= {name: text, f"{name}_hash": f"sha256-{digest}"}
         return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)  # values may hold braces
@@ -266,16 +266,16 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
-FINE = 1.0 / 1500.0  # of the side of a picture, less than half a pixel: how far curves may move between two thresholds
+FINE = 1.0 / 1500.0  # how far curves may move between two thresholds, as a part of a picture's side: under half a pixel
 
 
 @dataclass(frozen=True, eq=False)
 class Stops:
-    """Where the slider can stop: thresholds in increasing order, and what follows from each.
+    """The thresholds at which the slider can stop, in increasing order, and the counts at each.
 
     A row is called positive if its score is at least the threshold; thresholds have few decimals and separate the same
     rows as the scores themselves. `hits` and `alarms` are the positive and negative rows that are called positive (sums
-    of weights where rows have some), `probabilities` those of a row whose score is the threshold.
+    of weights where rows have some). `probabilities` has the probability of a row whose score is the threshold.
     """
 
     thresholds: np.ndarray
@@ -284,13 +284,13 @@ class Stops:
     positives: float
     negatives: float
     probabilities: np.ndarray | None = None
-    effective: tuple[float, float] = (1.0, 1.0)  # independent rows for each positive, and for each row called
+    effective: tuple[float, float] = (1.0, 1.0)  # independent rows that a positive counts for, and a row called
 
     @classmethod
     def of(cls, curve: Curve, fine: float = FINE) -> Stops:
-        """The thresholds of a curve, thinned so that no share moves by more than `fine` before the next one.
+        """Return the thresholds of a curve, thinned so that no share changes by more than `fine` between two of them.
 
-        Jumps stay jumps.
+        Where the curve itself jumps by more, the jump stays.
 
         >>> stops = Stops.of(Curve.of(np.array([True, False, True]), np.array([3.0, 2.0, 1.0])))
         >>> stops.thresholds.tolist(), stops.hits.tolist(), stops.alarms.tolist()
@@ -312,7 +312,7 @@ class Stops:
         kept, ranked = np.array(places), curve.thresholds
         low, high = float(ranked[-1]), float(ranked[1])
         margin = 0.02 * (high - low) or max(1.0, abs(low))
-        at = np.where(kept == 0, high + margin, ranked[kept])  # the last is one that no row reaches
+        at = np.where(kept == 0, high + margin, ranked[kept])  # no row reaches the last threshold
         below = np.where(kept == ranked.size - 1, low - margin, ranked[np.minimum(kept + 1, ranked.size - 1)])
         found = np.array(list(map(short_between, below.tolist(), at.tolist())))
         return cls(found, curve.hits[kept], curve.alarms[kept], curve.positives, curve.negatives)
@@ -321,10 +321,10 @@ class Stops:
 def explorer(
     stops: Stops, place: int, names: Mapping[str, str], ratio: float, start: str, pictures: Sequence[Html] = ()
 ) -> tuple[Html, dict[str, Any]]:
-    """The slider, the table of right and wrong calls, and their shares; and what the script of the page needs for them.
+    """Return the slider with the table of right and wrong calls and their shares, and the data for the page's script.
 
-    The slider stands at `place` first, `start` says why. `names` say what rows of both classes have ("sick = yes"),
-    `ratio` how many false alarms are as bad as one missed positive; a point moves on the curves of `pictures`.
+    The slider first stands at `place`, and `start` says why. `names` are what rows of both classes are called, `ratio`
+    is how many false alarms are as bad as one missed positive. A point moves on the curves of `pictures`.
     """
     hits, alarms = float(stops.hits[place]), float(stops.alarms[place])
     misses, rejections, called = stops.positives - hits, stops.negatives - alarms, hits + alarms
@@ -375,7 +375,7 @@ def explorer(
 
 
 def _shares(stops: Stops, place: int, shown: Mapping[str, float], names: Mapping[str, str], ratio: float) -> str:
-    """Shares and costs at the threshold as tiles, and where costs, a share to find, alerts or a score are typed."""
+    """Tiles of shares and costs at the threshold, and boxes for costs, a share to find, alerts or a score."""
     measures = {
         "sensitivity": ("Sensitivity", "of the rows with {positive} are found"),
         "specificity": ("Specificity", "of the rows with {negative} are left alone"),
@@ -387,7 +387,7 @@ def _shares(stops: Stops, place: int, shown: Mapping[str, float], names: Mapping
         for name, (title, words) in measures.items()
     ]
     cost = (shown["fp"] + ratio * shown["fn"]) * 1000.0 / (stops.positives + stops.negatives)
-    called = {"sensitivity": stops.positives, "ppv": shown["tp"] + shown["fp"]}  # shares with an interval, of so many
+    called = {"sensitivity": stops.positives, "ppv": shown["tp"] + shown["fp"]}  # rows of each share with an interval
     effective = dict(zip(called, stops.effective, strict=True))
     tiles.append(("Alerts per 1,000 rows", "alerts", f"{shown['alerts']:.1f}", "rows called positive"))
     tiles.append(("Cost per 1,000 rows", "cost", f"{cost:,.1f}", "by the costs below"))

@@ -1,8 +1,8 @@
 """Pictures as SVG: axes and marks; curves and a distribution of scores; curves of columns, heat maps, bars.
 
 Colours are classes (page.css), so that a picture follows the light or dark page around it. Lengths are in units of the
-picture, about pixels of the screen. What is drawn of a column is decided in `vrspam.model.drawing`. Pictures that
-have a point for the threshold carry a `data-kind`, by which the script of the page moves it.
+picture, about pixels of the screen. `vrspam.model.drawing` decides what is drawn of a column. Pictures that have a
+point for the threshold carry a `data-kind`, by which the script of the page finds and moves the point.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class Frame:
 def picture(
     frame: Frame, marks: Iterable[str], *, label: str, title: str = "", remark: str = "", kind: str = "", part: str = ""
 ) -> Html:
-    """The picture, with a title above and a remark below; without both, alone.
+    """Return the picture with a title above and a remark below, or the picture alone without them.
 
-    `label` is what a screen reader says of it, `kind` what the script of the page makes of it, and `part` the part of a
-    date that values along it are.
+    `label` is what a screen reader says, `kind` tells the script of the page what kind of picture it is, and `part`
+    names the part of a date on the x axis ("month").
     """
     size = f'viewBox="0 0 {frame.width:g} {frame.height:g}" width="{1.3 * frame.width:.0f}"'
     broad = ' class="broad"' if frame.width > 400.0 else ""  # larger letters on a phone
@@ -74,7 +74,7 @@ def picture(
 def axes(
     frame: Frame, x_label: str, y_label: str = "", *, ticks: drawing.Ticks | None = None, percents: str = ""
 ) -> str:
-    """Ticks below the plot area (by default round numbers), and beside it if it is named; what they are, along them.
+    """Ticks and names of the axes: x below the plot area (round numbers by default), y beside it if it has a name.
 
     The values of `percents` ("x", "y", "xy") are shares, shown in percent.
     """
@@ -97,7 +97,7 @@ def axes(
 
 
 def axis_name(frame: Frame, label: str, upright: bool = False) -> str:
-    """What an axis is, below the plot area or `upright` beside it, moved where it would leave the picture."""
+    """The name of an axis, below the plot area or `upright` beside it, moved where it would leave the picture."""
     side, room = (frame.y, frame.height - 10.0) if upright else (frame.x, frame.width)
     short = texts.shorten_distinct([label], len(label), room)[0]
     half = texts.text_width(short) / 2
@@ -113,7 +113,7 @@ def label_room(names: Sequence[str], most: int = 22) -> float:
 
 
 def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most: int = 22) -> str:
-    """Names beside the plot area, each at its place; a name that is cut shows itself where the pointer rests."""
+    """Names beside the plot area, each at its place; the pointer shows the full form of a name that is cut."""
     return "".join(
         words(frame.x.start - 6.0, at + 4.0, short, "end", name)
         for name, short, at in zip(names, texts.shorten_distinct(names, most, frame.x.start - 8.0), places, strict=True)
@@ -123,7 +123,7 @@ def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most:
 def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", below: np.ndarray | None = None) -> str:
     """A line through points, to a tenth of a unit, broken where a number is missing.
 
-    With `below` the area between this line and another at the same places, where both are known everywhere.
+    With `below`, the area between this line and that one, or nothing if a number of either is missing.
     """
     shape, x, y = "polyline", np.asarray(x, float), np.asarray(y, float)
     if below is not None:
@@ -137,7 +137,7 @@ def line(frame: Frame, x: np.ndarray, y: np.ndarray, css: str = "line", below: n
         points: list[str] = []
         for a, b in zip(frame.x(x[piece]).tolist(), frame.y(y[piece]).tolist(), strict=True):
             text = f"{a:.1f},{b:.1f}"
-            if not points or text != points[-1]:  # one that lies at the place of the one before is left out
+            if not points or text != points[-1]:  # a point at the same place as the last one is left out
                 points.append(text)
         if points:
             parts.append(f'<{shape} class="{css}" points="{" ".join(points)}"/>')
@@ -172,13 +172,13 @@ def box(x: float, y: float, width: float, height: float, css: str, title: str = 
 
 
 def words(x: float, y: float, text: str, css: str = "", full: str = "") -> str:
-    """A text, at a place in units of the picture; cut, it shows its `full` form where the pointer rests."""
+    """A text, at a place in units of the picture; if it was cut, the pointer shows its `full` form."""
     more = f"<title>{escape(full)}</title>" if full not in ("", text) else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{css}">{escape(text)}{more}</text>'
 
 
 UNIT = (0.0, 1.0)
-BAR_LETTERS = 25  # of a name beside a bar
+BAR_LETTERS = 25  # the longest name beside a bar
 ROW = 19.0  # height of a row of a list
 
 
@@ -212,7 +212,7 @@ def threshold_curves(stops: Stops, place: int, names: Mapping[str, str], max_fpr
     if max_fpr is not None and max_fpr < 1.0:
         left = float(frame.x(max_fpr))
         more["roc"] = box(left, frame.y.stop, frame.x.stop - left, frame.y.start - frame.y.stop, "shade")
-        remarks["roc"] += "; shaded: what does not count"
+        remarks["roc"] += "; shaded: not in the partial AUC"
     drawn = []
     for kind, (title, x, y, labels, guess) in curves.items():
         marks = [more.get(kind, ""), _threshold_curve(frame, x, y, (x[place], y[place]), labels, guess)]
@@ -263,12 +263,12 @@ def calibration(
     label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
     remark = "groups of rows with 95 % intervals; dashed: as predicted"
     remark = "; ".join([remark, *(f"{name.removeprefix('calibration ')} {value}" for name, value, _ in numbers)])
-    kind = "calibration" if title == "Calibration" else ""  # of those that the slider moves
+    kind = "calibration" if title == "Calibration" else ""  # the slider moves a point on this picture
     return picture(frame, marks, label=label, title=title, remark=remark, kind=kind)
 
 
 def decision_curve(found: NetBenefit, last: float) -> Html:
-    """Net benefit per 100 rows of acting from a probability on, with its band; of acting on all rows, and on none."""
+    """Net benefit per 100 rows of acting from a probability on, with its band; beside it acting on all and on none."""
     inside = found.thresholds <= last
     at, model, low, high, _, every = (values[inside] for values in found)
     top = 105.0 * max(float(high.max()), 1e-3)
@@ -276,7 +276,7 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, right=28.0, top=12.0)
     cut = [np.clip(100.0 * values, frame.y.low, top) for values in (low, high, model)]
     shown = np.where(100.0 * every >= frame.y.low, 100.0 * every, np.nan)
-    marks = [axes(frame, "probability from which on rows are acted on", "net true alerts per 100 rows", percents="x")]
+    marks = [axes(frame, "act on rows from this probability on", "net true alerts per 100 rows", percents="x")]
     marks += [rule(frame), line(frame, at, shown, "guess")]
     marks += [line(frame, at, cut[1], "band", cut[0]), line(frame, at, cut[2])]
     label = "Decision curve: net benefit of the model, of acting on everyone and on no one."
@@ -287,7 +287,7 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
 def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], threshold: float) -> Html:
     """Scores of both classes as shares of their class, with the threshold."""
     low, high, shares = float(edges[0]), float(edges[-1]), []
-    places = np.searchsorted(-curve.thresholds, -edges[1:-1], side="right") - 1  # scores of at least each edge
+    places = np.searchsorted(-curve.thresholds, -edges[1:-1], side="right") - 1  # with all scores of at least each edge
     for counts in (curve.alarms, curve.hits):
         shares.append(-np.diff(np.concatenate([counts[-1:], counts[places], [0.0]])) / counts[-1])
     highest = 1.05 * max(float(share.max()) for share in shares)
@@ -347,7 +347,7 @@ def survival_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels:
 
 
 def learning_curve(curve: LearningCurve) -> Html:
-    """The AUC of models of parts of the rows, and what is expected of up to four times as many, with a band."""
+    """The AUC of models trained on parts of the rows, and the AUC to expect from up to four times the rows."""
     rows = np.geomspace(curve.rows[0], 4.0 * curve.total, 40)
     middle, low, high = np.array([curve.at(float(n)) for n in rows]).T
     ahead = rows >= curve.rows[-1]
@@ -363,7 +363,7 @@ def learning_curve(curve: LearningCurve) -> Html:
     for n, auc in zip(curve.rows, curve.auc, strict=True):
         marks.append(dot(float(frame.x(n)), float(frame.y(auc)), title=f"{n:,.0f} rows: AUC {texts.auc_text(auc)}"))
     label = "Learning curve: AUC against rows to train on, with a band."
-    remark = "dots: models of parts of the rows; band: 90 %; dashed: the rows at hand"
+    remark = "dots: models trained on parts of the rows; band: 90 %; dashed: the rows at hand"
     return picture(frame, marks, label=label, title="Learning curve", remark=remark)
 
 
@@ -381,8 +381,8 @@ def headline(
 ) -> Html:
     """The first screen of a page: one large AUC, what it means, and what the reader should not miss.
 
-    `found` has an AUC and the ends of its interval, if that is known: they are drawn from guessing to perfect.
-    `parameter` is how parameters in `worries` are shown.
+    `found` has an AUC and the ends of its interval (NaN if unknown), drawn on a scale from guessing to perfect.
+    `parameter` returns how a parameter in `worries` is shown.
     """
     auc, low, high = (found.auc, found.auc, found.auc) if np.isnan(found.low) else (found.auc, found.low, found.high)
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
@@ -409,9 +409,9 @@ def headline(
 
 
 def forest(title: str, groups: Sequence[Any], reference: float, measure: str) -> Html:
-    """The AUCs of groups of rows, with their intervals, below each other; `reference` is that of all rows, a line."""
+    """The AUCs of groups of rows with their intervals; a line marks `reference`, the AUC of all rows."""
     names = [group.name for group in groups]
-    least = max(0.0, min(0.5, *(group.auc.low - 0.02 for group in groups)))  # an interval beside its name looks cut
+    least = max(0.0, min(0.5, *(group.auc.low - 0.02 for group in groups)))  # no interval touches its name
     frame = Frame((least, 1.0), UNIT, width=360.0, height=52.0 + 21.0 * len(groups), left=label_room(names))
     places = [frame.y.stop + 11.0 + 21.0 * number for number in range(len(groups))]
     marks = [axes(frame, measure), rule(frame, x=reference, css="guess"), row_names(frame, names, places)]
@@ -425,7 +425,7 @@ def forest(title: str, groups: Sequence[Any], reference: float, measure: str) ->
 
 
 def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = False, lines: bool = False) -> str:
-    """Which colour, or which line, is which, in a corner of the plot area."""
+    """A legend of colours, or of lines, in a corner of the plot area."""
     parts = []
     short = texts.shorten_distinct([name for _, name in entries], 44 if below else 34)
     for number, ((css, name), text) in enumerate(zip(entries, short, strict=True)):
@@ -486,7 +486,7 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
 
 
 def key(shapes: Sequence[Shape]) -> Html:
-    """What the marks in the pictures of these columns mean, as far as they occur: those of curves, those of points."""
+    """The legend of the pictures of these columns: what the marks that occur in curves and in points mean."""
     banded = [shape for shape in shapes if np.isfinite(shape.low).all()]
     averaged = [shape for shape in shapes if shape.mean_score is not None]
     marks = [
@@ -504,7 +504,7 @@ def key(shapes: Sequence[Shape]) -> Html:
 
 
 def whisker(at: float, part: np.ndarray, css: str, title: str, *, across: bool = False, radius: float = 4.0) -> str:
-    """A point with its interval, both ends of which are known, upright or across; `part` are the three places."""
+    """A point with its interval if both ends are known, upright or `across`; `part` has the places of all three."""
     value, low, high = map(float, part)
     bar = ""
     if np.isfinite(low) and np.isfinite(high):
@@ -552,10 +552,10 @@ def bars(
     ends: tuple[float, float] | None = None,
     spoken: str = "",
 ) -> Html:
-    """One bar for each (name, size), to the left of 0 for negative sizes; `label` is what the sizes are.
+    """One bar for each (name, size), to the left of 0 for negative sizes; `label` is what the sizes measure.
 
-    `values` stand behind the names, `ends` is the scale of pictures that are to be compared, and `spoken` is what a
-    screen reader says, by default the title and the first names.
+    `values` are shown after the names, `ends` is the scale for pictures that share one, and `spoken` is what a screen
+    reader says, by default the title and the first names.
     """
     names = [name for name, _ in entries]
     sizes = np.array([size for _, size in entries], dtype=float)

@@ -52,7 +52,7 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     Returns
     -------
     Page
-        One HTML file without anything from elsewhere: `write(path)` writes it.
+        `write(path)` writes it as one HTML file that needs no other file.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
 
 
 def add_beside(page: Page, model: Model, found: Comparison, grouped: bool) -> None:
-    """Add other models, of which scores were given, beside this one."""
+    """Add the comparison of this model with others whose scores were given."""
     told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
     drawn = [] if model.ranks else [pictures.curves_of(compared_curves(found))]
     tests = html.pair_tables(words.name_measure(model), found.pairs, found.intervals)
@@ -141,8 +141,8 @@ def evaluation_page(
 ) -> Page:
     """An evaluation on one page.
 
-    Notes of the training name parameters of `train`; `parameter` says how to show one to the reader. Of columns of
-    scores in the place of a model, `several` has all of them, and `made` says where they come from.
+    Notes of the training name parameters of `train`; `parameter` returns how one is shown. Where columns of scores take
+    the place of a model, `several` has the evaluations of all columns, and `made` says where the scores come from.
     """
     auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
     page, measure = Page(f"{model_name} on {data_name}"), words.name_measure(model)
@@ -158,7 +158,7 @@ def evaluation_page(
         words.describe_ranks(model) if model.ranks else words.AUC_IS,
         parameter,
         "Noticed in these rows",
-        "Nothing in these rows looks unlike those of training." if made is None else "Nothing stands out.",
+        "These rows look like those of training." if made is None else "Nothing stands out.",
     )
     if several is not None and not alone:  # side by side: AUCs, tests of all pairs, curves; further numbers of each
         compared, drawn, numbers = several.comparison, [], []
@@ -199,8 +199,8 @@ def comparison_page(
 ) -> Page:
     """Models, or columns of scores, on the same rows, on one page.
 
-    `partial` are the tests of their partial AUCs up to `max_fpr`, if they are to be shown too; `measure` is what the
-    other tests are about, and `curves` whether it has curves of thresholds.
+    `partial` are the tests of their partial AUCs up to `max_fpr`, if they are to be shown too; `measure` names what the
+    other tests compare, and `curves` is whether scores have ROC curves.
     """
     positive = found.positive
     told = words.describe_tests(found.pairs, measure)
@@ -240,7 +240,7 @@ def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter 
 
 
 def rows_page(more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: ShowParameter = str) -> Page:
-    """What more rows would bring, on one page; `asked` are sentences about rows that something takes."""
+    """What more rows would bring, on one page; `asked` are sentences of `words.describe_needed`."""
     page = Page(f"{data_name}: how many more rows?", f"{more.curve.total:,} rows, {more.positives:,} positive.")
     page.headline = html.noticed(more.notes, parameter)
     add_rows(page, more.curve, more.lines, fold=False)
@@ -256,7 +256,7 @@ def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -
         count, found = times * curve.total, curve.at(times * curve.total)
         band = f"{auc_text(found.value)} ({interval_text(found.low, found.high)})"
         rows.append([name, Cell(f"{count:,}", count), Cell(band, found.value)])
-    table = html.table(["rows", "how many", "AUC, 90 % band"], rows, "What to expect of a model of so many rows")
+    table = html.table(["rows", "how many", "AUC, 90 % band"], rows, "What to expect of a model of this many rows")
     drawn = html.grid([pictures.learning_curve(curve), table], "large")
     if fold and curve.gain(4).value < 0.005:
         drawn = html.folded("The learning curve", drawn)
@@ -300,8 +300,8 @@ def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str
     within = model.training.get("within")
     if within is not None:
         where = "all numbers" if elsewhere else "training and in all numbers"
-        text = f"Only rows of the same {within} are compared, in {where} of this page. Rows whose "
-        text += f"{within} has nothing to compare them with change no number."
+        text = f"Only rows of the same {within} are compared, in {where} of this page. Rows that have "
+        text += f"no other row to be compared with inside their {within} change no number."
         page.add(f"What inside {within} means", html.paragraph(text), meaning)
     if (times := evaluation.times) is None:
         return
@@ -330,7 +330,7 @@ def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str
 
 
 def _add_order(page: Page, model: Any, evaluation: Evaluation, meaning: Html, elsewhere: bool) -> None:
-    """Add what the target is for tenths of the rows by score."""
+    """Add the quartiles of the target in each tenth of the rows by score."""
     assert evaluation.times is not None
     place = np.argsort(np.argsort(evaluation.scores, kind="stable")) * min(10, evaluation.n) // evaluation.n
     rows: list[Row] = []
@@ -340,7 +340,7 @@ def _add_order(page: Page, model: Any, evaluation: Evaluation, meaning: Html, el
         rows.append([f"{number + 1}", Cell(f"{own.size:,}", own.size), *cells])
     target = model.training["order"]
     columns = ["tenth", "rows", "25 %", "50 %", "75 %"]
-    caption = f"Tenths of the rows by their score, the lowest first: what part of them has {target} up to"
+    caption = f"Tenths of the rows by their score, the lowest first: the quartiles of {target} in each"
     remark = html.paragraph("" if elsewhere else "Each row is scored by a model that has not seen it.", soft=True)
     page.add(f"{target[:1].upper()}{target[1:]} and the score", meaning, html.table(columns, rows, caption), remark)
 
@@ -373,13 +373,13 @@ def add_scores(
         place = int(np.argmin(np.abs(stops.hits + stops.alarms - weights @ called)))
         start = f"The threshold of the model, which {chosen.words}."
     if evaluation.weights is not None or evaluation.groups is not None:
-        counted = []  # independent rows of each positive, and of each row called
+        counted = []  # independent rows that a positive counts for, and a row called
         for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
             groups = None if evaluation.groups is None else evaluation.groups[rows]
             counted.append(effective_share(right[rows], weights[rows], groups))
         stops = replace(stops, effective=(counted[0], counted[1]))
     drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
-    bins, least = evaluation.bins, 15  # rows of a group of similar probability
+    bins, least = evaluation.bins, 15  # fewest rows in a group of similar probability
     if evaluation.probabilities is not None and evaluation.n < least * BINS:
         count = max(2, evaluation.n // least)
         bins = reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
@@ -493,7 +493,7 @@ def add_model(page: Page, model: Model) -> None:
         names = ["feature", "coefficient", "one deviation", "share", "share of its column"]
     strengths = [pictures.bars(found, label, "What matters most", spoken=spoken)] if found else []
     effects, rows = explain(model), list[Row]()
-    shares = dict(sum_by_column(effects)) if model.features is None else {}  # of columns with several features
+    shares = dict(sum_by_column(effects)) if model.features is None else {}  # a column may have several features
     for effect in effects[:MOST_FEATURES]:
         size, cells = effect.importance, [Cell(f"{effect.share:.1%}", effect.share)]
         first: list[Cell | str] = ["" if size is None else number_cell(size)]
@@ -615,7 +615,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
         )
     private = "These are rows of your table, with their values; {none} makes a page without them."
     without = worded(Message(private, none=Parameter("rows", 0)), parameter)
-    shown: list[list[tuple[str, str, float]]] = []  # of each row, the largest parts, and the others in one
+    shown: list[list[tuple[str, str, float]]] = []  # for each row its largest parts, and the sum of the others
     for row in report.rows:
         most = 8 if len(row.parts) > 9 else len(row.parts)
         rest = row.parts[most:]
@@ -660,7 +660,7 @@ def add_origin(
     notes: bool = True,
     command: str = "",
 ) -> None:
-    """Add how the model was made; `more` are facts that come first, `notes` what the training noticed."""
+    """Add how the model was made: `more` facts first; with `notes`, also what the training noticed."""
     again = [html.paragraph("The command to do it again:", code=command)] if command else []
     facts = {**(more or {}), **words.training_facts(model)}
     noticed: list[Html] = []

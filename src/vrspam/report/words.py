@@ -1,6 +1,6 @@
 """The sentences of pages and of the terminal: each is worded here, once.
 
-Models, evaluations and reports are those of `vrspam.tool`; only their attributes are asked for.
+Models, evaluations and reports are those of `vrspam.tool`; this module only reads their attributes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ ONE_DEVIATION = "One deviation: what the score gains when the feature rises by o
 SHARE = "Share: how much of the distance between the average scores of the two classes comes from it."
 SHARE_OF_PAIRS = "Share: how much of the mean distance of the scores in a pair comes from it."
 ELSEWHERE = (
-    "The scores were made elsewhere: these numbers hold for new rows if no row here was used to make its own score."
+    "The scores were made elsewhere: these numbers hold for new rows if no row was scored by a model trained on it."
 )
 CELLS = (
     "Orange cells raise the score and blue ones lower it, by up to {:.2f}, on top of the curves of both columns; grey: "
     "fewer than three rows. Bins of numbers hold about equally many rows."
 )
 GUESSING = "0.5 is guessing"
-AS_MANY = {"now": 1, "twice as many": 2, "four times as many": 4}  # rows, beside those at hand
+AS_MANY = {"now": 1, "twice as many": 2, "four times as many": 4}  # as multiples of the rows at hand
 NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
 
@@ -48,9 +48,9 @@ NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
 
 def class_names(model: Model | ScoreColumn) -> dict[str, str]:
-    """What rows of both classes have, in the words of the table.
+    """Return what rows of both classes are called, in the words of the table.
 
-    A row has "sick = yes" or "sick = no"; with more than two labels, the others are "another sick".
+    Rows are called "sick = yes" and "sick = no"; with more than two labels, negatives are called "another sick".
     """
     shown = []  # LIBSVM files hold numbers such as 1.0, which are shown as 1
     for label in (model.positive, *(label for label in model.schema.labels or () if label != model.positive)):
@@ -75,14 +75,14 @@ def class_names(model: Model | ScoreColumn) -> dict[str, str]:
 
 
 def name_measure(model: Model | ScoreColumn) -> str:
-    """What the ranking of a model is measured by."""
+    """Return the name of the measure of a model's ranking."""
     within = model.training.get("within")
     inside = "" if within is None else f" inside {within}"
     return f"{'AUC' if model.training.keys().isdisjoint(('times', 'order')) else 'concordance index'}{inside}"
 
 
 def describe_higher(model: Model | ScoreColumn) -> str:
-    """What a higher score means, of a model whose scores only rank rows."""
+    """Return what a higher score means, for a model whose scores only rank rows."""
     within, positive = model.training.get("within"), f"{model.schema.target} = {model.positive}"
     inside = "" if within is None else f", among rows of the same {within}"
     if "order" in model.training:
@@ -91,7 +91,7 @@ def describe_higher(model: Model | ScoreColumn) -> str:
 
 
 def describe_ranks(model: Model | ScoreColumn) -> str:
-    """What the score of a model that only ranks does not say."""
+    """Return what the score of a model that only ranks must not be taken for."""
     what = "a time" if "times" in model.training else "a probability"
     what = f"a {model.schema.target}" if "order" in model.training else what
     within = model.training.get("within")
@@ -110,7 +110,7 @@ def describe_direction(model: Model | ScoreColumn) -> str:
 
 
 def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
-    """What an AUC means; `names` say what rows of both classes have.
+    """Return what an AUC means; `names` are what rows of both classes are called, from `class_names`.
 
     >>> describe_auc(0.7253)
     'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
@@ -131,7 +131,7 @@ def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
 
 
 def describe_balance(model: Model, rows: int, positives: int) -> str:
-    """How many rows there are, and how many of them are positive; an order has rows alone."""
+    """Return the number of rows and of positive rows; for a target with an order, the number of rows alone."""
     if "order" in model.training:
         return f"{rows:,}"
     name = f"{model.schema.target} = " if model.schema.target else ""
@@ -147,7 +147,7 @@ def describe_partial(max_fpr: float) -> str:
 
 
 def describe_source(evaluation: Evaluation) -> str:
-    """What the interval of the AUC of an evaluation rests on."""
+    """Return the method behind the interval of an evaluation's AUC, and the number of groups if rows have any."""
     pairs = evaluation.times is not None or evaluation.within is not None
     source = "jackknife" if pairs and evaluation.auc.source == "DeLong" else evaluation.auc.source
     if evaluation.groups is None:
@@ -156,9 +156,9 @@ def describe_source(evaluation: Evaluation) -> str:
 
 
 class ExpectedAUC(NamedTuple):
-    """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice.
+    """The AUC to expect on new rows, its 95 % interval, and whether it is corrected for the choice of the model.
 
-    Of fewer than 6 groups of rows there is no interval: its ends are NaN.
+    With fewer than 6 groups of rows there is no interval: its ends are NaN.
     """
 
     auc: float
@@ -168,7 +168,7 @@ class ExpectedAUC(NamedTuple):
 
 
 def expected_auc(model: Model) -> ExpectedAUC | None:
-    """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
+    """Return the cross-validated AUC, corrected for the choice of the model if known; None if the model stores none."""
     facts = model.training
     known: list[tuple[Any, Any, Any]] = [
         (facts.get(name), facts.get(f"{name}_low"), facts.get(f"{name}_high")) for name in ("cv_auc", "corrected_auc")
@@ -189,10 +189,10 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
 
 
 def other_aucs(model: Model, kept: bool = False) -> dict[str, str]:
-    """AUCs beside the one to expect, by what they are of.
+    """Return further AUCs, named by what differs from the AUC to expect.
 
-    Those of rows that are taken as independent, where folds keep groups together (not beside that of rows that were
-    `kept` from the training), and of a model that is free, where columns were told directions.
+    "as independent rows": without the groups that folds keep together (left out if rows were `kept` from the
+    training); "without directions": of a model that is free to rise and fall, where columns are monotone.
     """
     facts, found = model.training, dict[str, str]()
     if "independent_auc" in facts and not kept:
@@ -209,13 +209,13 @@ def other_aucs(model: Model, kept: bool = False) -> dict[str, str]:
 
 
 def requests(model: Model) -> dict[str, str]:
-    """What each column that was told a direction does by request: "rises" or "falls"."""
+    """Return the direction that was requested for each monotone column: "rises" or "falls"."""
     told = model.training.get("monotone", {}).items()
     return {name: "rises" if sign > 0 else "falls" for name, sign in told if sign}
 
 
 def doubt_of(low: float, high: float, confidence: float = 0.95, measure: str = "AUC") -> list[str]:
-    """What to say of an AUC that may be guessing: one sentence, or none.
+    """Return a warning if the model may be guessing: one sentence, or none.
 
     >>> doubt_of(0.47, 0.64)
     ['the model may be guessing: the 95 % interval of its AUC, 0.470 to 0.640, holds 0.5']
@@ -231,7 +231,7 @@ def doubt_of(low: float, high: float, confidence: float = 0.95, measure: str = "
 
 
 def doubts_of_column(column: Any, auc: Any) -> list[str]:
-    """The same for a column of scores that any model has made."""
+    """Return the warning of `doubt_of` for a column of scores that any model has made."""
     found, name = doubt_of(auc.low, auc.high, auc.confidence, name_measure(column)), f"column {column.name!r}"
     if not found or auc.high >= 0.5:
         return [text.replace("the model", name) for text in found]
@@ -268,7 +268,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def describe_tests(pairs: Sequence[ComparedPair], measure: str = "AUC") -> str:
-    """The result of comparisons in pairs: which ranks best, and which of the others chance alone may separate."""
+    """The result of paired tests: which score ranks best, and which others differ from it by more than chance."""
     if len(pairs) == 1:
         return verdict(pairs[0].test, pairs[0].a, pairs[0].b, measure)
     aucs = {name: auc for a, b, test, _ in pairs for name, auc in ((a, test.auc_a), (b, test.auc_b))}
@@ -283,7 +283,7 @@ def describe_tests(pairs: Sequence[ComparedPair], measure: str = "AUC") -> str:
 
 
 def describe_beside(found: Comparison, measure: str = "AUC", grouped: bool = False) -> list[str]:
-    """How a model compares with others whose out-of-fold scores were given, and what that rests on."""
+    """How a model compares with others whose out-of-fold scores were given, and what the comparison assumes."""
     others, told = listed(found.names[1:]), describe_tests(found.pairs, measure)
     told = f"{told[0].upper()}{told[1:]}" if told.startswith(found.names[0]) else told
     said = [f"{told} All are measured on the same {found.positive.size:,} held-out rows."]
@@ -293,10 +293,10 @@ def describe_beside(found: Comparison, measure: str = "AUC", grouped: bool = Fal
     group = ", nor on rows of its group" if grouped else ""
     said.append(
         f"This assumes that {others} scored each row by a model that was not trained on it{group}. "
-        "Nothing was taken off there: a model that was tuned on these rows looks a little better than it is."
+        f"The {measure} of {others} is not corrected: a model that was tuned on these rows looks better than it is."
     )
     if any(test.difference < -0.05 and p < 0.05 for a, _, test, p in found.pairs if a == found.names[0]):
-        said.append("A gap as large as this is often a sign of scores of rows that the other model was trained on.")
+        said.append("A gap this large is often a sign that the other model was trained on the rows that it scored.")
     return said
 
 
@@ -315,7 +315,7 @@ def describe_thresholds(
 
 
 def describe_promise(evaluation: Evaluation) -> list[str]:
-    """What the threshold of the model was to do, and does on these rows: a sentence or two, or none."""
+    """What the threshold of the model promised, and what it does on these rows: a sentence or two, or none."""
     if (promised := evaluation.promised) is None:
         return []
     found, parts = evaluation.thresholds["model"], []
@@ -340,7 +340,7 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
 
 
 def describe_scores(model: Model, called: int) -> list[str]:
-    """How many rows of a file are called positive, and by what; what a score means, and what a probability rests on."""
+    """How many rows of a file are called positive, by which rule; what a score means; what a probability assumes."""
     direction = describe_direction(model)
     if model.ranks:
         return [f"{direction} {describe_ranks(model)}"]
@@ -358,7 +358,7 @@ def describe_scores(model: Model, called: int) -> list[str]:
 def describe_calibration(found: Calibration | None) -> tuple[list[str], list[tuple[str, str, str]]]:
     """What is wrong with probabilities, beyond chance: a sentence or two, or none without probabilities.
 
-    Then name, number with its interval, and what would be right, of each measure that these rows tell.
+    The second list has the name, the value with its interval, and the ideal value of each measure that is known.
     """
     if found is None:
         return [], []
@@ -381,7 +381,7 @@ def describe_calibration(found: Calibration | None) -> tuple[list[str], list[tup
 
 
 def describe_benefit(at: float, over_all: Estimate, over_none: Estimate, confidence: float) -> str:
-    """What acting on the rows of at least a probability is worth, beside acting on all rows and on none."""
+    """What it is worth to act on rows of at least this probability, compared with acting on all rows and on none."""
     verdict = "these rows do not tell whether the model is of use"
     if min(over_all.low, over_none.low) > 0.0:
         verdict = "the model is of use"
@@ -403,7 +403,7 @@ def describe_gain(curve: LearningCurve, lines: bool) -> str:
     band = f"90 % band {four.low:.3f} to {four.high:.3f}"
     kind = f"This is about {_KINDS['linear' if lines else 'additive']}; models of interactions may gain more."
     if curve.total > 1.5 * curve.rows[-1]:  # folds leave out a fifth alone
-        kind += f" It was drawn from {round(1.25 * curve.rows[-1]):,} rows, taken at random."
+        kind += f" The curve was drawn from {round(1.25 * curve.rows[-1]):,} rows, taken at random."
     if four.value < 0.005:
         surely = "would change little" if four.high < 0.01 else "would probably change little"
         return f"More rows {surely}: four times as many bring about {four.value:+.3f} AUC ({band}). {kind}"
@@ -412,7 +412,7 @@ def describe_gain(curve: LearningCurve, lines: bool) -> str:
 
 
 def describe_needed(found: MoreRows, width: float | None, difference: float | None, power: float) -> list[str]:
-    """How many rows an interval or a comparison takes, as far as it was asked for."""
+    """How many rows an interval of this width takes, and a comparison of this difference, where they were asked for."""
     told = []
     for name, count in found.needed.items():
         what = f"A 95 % interval of the AUC that is {width:g} wide"
@@ -439,7 +439,7 @@ _KINDS = {
 
 
 def describe_candidate(name: str) -> str:
-    """What a model that was compared is, from its name in `selection`; other names stay.
+    """Return what kind of model a candidate is, from its name in `selection`; unknown names stay as they are.
 
     >>> describe_candidate("boosted"), describe_candidate("kernel alone 0.3")
     ('boosted trees', 'interactions alone (kernel bandwidth 0.3)')
@@ -452,7 +452,7 @@ def describe_candidate(name: str) -> str:
 
 
 def describe_result(row: Mapping[str, Any], rows: int) -> tuple[str, str]:
-    """The mean over folds of a candidate that was compared on all `rows` of the table, and what became of it.
+    """Return the mean over folds of a candidate ("" if fewer than `rows` rows were used), and what became of it.
 
     >>> describe_result({"chosen": True, "weight": 0.25, "auc": 0.9, "standard_error": 0.01, "rows": 90_000}, 90_000)
     ('0.9000 ± 0.0100', '25 % of the blend')
@@ -491,7 +491,7 @@ def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def describe_size(model: Model) -> str:
-    """What the numbers of `find_strongest` are."""
+    """Return what the numbers of `find_strongest` measure."""
     if model.features is None:
         return "change of the score for one standard deviation"
     if model.shapes is None:
@@ -500,7 +500,7 @@ def describe_size(model: Model) -> str:
 
 
 def describe_curves(model: Model) -> str:
-    """What the picture of a model shows, in few sentences."""
+    """What the picture of a model shows, in a few sentences."""
     if model.features is None or model.shapes is None:
         return f"The features with the largest effects: {describe_size(model)}."
     shapes = model.shapes
@@ -518,7 +518,7 @@ def describe_curves(model: Model) -> str:
 
 
 def describe_rest(model: Model) -> str:
-    """What the part of the score is that no curve shows."""
+    """Return what makes up the part of the score that no curve shows."""
     assert model.shapes is not None
     alone = len(model.shapes.columns) == 1
     what = "what the curve is too smooth to show" if alone else "what combinations of columns add"
@@ -551,12 +551,12 @@ def describe_pairs(model: Model) -> list[tuple[str, float]]:
 
 
 def describe_rows_held(count: int) -> str:
-    """What a model file that holds rows should be told with."""
+    """Return the warning for a model file that holds rows of the table."""
     return f"this file contains data of {count:,} of your rows; share it with care, or use --private"
 
 
 def training_facts(model: Model) -> dict[str, str]:
-    """How the model came about, as far as it says so itself; what kind of function its score is."""
+    """Return how the model was made, from the facts that it stores, and what kind of function its score is."""
     facts, words = model.training, {}
     if "data" in facts:
         words["trained on"] = ", ".join(facts["data"])
@@ -567,7 +567,7 @@ def training_facts(model: Model) -> dict[str, str]:
     told = _KINDS.get(kind, kind)
     if kind == "kernel" and model.features is not None and not model.features.has_effects:
         told = _KINDS["kernel alone"]
-    # A file holds the features of a kernel added up; what was fitted is among the facts.
+    # A file stores the features of a kernel added up; the facts have the number that was fitted.
     features = facts.get("features", model.coef.size)
     used = facts.get("nonzero", int((model.coef != 0.0).sum()))
     shown = f"{features:,} feature{'s' if features != 1 else ''}{f', {used:,} of them used' if used < features else ''}"
