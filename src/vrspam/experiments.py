@@ -1,4 +1,4 @@
-"""The paper's experiments: the protocol, its runs, their stored rows, what is published of them (`vrspam.paper`)."""
+"""The paper's experiments: the protocol, its runs, their stored rows, and the published results (`vrspam.paper`)."""
 
 # ruff: noqa: F401 (all that is imported is for others)
 from vrspam.paper.protocol import Protocol, Run, demo_protocol, make_plan, paper_cells, paper_protocol

@@ -38,10 +38,10 @@ class Scorer(NamedTuple):
     weights: tuple[float, float]  # of the negative and of the positive class
 
     def log_odds(self, rows: np.ndarray) -> np.ndarray:
-        """Log-odds of the positive class if its scores and those of the negatives are normal, with one variance.
+        """Return the log-odds of the positive class if the scores of both classes are normal with one variance.
 
-        They never fall with the score: a gap between the classes of less than 0.1 % of the spread counts as that. The
-        square of the gap, divided by the number of rows, is added to the variance, because two rows have none.
+        They never fall with the score: a gap between the class means below 0.1 % of the spread is raised to that. The
+        square of the gap, divided by the number of rows, is added to the variance, which is 0 for two rows.
         """
         scores = rows[:, : self.coef.size] @ self.coef[: rows.shape[1]]
         negative, positive = self.weights
@@ -64,7 +64,7 @@ class ExactStream:
         self.gap = float("nan")
 
     def learn(self, rows: np.ndarray, side: np.ndarray) -> None:
-        """Add rows; few at a time wait until there are enough for one product."""
+        """Add rows; small blocks wait until there are enough rows for one product."""
         self.new_rows += side.size
         self.n_waiting += side.size
         self.waiting.append((rows, side))
@@ -72,7 +72,7 @@ class ExactStream:
             self._add_waiting()
 
     def scorer(self) -> Scorer | None:
-        """The last solution; a new one, where there are enough new rows."""
+        """Return the last solution, or a new one if there are enough new rows."""
         if self.new_rows == 0:
             return self.solved
         weight = float(self.moments.weights.sum()) + self.n_waiting
@@ -160,7 +160,7 @@ class RiverAUC(base.MiniBatchClassifier):
     """A linear scorer that maximises the AUC of a stream, as a classifier of river.
 
     Rows are dictionaries of numbers. A key that is missing counts as 0, as in river's linear models, and a new key is a
-    column that was 0 in all rows before; keys that no row had in training are passed over in predictions.
+    column that was 0 in all rows before; predictions ignore keys that no training row had.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ class RiverAUC(base.MiniBatchClassifier):
         follows a stream that drifts.
     refresh : float, default=0.01
         For "moments": a prediction solves again when the rows since the last solution are at least this share of the
-        weight of all rows (with a half-life h that weight is at most 1.44 h), and else uses the last solution. 0
-        solves at each prediction that follows new rows. Learning never solves.
+        weight of all rows (with a half-life h that weight is at most 1.44 h); else it uses the last solution. With 0,
+        each prediction that follows new rows solves again. Learning never solves.
     step_size : float or "auto", default="auto"
         For the other methods, see the estimators.
     sketch : int, optional
@@ -198,11 +198,11 @@ class RiverAUC(base.MiniBatchClassifier):
     -----
     Probabilities come from the scores of both classes, taken as normal with one variance: the one that the covariances
     give ("moments"), or that of the scores that rows had before they were learned from, with a half-life of 1,000 rows
-    (the others). They rise with the score. Until rows of both classes have come, they are the share of positives, one
-    row being added to each class.
+    (the others). They rise with the score. Until rows of both classes have come, they are the share of positives after
+    adding one row to each class.
 
     Columns of very different scale should be standardised first (`river.preprocessing.StandardScaler`), in particular
-    for the stochastic methods. The automatic l2 and steps of those divide by the number of columns so far.
+    for the stochastic methods. Their automatic l2 and step sizes divide by the number of columns so far.
 
     Examples
     --------
@@ -309,7 +309,7 @@ class RiverAUC(base.MiniBatchClassifier):
         ----------
         x : dict
         **kwargs
-            Ignored: river hands some on.
+            Ignored; river may pass some.
 
         Returns
         -------
@@ -334,7 +334,7 @@ class RiverAUC(base.MiniBatchClassifier):
         return dataframe.to_native_frame({False: 1.0 - positive, True: positive}, like=frame)
 
     def predict_many(self, X: Any) -> Any:
-        """For each row of a data frame, whether True is likelier than False.
+        """Return for each row of a data frame whether True is likelier than False.
 
         Parameters
         ----------
@@ -357,13 +357,13 @@ class RiverAUC(base.MiniBatchClassifier):
         self._counts[1] += positives
 
     def _placed(self, values: np.ndarray, names: Iterable[Any]) -> np.ndarray:
-        """Values of known keys, one row each, in the columns of these keys."""
+        """Return rows with the values of known keys in the columns of these keys."""
         rows = np.zeros((len(values), len(self._columns)))
         rows[:, [self._columns[name] for name in names]] = values
         return rows
 
     def _probabilities_many(self, X: Any) -> tuple[Any, np.ndarray]:
-        """A data frame as river takes it, and probabilities of the positive class for its rows."""
+        """Return a data frame as river takes it, and the probabilities of the positive class for its rows."""
         frame = dataframe.into_frame(X)
         known = [name for name in frame.columns if name in self._columns]
         values = _matrix(frame.select(known)) if known else np.zeros((len(frame), 0))

@@ -210,7 +210,7 @@ def test_missing_values(tmp_path, name):
     holes.loc[::7, "höhe"] = np.nan
     holes.loc[3::11, "town"] = None
     path = write(holes, tmp_path / name)
-    with pytest.raises(DataError, match="'höhe' is missing"):
+    with pytest.raises(DataError, match="'höhe' has a missing value"):
         list(read_chunks(path, target="sick"))
     want = expected(holes).fillna({"höhe": holes["höhe"].mean()}).to_numpy()
     X, _, _ = collect(read_chunks(path, target="sick", missing="mean"))
@@ -358,9 +358,9 @@ def test_indices_that_start_at_0_keep_their_names(tmp_path):
     [
         ("t.csv", {"zero_based": True}, "zero_based=True is for LIBSVM; leave it out"),
         ("t.npy", {"delimiter": ";"}, "delimiter= is for CSV; leave it out"),
-        ("t.npy", {"schema": Schema(("a",))}, "should be those of a table"),
-        ("t.csv", {"schema": Schema(width=3, zero_based=True)}, "should be those of a LIBSVM file"),
-        ("t.csv", {"schema": Schema(("a",)), "format": "libsvm"}, "say with format= what it is"),
+        ("t.npy", {"schema": Schema(("a",))}, "t.npy is read as .npy, but a table is needed"),
+        ("t.csv", {"schema": Schema(width=3, zero_based=True)}, "but a LIBSVM file is needed"),
+        ("t.csv", {"schema": Schema(("a",)), "format": "libsvm"}, "name its format with format="),
     ],
 )
 def test_what_does_not_go_together(tmp_path, name, options, words):
@@ -421,7 +421,7 @@ def test_npy(tmp_path):
     np.testing.assert_array_equal(y, A[:, 4])
     A[7, 2] = np.nan
     np.save(tmp_path / "b.npy", A)
-    with pytest.raises(DataError, match=r"b\.npy, block 1, row 8: column '2' is missing"):
+    with pytest.raises(DataError, match=r"b\.npy, block 1, row 8: column '2' has a missing value"):
         list(read_chunks(tmp_path / "b.npy"))
     X, _, _ = collect(read_chunks(tmp_path / "b.npy", missing="mean"))
     assert X[7, 2] == pytest.approx(np.nanmean(A[:, 2].astype(float)), rel=1e-12)
@@ -479,7 +479,7 @@ def test_a_block_of_broken_lines_alone_is_left_out(tmp_path):
 def test_places_hold_in_small_blocks(tmp_path, name, where):
     data = frame(50).drop(columns="town")
     data.loc[37, "höhe"] = np.nan
-    with pytest.raises(DataError, match=rf"{where}: column 'höhe' is missing"):
+    with pytest.raises(DataError, match=rf"{where}: column 'höhe' has a missing value"):
         list(read_chunks(write(data, tmp_path / name), target="sick", chunk_rows=5))
 
 

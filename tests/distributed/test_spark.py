@@ -181,7 +181,7 @@ def test_text_and_missing_values(spark, data):
     X, y = data
     table = messy(X)
     frame = spark.createDataFrame(table.assign(y=y)).repartition(4)
-    with pytest.warns(UserWarning, match="names the rows, and was left out: 'name'"):
+    with pytest.warns(UserWarning, match="Left out as identifiers .*: 'name'"):
         model = SparkAUCClassifier().fit(frame, "y")
     features = by_hand(table)
     local = AUCClassifier().fit(features, y)

@@ -74,7 +74,7 @@ def test_an_estimator_reads_columns_as_the_tool_does(kind):
 
 def test_identifiers_are_named_and_have_no_features():
     frame, y = messy_frame()[["patient", "name", "age"]], base()["sick"]
-    with pytest.warns(ColumnsLeftOut, match="Columns 'patient', 'name' look like identifiers and have no features"):
+    with pytest.warns(ColumnsLeftOut, match="Columns 'patient', 'name' look like identifiers and are not used"):
         model = clone(MAP).fit(frame, y)
     assert model.n_features_in_ == 3
     assert list(model.features_.feature_names_in_) == ["age"]

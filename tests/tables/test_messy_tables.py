@@ -161,7 +161,7 @@ def test_excel_gives_the_model_of_its_clean_twin(tmp_path):
         table.to_excel(book, sheet_name="more", index=False)
     notes = trained(tmp_path / "two.xlsx")[2]
     assert any("1 value that is not ('" in note and "counts as missing" in note for note in notes)
-    assert any("the sheet 'patients' is read, the first of 2" in note for note in notes)
+    assert any("only the first of 2 sheets, 'patients', is read" in note for note in notes)
     (tmp_path / "cut.xlsx").write_bytes((tmp_path / "t.xlsx").read_bytes()[:500])
     with pytest.raises(DataError, match="cut off, damaged, or not an Excel workbook"):
         train(tmp_path / "cut.xlsx", "sick")

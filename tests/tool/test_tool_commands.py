@@ -215,7 +215,7 @@ def test_delimiter_and_format_can_be_said(tmp_path, capsys):
     assert scores[1:] == scores[:1] * 2
     without = ["train", str(tmp_path / "commas.csv"), "--target", "sick", "--model", str(tmp_path / "n.json")]
     assert main(without) == 1
-    assert "say with --delimiter what stands between the fields" in capsys.readouterr().err
+    assert "give the delimiter of the fields with --delimiter" in capsys.readouterr().err
     assert main([*without, "--zero-based"]) == 1
     assert "--zero-based is for LIBSVM; leave it out" in capsys.readouterr().err
     parquet = str(write(patients(rows=100), tmp_path / "t.parquet"))

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn import get_config
 
 BLOCK_BYTES = 1 << 29  # rows are gathered in float64 blocks of about this size
-CHOLESKY_DEVICES = ("cuda",)  # of PyTorch, on which many Cholesky factors are quicker than one eigendecomposition
+CHOLESKY_DEVICES = ("cuda",)  # PyTorch devices where many Cholesky factors are quicker than one eigendecomposition
 GRAM_ROWS = 1 << 11  # rows of one product in a batch of them: a GPU has enough to do, and sums of results are cheap
 _LIBRARIES: dict[type, Any] = {}  # of the types of arrays seen so far: scikit-learn takes 0.1 ms to name one
 
@@ -91,7 +91,7 @@ def beside(values: Any, X: Any) -> Any:
 
 
 def checked_rows(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """Check X, which is real, y and the weights on their devices, X as floats; the moments find NaN in X later."""
+    """Check X (real), y and the weights on their devices; return X as floats. The moments find NaN in X later."""
     xp = device_namespace(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")
@@ -127,7 +127,7 @@ def labels_of(y: Any, weights: Any = None) -> np.ndarray:
 
 
 def is_label(y: Any, label: Any, X: Any) -> Any:
-    """Return where y equals a label, as a boolean array on the device of X; y may be on the host, and may be text."""
+    """Return a boolean array, on the device of X, of where y equals a label; y may be on the host, and may be text."""
     if device_namespace(y) is None:
         member = np.asarray(y) == label
         return member if device_namespace(X) is None else beside(member, X)
@@ -156,8 +156,8 @@ def score_lines(X: Any, coefs: Any, index: Any = None) -> Any:
 def gram(rows: Any) -> Any:
     """Return rowsᵀ rows on their device; the number of rows must be a multiple of `GRAM_ROWS` if it is larger.
 
-    Only blocks on and above the diagonal are multiplied, the rows some at a time in one batch: 0.7 of the time on a
-    GPU.
+    Only blocks on and above the diagonal are computed, each as a batch of products of some rows: on a GPU this takes
+    0.7 of the time of the whole product.
     """
     xp = device_namespace(rows)
     n, d = rows.shape
@@ -174,7 +174,7 @@ def shifted_solver(matrix: Any, shifts: np.ndarray) -> Callable[[np.ndarray], np
     """The function b -> (matrix + shift I)⁻¹ b, a line for each shift, by Cholesky factors on the device of the matrix.
 
     None if there is no factor, or where eigenvectors are quicker. Triangular solves have no common name in array
-    libraries, so there are PyTorch's alone.
+    libraries, so only PyTorch's are used.
     """
     if type(matrix).__module__.split(".")[0] != "torch" or matrix.device.type not in CHOLESKY_DEVICES:
         return None

@@ -25,7 +25,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException as error:
         os.unlink(name)
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = os.fspath(path)  # a full disk is the disk of a file
+            error.filename = os.fspath(path)  # so that the error of a full disk names a file
         raise
 
 

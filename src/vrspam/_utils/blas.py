@@ -38,7 +38,7 @@ class _Limits:
         self._before: list[tuple[Callable[[int], Any], int]] | None = None  # of each library, while there are limits
 
     def change(self, limit: object, most: int | None) -> None:
-        """Set a limit, or with None leave it: that does nothing for one that was not set, or left before."""
+        """Set a limit, or with None remove it; removing a limit that is not set does nothing."""
         try:
             try:
                 self._lock.acquire()
@@ -90,9 +90,9 @@ if hasattr(os, "register_at_fork"):
 def blas_threads(most: int | None = None, *, columns: int | None = None, square: bool = False) -> Iterator[None]:
     """A context in which matrix products use at most `most` threads; None sets no limit.
 
-    With `columns` it suits products of so many columns, or factors of a `square` matrix of this size. Narrow products
-    end before other threads have started. Factors of small matrices are not faster with more than a few threads, and
-    twice as slow where several libraries (NumPy, SciPy, PyTorch) keep idle threads spinning.
+    With `columns` the limit suits products of so many columns, or factors of a `square` matrix of this size. Narrow
+    products end before other threads have started. Factors of small matrices are not faster with more than a few
+    threads, and twice as slow if several libraries (NumPy, SciPy, PyTorch) keep idle threads spinning.
     """
     if columns is not None:
         most = 1 if columns <= NARROW else FEW if square and columns <= SMALL else None
@@ -146,9 +146,9 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 def solve_shifted(H: np.ndarray, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-    """(H + s I)⁻¹ b for each s, one row for each, by H = Q T Qᵀ; H is symmetric, and may be overwritten.
+    """Return (H + s I)⁻¹ b, one row for each shift s, by H = Q T Qᵀ; H is symmetric, and may be overwritten.
 
-    It is an error unless all of these matrices are positive definite.
+    An error is raised unless all matrices H + s I are positive definite.
     """
     block = 64  # columns that are reduced at once
     reflectors = H if H.flags.f_contiguous else np.asfortranarray(H.T)  # symmetric: the same matrix
@@ -171,8 +171,8 @@ def solve_shifted(H: np.ndarray, b: np.ndarray, shifts: np.ndarray) -> np.ndarra
 class TwoSteps:
     """A triangular W = A B, where A is the identity but for its first rows, and B but for its last rows and columns.
 
-    With k(x) the values of a kernel at its landmarks and k(x) W its whitened features, k(x) A are the values less what
-    the first landmarks tell of them: a cheap step, after which columns are not nearly collinear any more.
+    With k(x) the values of a kernel at its landmarks and k(x) W its whitened features, k(x) A are the values minus
+    their predictions from the first landmarks: a cheap step, after which columns are no longer nearly collinear.
 
     `whitening` is W, and `first` the number of rows in which A is not the identity.
     """

@@ -10,7 +10,7 @@ Thing = TypeVar("Thing")
 
 
 def share_texts(texts: str) -> Callable[[Thing], Thing]:
-    """A decorator that writes shared entries in the place of lines such as ``{l2, tol}``.
+    """Return a decorator that replaces lines such as ``{l2, tol}`` by shared entries.
 
     It does so in the docstring of a function, or of a class and its public methods. `texts` holds the entries as a
     docstring would, "name : type" and then indented lines, or a single line "name : type | text". An entry of several

@@ -16,7 +16,7 @@ class MissingExtra(ModuleNotFoundError):
 
 
 def how_to_install(module: str, extra: str) -> str:
-    """What to do about a module that is not there."""
+    """Return the advice for a module that is not installed."""
     return f'{module} is missing: run pip install ".[{extra}]" in a clone of vrspam'
 
 
@@ -66,7 +66,7 @@ class Message(str):
         return (self.template,), self.fields
 
     def to_plain(self) -> dict[str, Any] | str:
-        """Template and fields as JSON can hold them; the text itself where no parameter is among them."""
+        """Return template and fields as JSON can hold them, or the text itself if no field is a parameter."""
         if not any(isinstance(value, Parameter) for value in self.fields.values()):
             return str(self)
         fields = {
@@ -77,7 +77,7 @@ class Message(str):
 
     @classmethod
     def from_plain(cls, plain: Any) -> Any:
-        """What `to_plain` returned as a text again; anybody can have written it, so only plain templates are taken.
+        """Return the text that `to_plain` made plain; anybody can have written it, so only plain templates are taken.
 
         A field that is not plain, not given or twice is refused: `str.format` would look up attributes.
         """
@@ -102,9 +102,9 @@ class Message(str):
         return cls(template, **fields)
 
 
-#: How grave a finding is, the gravest first: the numbers mislead; they may; good to know.
+#: How grave a finding is, the gravest first: the results mislead; the results may mislead; good to know.
 SEVERITIES = ("severe", "warning", "note")
-#: What findings are about, in the order in which those of one severity are shown.
+#: The subjects of findings, in the order in which findings of one severity are shown.
 CODES = (
     *("repeated-rows", "duplicates", "leak", "missingness", "unlabelled", "labels", "few-rows", "drift", "order"),
     *("codes", "spellings", "unread-text", "large-integers", "many-categories", "majority", "missing-values"),
@@ -121,7 +121,7 @@ class Finding(Message):
     severity : {"severe", "warning", "note"}
     template : str
     **fields
-        What the sentence is made of. The first field that is a parameter with a value is what mends it (`fix`).
+        The fields of the template. The first field that is a parameter with a value is the remedy (`fix`).
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Finding(Message):
 
     @property
     def fix(self) -> Parameter | None:
-        """The option to add."""
+        """The parameter to set as a remedy, or None."""
         known = (value for value in self.fields.values() if isinstance(value, Parameter) and value.value is not None)
         return next(known, None)
 
@@ -180,7 +180,7 @@ def worded(thing: Any, parameter: Callable[[Parameter], str]) -> str:
     return message.template.format(**shown) if shown else message.template
 
 
-# Choices that parameters and options of the command line share: each list stands here alone.
+# Choices that parameters share with options of the command line: each list is written here only.
 
 LossName = Literal["squared", "squared_hinge"]
 PenaltyName = Literal["elasticnet", "mcp", "scad"]
@@ -191,7 +191,7 @@ SELECTION_RULES: tuple[str, ...] = get_args(Selection)
 
 
 def usual_spelling(word: Any, known: Iterable[str]) -> Any:
-    """The one of `known` that a word is in British or in American spelling; anything else stays what it is."""
+    """Return a word in the spelling that `known` has, British or American; anything else stays as it is."""
     if isinstance(word, str):
         british_and_american = (("centred", "centered"), ("standardised", "standardized"))
         for pair in british_and_american:

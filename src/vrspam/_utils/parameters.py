@@ -1,4 +1,4 @@
-"""What parameters of estimators may be: a table of rules for each class, checked when it is fitted; links to pages.
+"""Allowed parameters of estimators: a table of rules for each class, checked when it is fitted; links to pages.
 
 A parameter satisfies one of its rules: an `Interval`, `StrOptions`, `HasMethods`, `Instance`, None, `callable`, or one
 of the words in `_NAMED`. The errors read like those of scikit-learn, whose own checks are not public.
@@ -23,7 +23,7 @@ class InvalidParameter(ValueError, TypeError):
 
 
 class Rule(NamedTuple):
-    """What a parameter may be, in words, and whether a value is so."""
+    """The values that a parameter may have, in words, and a function that tests a value."""
 
     words: str
     accepts: Callable[[Any], bool]
@@ -90,7 +90,7 @@ _NAMED: dict[Any, tuple[Rule, ...]] = {
 
 
 def check_parameters(estimator: Any) -> None:
-    """Refuse the first parameter that satisfies none of its rules, `_parameter_constraints`; those without are free."""
+    """Refuse the first parameter that satisfies none of its rules in `_parameter_constraints`, if it has any."""
     owner = type(estimator).__name__
     for name, value in estimator.get_params(deep=False).items():
         each: list[Rule] = []
@@ -103,7 +103,7 @@ def check_parameters(estimator: Any) -> None:
 
 
 def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
-    """A decorator of `fit`: check the parameters first; with `skip_nested` estimators that are fitted inside do not."""
+    """Return a decorator of `fit` that checks the parameters first; `skip_nested` skips estimators fitted inside."""
 
     def decorate(fit: Callable[..., Any]) -> Any:
         @wraps(fit)
@@ -120,7 +120,7 @@ def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
 
 
 def constructor_without(base: type, *names: str) -> Callable[..., None]:
-    """The constructor of an estimator without some of its parameters, which the class then has as they are."""
+    """Return the constructor of `base` without some of its parameters, which the new class has as attributes."""
     whole = inspect.signature(base)
     signature = whole.replace(parameters=[one for name, one in whole.parameters.items() if name not in names])
 
@@ -141,7 +141,7 @@ Class = TypeVar("Class")
 
 
 def links_to_documentation(kind: type[Class]) -> type[Class]:
-    """Let scikit-learn's HTML representation link a class, and those derived of it, to their pages: BASE/NAME.html."""
+    """Let scikit-learn's HTML representation link a class, and its subclasses, to their pages: BASE/NAME.html."""
     ours: Any = kind
     inherited = getattr(ours, "_get_doc_link", lambda self: "")  # not public
     ours._doc_link_module = "vrspam"
@@ -152,7 +152,7 @@ def links_to_documentation(kind: type[Class]) -> type[Class]:
 
 
 def public_name(kind: type) -> str:
-    """The name under which users import a class: estimators from the package, others from their room."""
+    """The name under which users import a class: estimators from the package, others from their subpackage."""
     package, _, rest = kind.__module__.partition(".")
     room = rest.partition(".")[0]
     return f"{package}.{kind.__name__}" if room == "estimators" else f"{package}.{room}.{kind.__name__}"

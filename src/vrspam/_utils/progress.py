@@ -11,7 +11,7 @@ from typing import Any, Self
 
 
 class StatusLine:
-    """A line that is redrawn in place: a label, a bar and a text; one that is `transient` is removed at the end."""
+    """A line that is redrawn in place: a label, a bar and a text; a `transient` line is removed at the end."""
 
     def __init__(
         self, label: str, total: int | None = None, *, bar: bool = True, transient: bool = False, enabled: bool = True
@@ -63,7 +63,7 @@ class Progress(StatusLine):
         super().__exit__()
 
     def update(self, done: int, count: int | None = None) -> None:
-        """Record that `done` of `total` is finished, and `count` of what the rate counts (default: `done`)."""
+        """Record that `done` of `total` is finished, and `count` of the units of the rate (default: `done`)."""
         self._done, self._count = done, done if count is None else count
         self.show(self.status(), done)
 
@@ -80,7 +80,7 @@ class Progress(StatusLine):
 
 
 class StepProgress(StatusLine):
-    """The progress of a few long steps, what was done last and the time left: a moving line, or lines of a log.
+    """The progress of a few long steps, with the last step and the time left: a moving line, or lines of a log.
 
     `in_words` says how a step is shown, from its name.
     """
@@ -91,7 +91,7 @@ class StepProgress(StatusLine):
         self.start(0)
 
     def start(self, steps: int) -> None:
-        """Begin a part of the work that has so many steps, which are about equally long."""
+        """Begin a part of the work with `steps` steps of about equal length."""
         self._steps, self._done, self._start = steps, 0, time.monotonic()
 
     def tell(self, what: str) -> None:
@@ -106,7 +106,7 @@ class StepProgress(StatusLine):
 
 
 def _time_left(seconds: float, done: int, total: int) -> str:
-    """The time that the rest takes if it goes on as before."""
+    """Return the time that the rest takes at the speed so far, as text."""
     left = int(max(total - done, 0) * seconds / done)
     return f"{left // 60}:{left % 60:02d} left"
 

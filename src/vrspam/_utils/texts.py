@@ -12,7 +12,7 @@ import numpy as np
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share in percent; no line breaks before the sign."""
+    """Return a share in percent, without a line break before the sign."""
     if 0.0 < share < 0.5 * 10.0 ** -(digits + 2):
         return f"less than {10.0**-digits:.{digits}f}\N{NO-BREAK SPACE}%"
     if 1.0 - 0.5 * 10.0 ** -(digits + 2) < share < 1.0:
@@ -21,7 +21,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def auc_text(auc: float, digits: int = 3) -> str:
-    """An AUC, or a share, as text, never rounded to 1, which is certainty, or to 0.
+    """Return an AUC, or a share, as text; only exact values of 0 and 1 are written as such.
 
     >>> auc_text(0.8345), auc_text(0.9997), auc_text(1.0), auc_text(0.9962, 2)
     ('0.835', 'above 0.999', '1.000', '0.996')
@@ -36,7 +36,7 @@ def auc_text(auc: float, digits: int = 3) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share in percent for the terminal, never rounded to all or nothing.
+    """Return a share in percent for the terminal, never rounded to 0 or 100 %.
 
     >>> share_text(0.8), share_text(0.99999), share_text(1.0)
     ('80.00%', 'above 99.99%', '100.00%')
@@ -47,7 +47,7 @@ def share_text(share: float) -> str:
 
 
 def interval_text(low: float, high: float, digits: int = 3) -> str:
-    """The ends of an interval of an AUC; one next to 1 says so, and NaN is none.
+    """Return an interval of an AUC as text; NaN is "not known", and ends next to 1 (or 0) become one bound.
 
     >>> interval_text(0.81, 0.8752), interval_text(0.99961, 0.99998), interval_text(float("nan"), float("nan"))
     ('0.810 to 0.875', 'above 0.999', 'not known')
@@ -59,7 +59,7 @@ def interval_text(low: float, high: float, digits: int = 3) -> str:
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits, without an exponent where that can be read."""
+    """Return a number with so many significant digits; only very small and very large ones have an exponent."""
     size = abs(value)
     if size == 0.0 or not np.isfinite(value):
         return f"{value:g}"
@@ -71,9 +71,9 @@ def rounded(value: float, digits: int = 3) -> str:
 
 
 def signed(value: float, largest: float = 1.0, sign: bool = True) -> str:
-    """A number with its sign; one that is rounded to 0 has none.
+    """Return a number with its sign; a number that is rounded to 0 has none.
 
-    It has the decimals by which numbers up to `largest` can be told apart: two where that is about 1.
+    It has as many decimals as numbers up to `largest` need to differ: two if `largest` is about 1.
     """
     power = int(np.floor(np.log10(largest))) if 0.0 < largest < np.inf else 0
     digits = max(0, 2 - power) if power >= 0 else 1 - power
@@ -90,7 +90,7 @@ def number_labels(values: np.ndarray, digits: int = 4) -> list[str]:
 
 
 def power_text(value: float, form: str = ".4g") -> str:
-    """A number of few digits; one that would have an exponent is a factor times a power of ten, as plain text."""
+    """Return a number with few digits; an exponent is written as a power of ten, such as 2×10⁻⁵, in plain text."""
     text = f"{value:{form}}"
     found = re.fullmatch(r"(-?)([\d.]+)e([+-]\d+)", text)
     if found is None:
@@ -111,7 +111,7 @@ def short_between(low: float, high: float) -> float:
 
 
 def shorten(text: str, most: int) -> str:
-    """A text of at most so many letters; the middle of a longer one is left out, so that its end can be told."""
+    """Return a text of at most `most` letters; a longer one loses its middle, so that its end is still shown."""
     text = " ".join(text.split())
     if len(text) <= most:
         return text
@@ -120,10 +120,10 @@ def shorten(text: str, most: int) -> str:
 
 
 def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) -> list[str]:
-    """Cut texts to so many letters (at least 8) such that different texts stay different.
+    """Cut texts to `most` letters (at least 8) such that different texts stay different.
 
-    The end is cut off where that is enough, else the middle, else all before the first letter that differs; where
-    even that is not enough, a number is added. Texts that do not fit into the room are cut to fewer letters.
+    The end is cut off if that is enough, else the middle, else all before the first letter that differs; if even that
+    is not enough, a number is added. Texts that are wider than `room` (`text_width`) are cut to fewer letters.
     """
     texts = list(texts)
 
@@ -134,7 +134,7 @@ def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) ->
 
     def without_start(text: str) -> str:
         place = ordered.index(text)
-        near = [*ordered[max(place - 1, 0) : place], *ordered[place + 1 : place + 2]]  # they agree with it longest
+        near = [*ordered[max(place - 1, 0) : place], *ordered[place + 1 : place + 2]]  # they share the longest starts
         start = max((len(commonprefix([text, other])) for other in near), default=0)  # noqa: RUF071
         rest = text[max(start - 1, 1) :]
         return f"…{rest if len(rest) < most else rest[: most - 2].rstrip('…') + '…'}"
@@ -160,7 +160,7 @@ def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) ->
 
 
 def wrap_distinct(texts: Sequence[str], letters: int, lines: int = 2) -> list[str]:
-    """Texts in at most so many lines of so many letters; those that need more are shortened and stay different."""
+    """Return texts in at most `lines` lines of `letters` letters; longer texts are shortened and stay different."""
     short = shorten_distinct(texts, lines * letters)
     broken = [wrap(text, letters, break_on_hyphens=False) for text in short]
     if any(len(parts) > lines for parts in broken):  # long words leave lines half empty: break anywhere
@@ -173,7 +173,7 @@ _WIDTHS = dict.fromkeys("fijlrtI.,:;|!()[]'\" ", 4.8) | dict.fromkeys("w=+<>#", 
 
 
 def text_width(text: str) -> float:
-    """About how wide a text of a picture is, in units of the picture; rather too wide than too narrow."""
+    """Return an estimate, rather too large than too small, of a text's width in a picture, in its units."""
     width = 0.0
     for letter in text:
         if unicodedata.combining(letter):
@@ -186,6 +186,6 @@ def text_width(text: str) -> float:
 
 
 def isolated(text: str) -> str:
-    """A text that may be written from right to left, so that it does not turn what stands around it."""
+    """Return a text; one that is written from right to left is isolated, so that the text around it is not turned."""
     turns = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text)
     return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}" if turns else text

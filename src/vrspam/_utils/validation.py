@@ -21,8 +21,8 @@ LARGEST_EXACT = 2**53  # floats hold every integer up to here; just beyond, ever
 def check_columns(X: Any, said: set[Any] | None = None, *, rounding: bool = True) -> None:
     """Refuse complex numbers, by the name of a column, and warn of integers that change as 64-bit floats.
 
-    Columns in `said`, by their names in a frame or else their numbers, are not warned about, and those that are join
-    them; without `rounding` none is.
+    Columns in `said` (names of a frame, else numbers) are not warned about again; columns that are warned about are
+    added to it. Without `rounding` there are no warnings.
     """
     dtype = getattr(X, "dtype", None)
     xp = array_api.device_namespace(X)
@@ -63,7 +63,7 @@ def _any_changes(values: np.ndarray) -> bool:
 
 
 def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
-    """Name (or number) and values of the columns of integers, complex numbers or Python objects, as far as present."""
+    """Yield name (or number) and values of the columns to check: of integers, complex numbers or Python objects."""
     xp = array_api.device_namespace(X)
     if xp is not None:
         if X.ndim == 2 and xp.isdtype(X.dtype, "integral"):
@@ -101,7 +101,7 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
 
 
 def plain_arrow(X: Any) -> Any:
-    """An arrow table with views of texts as texts, and runs of equal values as values; anything else as it is."""
+    """Return an arrow table with plain columns for views of texts and run-end encoding; anything else as it is."""
     if type(X).__module__ != "pyarrow.lib" or not hasattr(X, "set_column"):
         return X
     for place, kind in enumerate(X.schema.types):
@@ -123,9 +123,9 @@ class Rows(NamedTuple):
 
 
 def numbers_of(labels: Any, n_rows: int, name: str, one: str) -> np.ndarray:
-    """The number of the label of each row, from 0 on, in an argument of this name that gives each row `one` of them.
+    """Return the number, from 0 on, of each row's label; errors call the argument `name`, and a label `one`.
 
-    Labels may be of any kind, but all rows need one.
+    Labels may be of any kind, but each row needs a label.
     """
     names = array_api.on_host(labels)
     if names.shape != (n_rows,):
@@ -268,7 +268,7 @@ def refuse_huge_columns(X: Any, names: Any) -> None:
 
 
 def _reason(X: Any) -> str | None:
-    """What is wrong with the first column that is wrong; None where that cannot be told."""
+    """Return what is wrong with the first bad column, or None if it cannot be found."""
     import narwhals.stable.v2 as nw
 
     maps = "AUCClassifierCV(features='auto')"

@@ -12,7 +12,7 @@ from vrspam._utils.messages import Message
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside of this package and of those that call it on behalf of others."""
+    """Warn at the first line outside of this package and of the libraries that may call it for a user."""
     level, frame, passed_over = 2, sys._getframe(1), ("vrspam", "sklearn", "joblib")
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in passed_over:
         level, frame = level + 1, frame.f_back
@@ -21,7 +21,7 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
 
 @dataclass_transform(eq_default=False)
 class WordedWarning(UserWarning):
-    """A warning that is a data class, as each of its kinds is made, and a template of its fields, which pickle it."""
+    """A warning with a template; each subclass becomes a data class, whose fields fill the template and pickle it."""
 
     template: ClassVar[str] = ""
 
@@ -40,7 +40,7 @@ class WordedWarning(UserWarning):
         return type(self), tuple(vars(self).values())
 
 
-CANCELLED = ". Subtracting has cost these moments most of their digits: gather the rows that are left again"
+CANCELLED = ". Subtracting has cost these moments most of their digits: compute them again from the rows that are left"
 SHOWN = 5  # columns that are named in one sentence
 
 
@@ -101,12 +101,12 @@ class GridEdge(WordedWarning):
 
     @property
     def beyond(self) -> str:
-        """What values beyond the end of the grid are: "smaller" or "larger"."""
+        """The word for values beyond the end of the grid: "smaller" or "larger"."""
         return {"smallest": "smaller", "largest": "larger"}[self.end]
 
     @property
     def unit(self) -> str:
-        """What `lead` is measured in, as it follows the number; nothing for the AUC."""
+        """The unit of `lead`, to be written after the number; empty for the AUC."""
         return f" in {self.measure}" if self.measure else ""
 
     @property
@@ -133,7 +133,7 @@ class AllCoefficientsZero(WordedWarning):
 
 
 class NothingAtTheTop(WordedWarning):
-    """Trained on the highest-scored negatives, all coefficients are 0: no score does better there than none."""
+    """All coefficients are 0, because no score ranks the positives above the highest-scored negatives."""
 
     template = (
         "With max_fpr={max_fpr:g} all coefficients are 0: no score of these features puts the positives clearly above "
@@ -157,8 +157,8 @@ class FewGroups(WordedWarning):
 
     groups: int
     template = (
-        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: there is no "
-        "interval. It needs at least 6 groups, and 3 folds that hold out both classes."
+        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: an interval needs "
+        "at least 6 groups, and 3 folds that hold out both classes."
     )
 
 
@@ -240,12 +240,12 @@ class CategoriesGrouped(WordedWarning):
 
 
 class NumbersAreNames(WordedWarning):
-    """Trees take the numbers of a column as names: equal ones have labels alike, near ones have not."""
+    """Trees take the numbers of a column as names: equal numbers have similar labels, near numbers do not."""
 
     template = (
-        "Column {column!r} holds {different:,} different numbers that are names: rows of equal ones have labels alike, "
-        "rows of near ones have not. Scores use what is known of each; a new one tells nothing. Give the column as "
-        "{groups} if new rows have new ones, or drop it."
+        "Column {column!r} holds {different:,} different numbers that are names: rows with equal numbers have similar "
+        "labels, rows with near numbers do not. Scores use the training labels of each number, so a new number adds "
+        "nothing. If new rows have new numbers, give the column as {groups}, or drop it."
     )
     column: str
     different: int
@@ -267,8 +267,8 @@ class ColumnsLeftOut(WordedWarning):
 
     @property
     def message(self) -> Message:
-        many = "Columns {names} look like identifiers and have no features. To use one: X[{first}].astype('category')"
-        one = "Column {names} looks like an identifier and has no features. To use it: X[{first}].astype('category')"
+        many = "Columns {names} look like identifiers and are not used. To use one: X[{first}].astype('category')"
+        one = "Column {names} looks like an identifier and is not used. To use it: X[{first}].astype('category')"
         first = repr(self.columns[0])
         return Message(one if len(self.columns) == 1 else many, names=in_short(self.columns), first=first)
 
@@ -287,7 +287,7 @@ class MapsLeftOut(WordedWarning):
 
 
 class UnseenValues(WordedWarning):
-    """New rows hold what training rows did not."""
+    """New rows hold values that training rows did not hold."""
 
     sentences: tuple[str, ...]
 
@@ -296,5 +296,5 @@ class UnseenValues(WordedWarning):
         """The text, with the first few sentences."""
         more = len(self.sentences) - SHOWN
         parts = {f"part{number}": sentence for number, sentence in enumerate(self.sentences[:SHOWN])}
-        shown = "; ".join(f"{{{part}}}" for part in parts) + (f"; and so {more} more" if more > 0 else "")
+        shown = "; ".join(f"{{{part}}}" for part in parts) + (f"; and {more} more" if more > 0 else "")
         return Message(f"Compared with training: {shown}.", **parts)

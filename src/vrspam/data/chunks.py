@@ -25,7 +25,7 @@ DENSE_ABOVE = 0.1
 
 
 class Chunks:
-    """A stream of (X, y) blocks of bounded memory, which can be gone through again; made by `read_chunks`.
+    """A stream of (X, y) blocks of bounded size that can be read more than once; made by `read_chunks`.
 
     Parameters
     ----------
@@ -36,20 +36,20 @@ class Chunks:
     unknown, sparse, chunk_rows, progress
         As in `read_chunks`.
     keep : sequence of str, or callable
-        Columns to hand on with each block, as they are; or a function that chooses them of the columns of the file,
-        which is asked when it is opened.
+        Columns to pass on unchanged with each block; or a function that chooses them from the columns of the file. It
+        is called once, when the first file is opened.
     on_error : {"raise", "skip", "keep"}, default="raise"
-        As in `read_chunks`. With "keep", for rows without labels, blocks are (X, labels or None, kept columns, broken
-        rows): see `vrspam.data.readers.base.BrokenRow`.
+        As in `read_chunks`. "keep" is for predictions: blocks are then (X, labels or None, kept columns, broken rows),
+        see `vrspam.data.readers.base.BrokenRow`.
     raw : bool, default=False
         Do not encode the rows of a table: X is an arrow table, categories are text, and missing values stay missing
         (NaN in arrays).
     lenient : bool, default=False
-        Take text in columns of numbers as missing, and leave out rows without a label. Otherwise columns whose integers
-        lose digits as floats are named in a warning, once.
+        Take text in columns of numbers as missing, and leave out rows without a label. If False, one warning names
+        the columns whose integers lose digits as floats.
     compared : bool, default=False
-        Count what rows hold that the schema does not know in `unseen` (not for LIBSVM). Columns most of which cannot be
-        read are refused, but for those of `allow_missing`.
+        Count the values that the schema does not know in `unseen` (not for LIBSVM). Refuse columns of which most values
+        cannot be read, except those in `allow_missing`.
     allow_missing : sequence of str
 
     Attributes
@@ -57,13 +57,13 @@ class Chunks:
     schema : Schema
         The columns, categories and fill values in use.
     feature_names_, n_features : tuple of str, int
-        One name for each column of X, and how many there are.
+        The names of the columns of X, and their number.
     classes : ndarray
-        The labels, sorted; the label column is read through for them when they are first asked for.
+        The sorted labels; if the schema has none, the first access reads the whole label column.
     n_rows, n_bytes : int
-        Rows of all files where their heads say it (None for text), and the size of all files on disk.
+        The number of rows if the headers of all files give it (None for text), and the size of all files on disk.
     skipped_, n_skipped_, n_skipped_rows_ : list of Skipped, int, int
-        What the last reading left out (the first thousand parts in full), how many parts, and rows known to be in them.
+        The parts that the last reading left out (at most 1,000 are listed), their number, and their known rows.
 
     Examples
     --------
@@ -102,23 +102,22 @@ class Chunks:
             readable = source.reader.tabular or (all(map(str.isdigit, schema.numeric)) and not schema.categorical)
         if not readable:
             raise DataError(
-                "{path} is read as {title}, and its columns should be those of {kind}; give a file of that kind, or "
-                "say with {format} what it is",
+                "{path} is read as {title}, but {kind} is needed; give such a file, or name its format with {format}",
                 path=source.paths[0],
                 title=source.reader.title,
                 kind="a table" if schema.width is None else "a LIBSVM file",
             )
         self.source, self.schema, self.n_features = source, schema, schema.n_features
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
-        self._choose_kept = keep if callable(keep) else None  # asked once
+        self._choose_kept = keep if callable(keep) else None  # called once
         self.keep: list[str] = [] if callable(keep) else list(keep)
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
         self.raw, self.lenient, self.compared, self.allow_missing = raw, lenient, compared, allow_missing
-        self._rounded: dict[str, bool] | None = None if lenient else {}  # columns, and whether they were named
+        self._rounded: dict[str, bool] | None = None if lenient else {}  # columns, and whether a warning has named them
         self._integers: dict[str, list[int]] = {}  # places of the columns of integers in each file
         self.unseen: Comparison | None = None
-        self.watch: Callable[[Any], None] | None = None  # is shown the feature columns of each block
+        self.watch: Callable[[Any], None] | None = None  # called with the feature columns of each block
         if self.keep and not self._tabular:
             raise DataError(f"a {source.reader.title} file has no named columns to keep")
         inputs = len(schema.numeric) + len(schema.categorical)
@@ -160,26 +159,26 @@ class Chunks:
         return self._problems.rows
 
     def keeping(self, names: Sequence[str]) -> Chunks:
-        """The same stream with other columns handed on."""
+        """Return the same stream with other kept columns."""
         other = copy(self)
         other.keep, other._choose_kept, other.progress = list(names), None, False
         return other
 
     def _wanted(self, columns: Mapping[str, Any]) -> ColumnRequest:
-        """What to read of a table with these columns."""
+        """Return what to read of a table with these columns."""
         if self._choose_kept is not None:
             self.keep, self._choose_kept = list(self._choose_kept(columns)), None
         return self.schema.wanted(True, self.keep)._replace(lenient=self.lenient)
 
     def nothing_left(self) -> DataError:
-        """The error where the last reading gave no row."""
+        """Return the error to raise if the last reading gave no row."""
         return self._problems.nothing_left(self.source.paths[0])
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._problems = problems = Problems(self.on_error, self.lenient)
         self.unseen = Comparison(self.schema) if self.compared and not self.source.reader.sparse else None
         blocks = self._encoded(problems)
-        # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
+        # Arrow reads without Python's lock; the LIBSVM parser holds it, so another thread would gain nothing.
         yield from read_ahead(blocks) if self._tabular else blocks
         n_rows, strays = (0, {}) if self.unseen is None else (self.unseen.rows, self.unseen.strays)
         for name, texts in strays.items():
@@ -198,7 +197,7 @@ class Chunks:
             warn(IntegersRounded(tuple(new)))
 
     def _look_for_rounded(self, rounded: dict[str, bool], file: str, X: Any) -> None:
-        """Note columns of integers in a block that may have lost digits as 64-bit floats; its numbers come first."""
+        """Note columns of integers that may have lost digits as 64-bit floats; X begins with the numeric columns."""
         if file not in self._integers:
             kinds = {} if self.source.reader.sparse else self.source.reader.columns(file)
             exact = {name for name, kind in kinds.items() if is_exact(kind)}
@@ -284,10 +283,10 @@ def read_chunks(
     Parameters
     ----------
     path : path, directory, pattern or list of paths
-        One stream; files of a directory or a pattern in order of their names.
+        The files are read as one stream, those of a directory or a pattern in order of their names.
     target : str or int, optional
-        The label column. For `.npy`: its number, or the path of a `.npy` file of labels. LIBSVM files have
-        their labels at the head of each line. None: y is None.
+        The label column. For `.npy`: its number, or the path of a `.npy` file of labels. Without it, y is None. LIBSVM
+        files take no `target`: each line begins with its label.
     schema : Schema, optional
         The columns as found earlier (`Schema.infer`, `Chunks.schema`), instead of `target`, `columns`, `drop`,
         `categorical`, `categories`, `missing` and `n_features`.
@@ -299,33 +298,33 @@ def read_chunks(
     categories : dict of str to sequence of str, optional
         The categories of some columns, where they are known; the others are found in a first pass.
     missing : {"error", "mean"} or float, default="error"
-        Refuse missing values; or put the column's mean (found in a first pass), or this number, in their place. A
-        missing category then is a row of zeros. A missing label is always refused.
+        Refuse missing values; or replace them by the column's mean (found in a first pass), or by this number. A
+        missing category is then a row of zeros. A missing label is always refused.
     unknown : {"error", "ignore"}, default="error"
         What to do with a category that the schema does not have: refuse it, or take it as a row of zeros.
     keep : sequence of str, optional
-        Columns to hand on as they are (an identifier, say): blocks then are (X, y, arrow record batch).
+        Columns to pass on unchanged, such as an identifier: blocks are then (X, y, arrow record batch).
     sparse : bool, optional
         True for CSR blocks, False for dense ones. By default CSR for LIBSVM, and where at most a tenth of the
         entries can be other than zero.
     chunk_rows : int, optional
-        Most rows in a block.
+        The largest number of rows in a block.
     chunk_bytes : int, default=8 MiB
-        About the size of a block: text read at once, and its X.
+        The approximate size of a block: of the text that is read at once, and of its X.
     format : str, optional
         A name in `vrspam.data.readers.READERS`: "csv", "libsvm", ...
-        By default told from the name, else from the content.
+        By default found from the file name, else from the content.
     delimiter : str, optional
-        Of CSV files; by default the one of comma, semicolon, tab and bar that is most frequent in the header.
+        For CSV files; by default comma, semicolon, tab or bar, whichever is most frequent in the header.
     encoding : str, optional
-        Of CSV files: "utf-8", "windows-1252", "latin-1", "utf-16" or another name of Python; by default told from the
+        For CSV files: "utf-8", "windows-1252", "latin-1", "utf-16" or another name of Python; by default found from the
         bytes.
     zero_based : bool, optional
         LIBSVM indices start at 0; by default they do if `schema` says so, else at 1.
     n_features : int, optional
-        Of LIBSVM files; by default found in a first pass.
+        For LIBSVM files; by default found in a first pass.
     max_categories : int, default=1000
-        A column with more is refused.
+        A column with more categories is refused.
     on_error : {"raise", "skip"}, default="raise"
         At a broken line, row, row group or file: stop, naming file, block and line; or leave it out, note it in
         `skipped_`, and warn at the end.
@@ -335,8 +334,8 @@ def read_chunks(
     Returns
     -------
     Chunks
-        Go through it as often as needed: each time it yields (X, y) blocks of float64 features. A warning at the end
-        of the first time names columns of integers beyond 2⁵³, which float64 rounds.
+        Iterate over it as often as needed: each time it yields (X, y) blocks of float64 features. A warning at the end
+        of the first iteration names columns of integers beyond 2⁵³, which float64 rounds.
 
     Examples
     --------

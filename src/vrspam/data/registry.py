@@ -1,4 +1,4 @@
-"""Data by name (`registry.toml`): files found here or fetched, checked and joined, labels made -1 and +1."""
+"""Data by name (`registry.toml`): files found here or downloaded, then checked and joined, with labels -1 and +1."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Dataset:
     y : ndarray of shape (n,)
         Labels -1 and +1 (int64).
     name, title : str
-        The name it was asked by, and what it is.
+        The name it was loaded by, and what it is.
     n, d : int
         Rows and features.
     files, rows, sha256, source : tuples
@@ -92,8 +92,8 @@ def load(
     name : str
         A name that `available` lists.
     positive : int or collection of int, optional
-        The label or labels that become +1; all others become -1. By default the larger of two labels, and of
-        several classes the even labels, as in the paper.
+        The label or labels that become +1; all others become -1. By default the larger of two labels, or, with
+        several classes, the even labels, as in the paper.
     sparse : bool, optional
         True for CSR, False for a dense array; by default dense when more than a tenth of the entries are not
         zero.
@@ -102,7 +102,7 @@ def load(
     progress : bool, default=True
         Show the progress of a download on the standard error stream.
     timeout : float, default=30
-        The longest silence of a server, in seconds.
+        How many seconds the server may send nothing.
 
     Returns
     -------
@@ -153,8 +153,8 @@ def available() -> list[dict[str, Any]]:
     -------
     list of dict
         Keys `name`, `n`, `d`, `positives` (None where not known), `paper` (True for a row of the paper's
-        table), `where` ("scikit-learn", "VRSPAM_DATA", "cache" or "download") and `title`; a `DataFrame`
-        takes it as it is.
+        table), `where` ("scikit-learn", "VRSPAM_DATA", "cache" or "download") and `title`; ``DataFrame(available())``
+        makes a table of the list.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class SetInfo:
 
 
 def is_positive(label: float, rule: str, labels: Mapping[int, int]) -> bool:
-    """Say whether a label is the positive class under "larger" or "even"."""
+    """Say whether a label is the positive class under the rule "larger" or "even"."""
     return label % 2 == 0 if rule == "even" else label == max(labels)
 
 
@@ -280,12 +280,12 @@ def _table() -> dict:
 
 
 def cache_directory() -> Path:
-    """Return the directory in which downloaded files are kept (of the user, by the system's custom).
+    """Return the directory in which downloaded files are kept: the usual cache of the user on this system.
 
     Returns
     -------
     Path
-        It need not exist yet.
+        The directory need not exist yet.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def own_directory() -> Path | None:
 
 
 def find(info: FileInfo) -> Path | None:
-    """Return where this machine has the file, packed or not, under our name or the publisher's."""
+    """Return the file's path on this machine, compressed or not, under our name or the publisher's, or None."""
     names = [info.name + packing for packing in ("", ".xz", ".bz2", ".gz")]
     names += [info.published_name] if info.published_name else []
     directories = [directory for directory in (own_directory(), cache_directory()) if directory is not None]
@@ -333,7 +333,7 @@ def find(info: FileInfo) -> Path | None:
 
 
 def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: float) -> LoadedFile:
-    """Return the file's rows, checked; fetch it first where this machine does not have it."""
+    """Return the checked rows of the file; download it first if this machine does not have it."""
     path = find(info)
     if path is not None:
         return _checked(info, path, str(path), "delete it and load again, or put the right file in its place")[0]
@@ -357,7 +357,7 @@ def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: flo
 
 
 def _checked(info: FileInfo, path: Path, source: str, advice: str) -> tuple[LoadedFile, bytes]:
-    """Return a file after its hash, or its rows, features and labels, have been found right; and its LIBSVM text."""
+    """Check the hash of a file where it is known, its shape and its labels; return its rows and its LIBSVM text."""
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -368,7 +368,7 @@ def _checked(info: FileInfo, path: Path, source: str, advice: str) -> tuple[Load
     if path.name == info.published_name and info.format != "libsvm":
         try:
             text = _converted(text, info.format)
-        except Exception as error:  # what parsers of other formats raise is beyond counting, and quotes any bytes
+        except Exception as error:  # parsers raise errors of many kinds, whose texts may quote any bytes
             raise DataError(f"{source} is cut off or damaged; {advice}") from error
     digest = hashlib.sha256(text).hexdigest()
     if info.publisher_bytes and digest != info.sha256:
@@ -379,7 +379,7 @@ def _checked(info: FileInfo, path: Path, source: str, advice: str) -> tuple[Load
         )
     try:
         X, labels = load_svmlight_file(io.BytesIO(text), zero_based=False)
-    except Exception as error:  # its words quote the bytes, whatever they are
+    except Exception as error:  # its text may quote any bytes
         raise DataError(f"{source} is cut off, or not LIBSVM text; {advice}") from error
     if X.shape != (info.n, info.d):
         found, wanted = (f"{n} rows, {d} features" for n, d in (X.shape, (info.n, info.d)))

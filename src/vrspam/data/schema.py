@@ -1,6 +1,6 @@
-"""`Schema`: what the columns of a file are, found in a first pass; and blocks of its rows as (X, y).
+"""`Schema`: the kinds of the columns of a file, found in a first pass; and blocks of its rows as (X, y).
 
-Numbers are checked and filled, categories are one-hot, labels are taken out, and rows that cannot be used are reported.
+Numbers are checked and filled, categories become one-hot, labels are taken out, and unusable rows are reported.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from vrspam.tables.schema import Label, TableLearner, TableSchema
 from vrspam.tables.texts import Dates, Times
 
 BadRows = dict[int, str | Message]
-MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
+MISSING = "column {column!r} has a missing value ({mean} or {zero} would fill it)"
 _INFINITE = "column {column!r} is infinite"
 NO_FEATURE = "{path}: no feature column is left; take at least one beside the labels"
 _FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
-_LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
+_LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # the arrow type for labels of each kind
 
 
 class Schema(TableSchema):
-    """The columns a model is fed with, in order: numeric ones first, then one indicator per category.
+    """The input columns of a model, in order: numeric ones first, then one indicator per category.
 
     Attributes
     ----------
@@ -41,27 +41,27 @@ class Schema(TableSchema):
     categorical : dict of str to tuple of str
         Categories of each categorical column; each category is one 0/1 feature.
     fill : tuple of float or None
-        What stands for a missing value in each numeric column (NaN keeps it); None refuses them. Where it is given, a
-        missing category is a row of zeros in its indicators.
+        The value that replaces missing ones in each numeric column (NaN keeps them); None refuses missing values. If it
+        is given, a missing category is a row of zeros in its indicators.
     target : str or None
         The label column (None: no labels are read).
     target_type : str or None
         Type of the labels: "bool", "int64", "double" or "string".
     labels : tuple or None
-        The labels found, sorted; None where the label column has not been read through.
+        The sorted labels; None if the label column has not been read through.
     width : int or None
         Number of features of a LIBSVM file.
     zero_based : bool
-        Indices of that LIBSVM file start at 0.
+        Whether the indices of a LIBSVM file start at 0.
     readings : dict of str to KindOfText
-        Columns of text that is numbers, and of dates, and how they are read (`vrspam.tables.texts`). `numeric` has
-        the columns of numbers that they become.
+        How columns of dates, and of text that holds numbers, are read (`vrspam.tables.texts`). `numeric` has the
+        columns of numbers that they become.
     ranges : dict of str to (float, float)
-        The smallest and the largest number of columns in training.
+        The smallest and the largest training value of each numeric column.
     grouped : tuple of str
         Categorical columns whose rare categories are not listed.
     identifiers, source : tuple of str
-        Columns that only name the rows, and all columns that were looked at, in the order of the file.
+        Columns that only identify the rows; and all columns that were examined, in the order of the file.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Schema(TableSchema):
     error: ClassVar[type[WordedError]] = DataError
 
     def wanted(self, tabular: bool, keep: Sequence[str] = ()) -> ColumnRequest:
-        """Return what a reader must read: these columns, and some to hand on as they are."""
+        """Return what a reader must read: the columns of the schema, and those in `keep` unchanged."""
         if not tabular:
             label = int(self.target) if self.target is not None and self.target.isdigit() else None
             features = () if self.width is not None else tuple(int(name) for name in self.numeric)
@@ -91,7 +91,7 @@ class Schema(TableSchema):
         return ColumnRequest(types | {name: None for name in keep if name not in types})
 
     def encode(self, rows: Any, *, sparse: bool = False) -> Any:
-        """Return X of rows that were read with missing values: these are filled, categories become one-hot.
+        """Return X for rows that were read: missing values are filled, and categories become one-hot.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Schema(TableSchema):
         Returns
         -------
         Schema
-            With categories, fill values and labels as found.
+            With the categories, fill values and labels of the file.
 
         Examples
         --------
@@ -161,7 +161,7 @@ def infer_schema(
     problems: Problems,
     progress: bool = False,
 ) -> Schema:
-    """Return the schema of a stream; the whole of it is read only where that is needed to know it."""
+    """Return the schema of a stream; all rows are read only to find categories, means, labels or a LIBSVM width."""
     if missing not in ("error", "mean") and not isinstance(missing, (int, float)):
         given = Parameter("missing", missing)
         raise DataError("{given} is not known; give 'error', 'mean' or a number", given=given)
@@ -212,7 +212,7 @@ def infer_schema(
 def read_blocks(
     source: Source, schema: Schema, rows: int, problems: Problems, label: str | None = None
 ) -> Iterator[Block]:
-    """The blocks of a source with the columns of a schema; labels of `.npy` files may be in a file of their own."""
+    """Yield the blocks of a source with the columns of a schema; labels of `.npy` files may be in a separate file."""
     wanted = schema.wanted(source.reader.tabular)
     blocks = source.blocks(wanted, rows, problems, label)
     if source.reader.tabular or schema.target is None or wanted.label is not None:
@@ -227,7 +227,7 @@ def read_blocks(
 
 
 def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
-    """Read the label column through; return its values, sorted."""
+    """Read the whole label column; return its values, sorted."""
     if source.reader.sparse:
         return tuple(sorted(scan_sparse(source, problems, False)[1]))
     only = Schema(target=schema.target, target_type=schema.target_type)
@@ -242,10 +242,10 @@ def table_schema(
     drop: Sequence[str] = (),
     categories: Mapping[str, Sequence[str]] = {},
 ) -> Schema:
-    """Which columns of a table with these arrow types are read, and as what; `asked.path` is the file.
+    """Return the schema of a table with these arrow types: which columns are read, and how; `asked.path` is the file.
 
-    Categories that are not given are left open. Where empty columns are left out, columns of types that are neither
-    number nor text are so too, with a note, and dates and times are `readings`; otherwise they are refused.
+    Categories that are not given stay empty, to be found later. If empty columns are left out, then dates and times are
+    `readings`, and columns of other types than number and text are left out, with a note; else these are refused.
     """
     import pyarrow.types as t
 
@@ -292,7 +292,7 @@ def table_schema(
 def _scan(
     source: Source, schema: Schema, mean: bool, labels: bool, most: int, problems: Problems, progress: bool
 ) -> Schema:
-    """Read the stream through for open categories, means and labels, if any of them is asked for."""
+    """Read the whole stream to find unknown categories, means and labels, if any of them is needed."""
     unknown = [name for name, values in schema.categorical.items() if not values]
     labels = labels and schema.target is not None
     if not (unknown or mean or labels):
@@ -338,7 +338,7 @@ def _scan(
 
 
 def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
-    """Return the number of features and the labels of files that do not say them."""
+    """Return the number of features and the labels of LIBSVM files, found by scanning their text."""
     texts: set[bytes] = set()
     width = done = lines = 0
     with Progress("first pass", source.n_bytes, "rows", progress) as bar:
@@ -374,11 +374,11 @@ def encode_block(
 ) -> tuple[Any, ...] | None:
     """Return (X, y, kept columns) of a block, without its bad rows; None when no row is left.
 
-    Where problems are kept, there is a fourth part, a list of `BrokenRow`: bad rows and those that could not be read.
-    X and y are None then when no row is left.
+    With `on_error="keep"` there is a fourth part, a list of `BrokenRow`: bad rows and those that could not be read. In
+    this case X and y are None when no row is left.
 
-    With `raw` missing values stay missing, and X is, of a table, an arrow table of the feature columns, numbers first:
-    categories stay text, and only infinite numbers and missing labels are bad.
+    With `raw` missing values stay missing, and the X of a table is an arrow table of the feature columns, numbers
+    first: categories stay text, and only infinite numbers and labels that cannot be used make a row bad.
     """
     bad: BadRows = {}
     table, kept, y = block.table, None, block.y
@@ -502,7 +502,7 @@ def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknow
 
 
 def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
-    """Return labels as a NumPy array: bool, int64, float64 or text without outer blanks; blanks are no label.
+    """Return labels as a NumPy array: bool, int64, float64 or text without outer blanks; empty text is no label.
 
     A text that differs from a known label by case alone is that label.
     """

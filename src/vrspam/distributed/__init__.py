@@ -1,6 +1,6 @@
 """Exact fits on clusters: the moments of all blocks are added up and solved locally.
 
-Dask needs the extra `dask`, Spark the extra `spark`; each is imported where it is asked for.
+Dask needs the extra `dask`, Spark the extra `spark`; each is imported when one of its classes is first used.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
 """What the estimators of every cluster engine share: folds of blocks of rows, feature maps on them, and the fits.
 
-No engine is imported here. An engine brings its blocks (`Blocks`), and estimators that make them of its collections.
+No engine is imported here. An engine provides its `Blocks`, and estimators that make them from its collections.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from vrspam.tables import frames
 SAMPLE_ROWS = 50_000
 NO_ROWS = "There are no rows: every block of X is empty."
 TEXTS = """
-loss : "squared" | Another loss needs the rows themselves in one place.
-max_fpr : None | It needs another loss.
+loss : "squared" | Other losses need all rows in one place.
+max_fpr : None | A limit needs another loss.
 n_jobs, random_state, verbose
     As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
@@ -73,7 +73,7 @@ class Blocks(Protocol):
 
 
 def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -> None:
-    """Find the optimum for the rows of all blocks, which may have strata."""
+    """Find the optimum for the rows of all blocks; with `strata`, for the pairs inside strata."""
     full = strata or blocks.n_features <= base.MOMENTS_MAX_FEATURES_DENSE
     if strata:
         moments = blocks.reduce(block_pairs, add, clone(estimator)).checked()
@@ -90,10 +90,10 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
 
 
 def refuse_strata(strata: object, name: str) -> None:
-    """Refuse strata where blocks are anywhere, or folds are drawn row by row."""
+    """Refuse strata if a stratum may be split between blocks, or folds are drawn row by row."""
     if strata is not None:
         raise ValueError(
-            f"{name} takes no strata, whose rows it would tear apart: use DaskAUCClassifier, AUCClassifier.fit_stream "
+            f"{name} takes no strata, because it would split them: use DaskAUCClassifier, AUCClassifier.fit_stream "
             "with sorted rows, or AUCClassifierCV with all rows in memory."
         )
 
@@ -137,7 +137,7 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
     maps = estimator._obeying(maps, None)
     search = replace(estimator._search(maps), seed=seed)
     on_blocks = MapsOnBlocks(cluster, search)
-    found = on_blocks.choose(maps, alone=estimator.selection != "blend")  # who asks for a blend gets one
+    found = on_blocks.choose(maps, alone=estimator.selection != "blend")  # "blend" always blends
     fit = found.fitted()
     selected = Selected(found, fit, on_blocks.held_out(fit), None)
     why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
@@ -145,7 +145,7 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
 
 
 def not_corrected(name: str, collector: str) -> Any:
-    """An attribute that a cluster does not have; `collector` is what the engine calls the process that sums up."""
+    """An attribute that a cluster does not have; `collector` is the engine's name of the process that adds results."""
 
     def refuse(estimator: AUCClassifierCV) -> float:
         raise AttributeError(
@@ -158,7 +158,7 @@ def not_corrected(name: str, collector: str) -> Any:
 
 
 class Cluster(NamedTuple):
-    """Blocks, the estimator that validates them, their folds, and how many rows of a class send their scores."""
+    """Blocks, the estimator that validates them, their folds, and the most rows of a class that send their scores."""
 
     blocks: Any
     estimator: AUCClassifierBase
@@ -166,13 +166,13 @@ class Cluster(NamedTuple):
     most: int
 
     def held_out(self, positive: Any, features: FeatureMap | None, coefs: np.ndarray) -> HeldOut:
-        """The scores of all rows, or of a sample of each class, by the coefficients that each fold was left out of."""
+        """Return the held-out scores of all rows, or of a sample of each class; each fold has its own coefficients."""
         shared = self._replace(blocks=None)  # these are sent to the workers, where the rows are
         return held_out_of(self.blocks.reduce(block_scores, add_scores, shared, positive, features, coefs))
 
 
 class ClusterFolds(FoldMoments):
-    """Folds of blocks on the cluster, of their features where there is a fitted map: one pass gives the moments."""
+    """The moments of each fold, found in one pass over the blocks: of the rows, or of their features by a map."""
 
     def __init__(self, cluster: Cluster, features: FeatureMap | None = None):
         self.cluster, self.features = cluster, features
@@ -189,10 +189,10 @@ class ClusterFolds(FoldMoments):
 
 
 class MapsOnBlocks:
-    """Evaluates feature maps on blocks of rows on a cluster: one pass for moments, and one for scores, for each.
+    """Evaluates feature maps on a cluster: each map takes one pass over the blocks for moments, and one for scores.
 
-    A map needs quantiles and landmarks, which a sample gives; the sample is that of the rows with the smallest hashes.
-    On many rows the maps are first compared on it, and only those that may still win are taken to all rows.
+    Maps learn quantiles and landmarks from a sample: the rows with the smallest hashes. With many rows, the maps are
+    first compared on this sample, and only those that may still win are evaluated on all rows.
     """
 
     def __init__(self, cluster: Cluster, search: GridSearch):
@@ -206,7 +206,7 @@ class MapsOnBlocks:
         self._sample: Sample | None = None
 
     def choose(self, maps: dict[str, Any], alone: bool) -> Comparison:
-        """Compare the maps, by a race on the sample where that is large, and fit what was chosen on all rows."""
+        """Compare the maps, first by a race on the sample if it is large, and fit the chosen ones on all rows."""
         finalists, others = Race(maps, {})
         labels = np.unique(self.rows.y)
         if labels.size == 2:
@@ -216,20 +216,20 @@ class MapsOnBlocks:
         return replace(compare(finalists, self, self.search.rule), order=tuple(maps), others=others)
 
     def held_out(self, fit: Fitted) -> HeldOut:
-        """The held-out rows, or a sample of each class, with the scores of what was chosen."""
+        """Return the held-out rows, or a sample of each class, with their scores by the chosen model."""
         assert fit.models is not None
         coefs, intercepts = fit.models
         found = self.cluster.held_out(fit.moments.classes[1], fit.features, coefs[:, np.newaxis])
         return found.at(0, intercepts)
 
     def evaluate(self, name: str, features: FeatureMap) -> tuple[Candidate, ClusterFolds]:
-        """The candidate of a map, and the source of its folds."""
+        """Return the candidate for a map, and the source of its folds."""
         features.learn(self.rows.X, self.rows.weights)
         MappedArray(self.rows.X, features)  # refuses too many features
         source = ClusterFolds(self.cluster, features)
         scores, total = cross_validate(source, self.search.on(features), keep_coefs=True), source.total
         assert scores.held_out is not None
-        if self._sample is None:  # for the other maps the same rows, in the same order
+        if self._sample is None:  # all maps use the same rows, in the same order
             self._sample = sample_of(scores.held_out, self.search.n_points, self.search.seed)
         scores.keep(self._sample)
         scores.held_out = None  # all points of all maps would take too much memory
@@ -237,7 +237,7 @@ class MapsOnBlocks:
         return new, source
 
     def fit(self, candidate: Candidate, source: ClusterFolds | None = None) -> ExactFit:
-        """The point of a candidate fitted on all rows."""
+        """Return the chosen point of a candidate, fitted on all rows."""
         source = ClusterFolds(self.cluster, candidate.features) if source is None else source
         return self.search.on(candidate.features).solver(candidate.choice).from_moments(source.total)
 

@@ -1,4 +1,4 @@
-"""The partitions of Spark data frames as blocks of rows: by Arrow to Python, results back by a tree of sums."""
+"""The partitions of Spark data frames as blocks of rows: Arrow takes them to Python, a tree of sums adds results."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from vrspam.distributed._cluster import NO_ROWS
 from vrspam.tables.schema import TableLearner
 
 GATHERED_BYTES = 1 << 27  # frames up to this size are gathered in the driver for a second, light pass
-MAX_CATEGORIES = 1000  # of a column of text; of more, the most frequent are kept
+MAX_CATEGORIES = 1000  # of a column of text; if it has more, the most frequent are kept
 LABEL, WEIGHT = "__label__", "__weight__"
 PACKED = "is_result boolean, number int, content binary"  # rows as Arrow writes them, or a pickled result
 
 
 class MissingNumbers(ValueError):
-    """A frame that was taken for complete has missing numbers: their means must be found first."""
+    """A frame that was assumed complete has missing numbers: the means to fill them must be found first."""
 
 
 class SparkBlocks:
     """The partitions of a Spark data frame: columns of numbers and text, labels, and weights.
 
-    For several passes rows are kept as Arrow wrote them, until `release`: in Spark's cache, or in the driver where the
-    frame is small and passes after the first are `light`, as scores of linear models. With `is_complete` no number is
-    taken to be missing, and a pass over rows raises `MissingNumbers` if one is.
+    For several passes rows are kept as Arrow wrote them, until `release`: in the driver if the frame is small and the
+    passes after the first are `light`, such as scores of linear models; else in Spark's cache. With `is_complete` the
+    frame is assumed to have no missing numbers, and a pass over rows raises `MissingNumbers` if it has one.
     """
 
     feature_names = None  # a model of a frame encodes its columns itself, by the schema
@@ -64,7 +64,7 @@ class SparkBlocks:
         beside = [F.col(quoted(y)).alias(LABEL)]
         if sample_weight is not None:
             beside.append(F.col(quoted(sample_weight)).cast("double").alias(WEIGHT))
-        # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
+        # mapInArrow would take a name such as "b.c" for the field c of b: columns are named by numbers
         features = [column.alias(str(number)) for number, column in enumerate(typed_columns(self.schema))]
         self.frame = X.select(*features, *beside)
         self.several_passes, self.light, self.n_features = several_passes, light, self.schema.n_features
@@ -101,7 +101,7 @@ class SparkBlocks:
         return checked(add_by_tree(results, add, self.fan_in))
 
     def _add_in_driver(self, results: DataFrame, add: Callable, gather: bool) -> Any:
-        """The sum of the results; with `gather` the rows come with them, and stay if they are all there."""
+        """Return the sum of the results; with `gather` the rows come too, and are kept if all have come."""
         total: Any = None
         rows, numbers = [], []
         for packet in results.toArrow().to_batches():
@@ -117,14 +117,14 @@ class SparkBlocks:
         return checked(total)
 
     def release(self) -> None:
-        """Give the cache back."""
+        """Free the rows that were kept."""
         if self.kept is not None:
             self.kept.unpersist()
         self.kept = self.gathered = None
 
 
 def add_by_tree(results: DataFrame, add: Callable, fan_in: int) -> Any:
-    """The sum of pickled results, some of which are added by the workers."""
+    """Return the sum of pickled results; the workers add most of them."""
 
     def join(a: Any, b: Any) -> Any:
         return joined(a, b, add)
@@ -135,7 +135,7 @@ def add_by_tree(results: DataFrame, add: Callable, fan_in: int) -> Any:
 
 
 def estimated_bytes(frame: DataFrame) -> float:
-    """Size of a frame as Spark's planner takes it: exact once it is cached, without bound where it does not know."""
+    """Return a frame's size as Spark's planner estimates it: exact once it is cached, huge if it is not known."""
     try:  # the planner is not public; where it cannot be asked, rows stay on the cluster
         return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
     except AttributeError:
@@ -145,10 +145,10 @@ def estimated_bytes(frame: DataFrame) -> float:
 def run_partition(
     batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple, most: float
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a partition as they came, up to `most` bytes of them, then what the task makes of all rows.
+    """Yield the rows of a partition unchanged, up to `most` bytes of them, then the result of the task for all rows.
 
     The result has no number if rows are wanted (`most` > 0) and some were left out, and is None without rows. An error
-    in the data is a result too: one that is raised would be tried again, and end as the traceback of a worker.
+    in the data is returned as a result: Spark would retry an error that is raised, and show a worker's traceback.
     """
     context = TaskContext.get()
     number = 0 if context is None else context.partitionId()
@@ -177,7 +177,7 @@ def sum_of(
     shared: tuple,
     total: Any = None,
 ) -> Any:
-    """`total` and what the task makes of some batches; an error takes the place of the sum."""
+    """Return `total` plus the results of the task for some batches; an error takes the place of the sum."""
     for number, batch in batches:
         try:
             found = task(number, *encoded(batch, schema), *shared)
@@ -188,7 +188,7 @@ def sum_of(
 
 
 def checked(result: Any) -> Any:
-    """A result that is neither an error nor missing."""
+    """Return a result; raise an error if it is one, or is missing."""
     if isinstance(result, Exception):
         raise result
     if result is None:
@@ -231,7 +231,7 @@ def encoded(batch: pa.RecordBatch, schema: Schema) -> tuple[np.ndarray, np.ndarr
 
 
 def check_frame(X: Any) -> None:
-    """Refuse what is no Spark data frame of this kind of session."""
+    """Refuse anything but a data frame of a classic Spark session."""
     if not isinstance(X, DataFrame):
         raise ValueError(
             f"X must be a Spark data frame, got {type(X).__name__}; for data in memory use vrspam.AUCClassifier."
@@ -241,7 +241,7 @@ def check_frame(X: Any) -> None:
 
 
 def quoted(name: str) -> str:
-    """The name of a column as an expression, whatever signs it has."""
+    """Return the name of a column as an expression, whatever characters it has."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -261,14 +261,14 @@ def _columns(kinds: Mapping[str, str | None]) -> list[Column]:
 
 
 def encode_table(table: pa.Table, schema: Schema) -> np.ndarray:
-    """The features of a table with the columns that a schema takes."""
+    """Return the features of a table that has the columns of a schema."""
     return schema.encode(schema.read(table)[0].select(list(schema.columns)))
 
 
 def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
-    """What each column is, its mean, which stands for missing numbers, and its categories.
+    """Return the schema of a frame: the kind of each column, the means that fill missing numbers, and the categories.
 
-    Means are rounded to ten digits: the order of the partitions changes the last ones, and so would the folds of rows.
+    Means are rounded to ten digits: later digits depend on the order of the partitions, and folds must not.
     """
     kinds: dict[str, str | None] = {}
     for field in frame.schema.fields:
@@ -288,7 +288,7 @@ def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
     numeric = [name for name, kind in kinds.items() if kind == "double"]
     if is_complete and len(numeric) == len(kinds):
         return Schema(tuple(numeric))
-    # numbers are never names of the rows here: a frame of numbers alone is not looked at either
+    # columns of numbers are never left out as identifiers here: a frame of numbers alone is not examined either
     learner = _learn(frame, kinds, include=numeric, max_categories=MAX_CATEGORIES, empty="refuse")
     schema = learner.finish(Schema, source=())
     if schema.unfinished:
@@ -297,7 +297,7 @@ def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
         warn(f"Column {name!r} holds {remark}: put a letter before its values if they are names.")
     if schema.identifiers:
         shown = ", ".join(map(repr, schema.identifiers[:5]))
-        warn(f"Text that differs in nearly every row names the rows, and was left out: {shown}. Drop such columns.")
+        warn(f"Left out as identifiers (their text differs in nearly every row): {shown}. Drop such columns.")
     for name in schema.grouped:
         warn(
             f"Column {name!r} has more than {MAX_CATEGORIES:,} categories: the most frequent have a feature each, the "
@@ -309,7 +309,7 @@ def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
 def _learn(
     frame: DataFrame, kinds: Mapping[str, str | None], schema: Schema | None = None, **asked: Any
 ) -> TableLearner:
-    """What the workers learn of the columns, added up; with a schema, of its unfinished columns as they are read."""
+    """Return what the workers learn about the columns; with a schema, about its unfinished columns as it reads them."""
     names = list(kinds)
 
     def learn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -320,7 +320,7 @@ def _learn(
                 learner.add(table if schema is None else schema.read(table)[0].select(schema.unfinished))
         yield packed(True, None, pickle.dumps(learner))
 
-    # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
+    # mapInArrow would take a name such as "b.c" for the field c of b: columns are named by numbers
     numbered = [column.alias(str(number)) for number, column in enumerate(_columns(kinds))]
     results = frame.select(*numbered).mapInArrow(learn, PACKED)
     found = add_by_tree(results, lambda both: both[0].merge(both[1]), 16)
@@ -330,5 +330,5 @@ def _learn(
 
 
 def rounded(means: Iterable[float]) -> tuple[float, ...]:
-    """Ten digits of each."""
+    """Return each mean rounded to ten significant digits."""
     return tuple(float(f"{mean:.10g}") for mean in means)

@@ -72,7 +72,7 @@ class DaskBlocks:
         return cls(parts, int(X.shape[1]), names)
 
     def reduce(self, task: Callable, add: Callable, *shared) -> Any:
-        """The sum of what a task makes of each block, as `Blocks.reduce` says."""
+        """Return the sum of the results of a task for all blocks, as `Blocks.reduce` says."""
         sent = [dask.delayed(value, pure=False) for value in shared]
         run, join = dask.delayed(task, pure=False), dask.delayed(add, pure=False)
         fan_in = 4  # results that one task adds: a worker must hold this many besides its block
@@ -261,10 +261,10 @@ max_iter, threshold
     {loss}
     cv : int or HashFolds, default=5
     calibration : "sigmoid" or None
-        Where `intercept_` puts the score 0, as in `vrspam.AUCClassifierCV`; fitted on `held_out_`.
+        How the zero of the scores (`intercept_`) is chosen, as in `vrspam.AUCClassifierCV`; fitted on `held_out_`.
     features : str, map of `vrspam.features`, or list of these, default="linear"
         As in `vrspam.AUCClassifierCV`, for columns of numbers, in which NaN is a missing value. Maps are learnt from
-        the 50,000 rows with the smallest hashes, on which several maps are compared first.
+        the 50,000 rows with the smallest hashes; several maps are first compared on these rows.
     {n_jobs}
 
     Attributes

@@ -43,14 +43,14 @@ documented = share_texts(
     TEXTS
     + """
 X : Spark data frame
-y : str | The column of labels, of which there are two.
+y : str | The column of labels, with two different labels.
 sample_weight : str, optional | The column of weights.
 """
 )
 
 
 def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
-    """The columns of a schema as numbers, of a frame in memory of any library."""
+    """Return the features that a schema makes of a frame in memory, of any library."""
     table, names = nw.from_native(frame, eager_only=True).to_arrow(), schema.inputs()
     missing = [name for name in names if name not in table.column_names]
     if missing:
@@ -70,7 +70,7 @@ class SparkScores(AUCClassifierBase):
     def _fit_frame(
         self, fit: Callable[[SparkBlocks], Any], *frame: Any, several_passes: bool = False, gaps: bool = False
     ) -> Self:
-        """Fit the blocks of a frame as one without missing numbers and, if it has some, with their means.
+        """Fit a frame as if it had no missing numbers; if it has some, fit it again with means in their place.
 
         With `gaps` missing numbers stay missing.
         """
@@ -89,7 +89,7 @@ class SparkScores(AUCClassifierBase):
                 blocks.release()
             break
         self.schema_ = blocks.schema
-        if blocks.schema.fill is None:  # no row of training had a gap; those of other rows get the means as well
+        if blocks.schema.fill is None:  # no training row had a gap; gaps in new rows are filled with means too
             self.schema_ = replace(blocks.schema, fill=rounded(spread(self.moments_)[0]))
         plain = getattr(self, "features_", None) is None
         if plain and hasattr(self, "moments_") and not blocks.schema.categorical:  # indicators have small deviations
@@ -97,7 +97,7 @@ class SparkScores(AUCClassifierBase):
         return self
 
     def udf(self) -> Callable[..., Column]:
-        """The scores as a pandas UDF of one struct of columns.
+        """Return a pandas UDF that computes the scores from one struct of columns.
 
         Returns
         -------
@@ -208,14 +208,14 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Spark data frames.
 
     Each partition computes the moments of its rows, a tree of sums adds them, and the driver solves the problem as
-    `vrspam.AUCClassifier` does: the same coefficients up to rounding, after one pass (and one for means and categories
-    where there are missing numbers or text). With more than 5,000 columns each iteration is a pass over rows that are
-    kept in Spark's cache meanwhile.
+    `vrspam.AUCClassifier` does: the same coefficients up to rounding, after one pass (plus one for means and categories
+    if there are missing numbers or text). With more than 5,000 columns each iteration is a pass over the rows, which
+    are kept in Spark's cache meanwhile.
 
-    All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are, and their mean
-    stands for missing ones (null or NaN). Text is one-hot, one feature for each category (the 1,000 most frequent, with
-    a warning); missing and new categories are zeros in all of them. Text that differs in nearly every row is left out,
-    with a warning. Text that is numbers or dates, and dates, are read as in a file. Other types are refused.
+    All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are; the mean replaces
+    missing ones (null or NaN). Text is one-hot, one feature for each category (the 1,000 most frequent, with a
+    warning); missing and new categories are zeros in all of them. Text that differs in nearly every row is left out,
+    with a warning. Dates, and text that holds numbers or dates, are read as in a file. Other types are refused.
 
     Parameters
     ----------
@@ -226,13 +226,13 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     Attributes
     ----------
     schema_ : vrspam.data.Schema
-        How columns become numbers: `numeric`, `categorical`, and `fill`, the means that stand for missing numbers.
+        How columns become numbers: `numeric`, `categorical`, and `fill`, the means that replace missing numbers.
     feature_names_ : ndarray of str
         One name for each coefficient: columns of numbers, then column=category.
     coef_, intercept_, classes_, l2_, objective_, gap_, n_iter_, solver_, moments_, history_
         As in `vrspam.AUCClassifier`.
     n_features_in_ : int
-        The number of features, which is that of `coef_`.
+        The number of features, one for each coefficient.
 
     Notes
     -----
@@ -256,7 +256,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
         ----------
         {X, y, sample_weight}
         strata : None
-            Strata are refused: rows of one may be in several partitions.
+            Strata are refused: the rows of a stratum may be in several partitions.
 
         Returns
         -------
@@ -271,7 +271,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
 class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
-    The fit makes two passes (and one for means and categories where there are missing numbers or text): one for the
+    The fit makes two passes (plus one for means and categories if there are missing numbers or text): one for the
     moments of each fold, one for the scores at all points of the grid. Rows are kept in Spark's cache meanwhile, those
     of a small frame (up to 128 MB) in the driver. The fold of a row depends only on its values (`vrspam.HashFolds`), so
     the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any partitions.
@@ -283,8 +283,8 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     {loss}
     cv : int or HashFolds, default=5
     features : str, map of `vrspam.features`, or list of these, default="linear"
-        As in `vrspam.AUCClassifierCV`, of the encoded columns, with missing numbers as they are. Maps are learnt from
-        the 50,000 rows with the smallest hashes, on which several maps are compared first.
+        As in `vrspam.AUCClassifierCV`, of the encoded columns; missing numbers stay missing. Maps are learnt from the
+        50,000 rows with the smallest hashes; several maps are first compared on these rows.
     {n_jobs}
 
     Attributes

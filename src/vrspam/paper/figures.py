@@ -147,7 +147,7 @@ def plot_theorem(panels: Panels) -> Figure:
 def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
     """Write `stem`.png and `stem`.svg, with everything in the same places.
 
-    Room for texts is looked for once: matplotlib would do it, and draw everything for it, before each file.
+    The layout is computed once: matplotlib would compute it, and draw everything for it, before each file.
     """
     layout = figure.get_layout_engine()
     if layout is not None:
@@ -157,7 +157,7 @@ def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
 
 
 def _legend(figure: Figure, axes: np.ndarray) -> None:
-    found: dict[str, Any] = {}  # of all panels, each mark once
+    found: dict[str, Any] = {}  # handles by label, from all panels
     for panel in axes.ravel():
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
@@ -169,7 +169,7 @@ def _legend(figure: Figure, axes: np.ndarray) -> None:
 def _log_y(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(numticks=7))
-    # matplotlib's own powers, formulas, take longer to set than all else of a figure
+    # matplotlib's own powers are formulas, which take longer to typeset than all the rest of a figure
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_text(value, ".0e")))
 
 

@@ -58,7 +58,7 @@ class CellResult:
     """One cell: an algorithm on a set, beside the exact minimiser with the same penalties and splits (`optimum`).
 
     `ceiling` is the best test AUC over all penalties of the grid, chosen by looking at the test part; `paper` the
-    paper's own cell. `mark` is "above" if that lies above the ceiling, "below" if it lies below the optimum, and
+    paper's own cell. `mark` is "above" if the paper's cell is above the ceiling, "below" if it is below the optimum;
     `reason` says why. `worst` is the largest difference between the AUCs of the algorithm and of the optimum in any
     run.
     """
@@ -77,7 +77,7 @@ class CellResult:
 
 
 def summarise(rows: Sequence[Row]) -> list[CellResult]:
-    """Return all cells for which there are rows, and the paper's cells of the same sets."""
+    """Return a cell, with the paper's if there is one, for each set with rows and each algorithm with results."""
     by_cell: dict[tuple[str, str], list[Row]] = {}
     best: dict[tuple[str, bool], dict[int, float]] = {}  # set and whether there is an l1 -> the best AUC of each split
     for row in rows:
@@ -116,7 +116,7 @@ def format_auc(value: float) -> str:
 def _cell(name: str, algorithm: str, rows: list[Row], ceiling: Summary | None) -> CellResult:
     paper = Summary(*paper_cells()[name, algorithm], 20) if (name, algorithm) in paper_cells() else None
     optimum = Summary.of(row["auc_exact"] for row in rows)
-    mark = reason = ""  # there is one if the objective cannot give the paper's cell, up to two standard errors
+    mark = reason = ""  # set if the objective cannot give the paper's cell, up to two standard errors
     if paper is not None and optimum is not None and ceiling is not None and min(optimum.runs, ceiling.runs) > 1:
         if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), _AGREEMENT):
             mark, best = "above", format_auc(ceiling.mean)
@@ -216,7 +216,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
 
 
 def legend(cells: Cells) -> str:
-    """What stands in the table of AUCs, and what its marks mean, as far as they occur."""
+    """Return an explanation of the table of AUCs, and of the marks that occur in it."""
     marks = {cell.mark for cell in cells.values()}
     paper = "; then the paper's cell" if any(cell.paper for cell in cells.values()) else ""
     words = (
@@ -292,7 +292,7 @@ def agreement(rows: Sequence[Row]) -> list[Html]:
     words, far = describe_agreement(rows), disagreements(rows)
     if not far:
         return [html.paragraph(words)]
-    text = f"{words} In the runs below it was further away after its last epoch."
+    text = f"{words} In the runs below its test AUC was further away after its last epoch."
     columns = ["set", "algorithm", "run", "l2", "l1", "AUC", "optimum", "difference", "gap / F(0)", "passes"]
     body = []
     for row in far:

@@ -30,12 +30,12 @@ epochs : int, default=1 | Epochs, the paper's s.
 noise : float | Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
 epsilon : float | The target ε: for `epochs` a fraction in (0, 1) of the squared distance at the start.
 error : float | ‖w - w*‖², the squared distance of the point to the optimum.
-anchor_error : float | ‖w̃ - w*‖², that of the anchor.
-initial_error : float | ‖w_1 - w*‖², that of the start.
+anchor_error : float | ‖w̃ - w*‖², the squared distance of the anchor to the optimum.
+initial_error : float | ‖w_1 - w*‖², the squared distance of the start to the optimum.
 t : int, float or array | The iteration, from 1 on.
 start : int | t₀, from `spam_start`.
 start_error : float | A bound e_{t₀} on the squared distance to the optimum at t₀.
-log_start_error : float | The logarithm of that bound, from `spam_log_start_error`.
+log_start_error : float | The logarithm of a bound on the squared distance at t₀, from `spam_log_start_error`.
 gradient_variance : float | σ*², from `gradient_variance` or `gradient_variance_bound`.
 X : array or sparse matrix (n, d) | The rows.
 positive : boolean array of n | Which rows are positive.
@@ -46,7 +46,7 @@ _formulas: list[str] = []
 
 
 def formula(function: Formula) -> Formula:
-    """Write the sections of a docstring: the parameters from the glossary, what comes back, the example."""
+    """Write the sections of a docstring: the parameters from the glossary, the type that is returned, the example."""
     told, mark, example = cleandoc(function.__doc__ or "").partition(">>> ")
     _formulas.append(function.__name__)
     if "import" not in example:
@@ -466,7 +466,7 @@ def describe(
     ----------
     X : array or sparse matrix (n, d)
     y : array of n labels
-        Two values, the positive one sorting last.
+        Two different labels; the one that sorts last is positive.
     l2 : float
         Positive.
     theta : float in (0, 1)

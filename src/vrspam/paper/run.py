@@ -102,7 +102,7 @@ def run_experiment(
     plan = make_plan(protocol)
     done = {run for run in plan if store.done(run, protocol.run_digest(run.algorithm, run.task))}
     tell = watcher.message if watcher else lambda text: None
-    where, missing = {row["name"]: row["where"] for row in available()}, {}  # the latter are unavailable, or damaged
+    where, missing = {row["name"]: row["where"] for row in available()}, {}  # `missing`: unavailable or damaged
     for name in dict.fromkeys(run.set for run in plan if run not in done):
         if where[name] == "download":
             tell(f"{name} is not on this machine: downloading it")
@@ -115,7 +115,7 @@ def run_experiment(
         raise DataError("; ".join(missing.values()))
     for name, reason in missing.items():
         tell(f"{name} is left out: {reason}")
-    for path in store.directory.glob(".*.part"):  # of a killed process, or if younger than an hour of a running one
+    for path in store.directory.glob(".*.part"):  # left by a killed process; newer ones may be in use
         if time.time() - path.stat().st_mtime > 3600:
             path.unlink(missing_ok=True)
     done &= set(plan)
@@ -210,7 +210,7 @@ def run_all(
 
 
 def start_early() -> None:
-    """Let the imports of the workers begin now, beside what this process does until their first run."""
+    """Start the imports of the workers now, while this process does other work before their first run."""
     if _context().get_start_method() == "forkserver":
         from multiprocessing import forkserver
 
@@ -247,7 +247,7 @@ def workers(size: int) -> Iterator[ProcessPoolExecutor]:
 
 def _start_worker(parent: Connection, environment: Mapping[str, str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
-    if dict(os.environ) != environment:  # what a process is forked from may be older than a change of it
+    if dict(os.environ) != environment:  # the fork server may be older than a change of the environment
         os.environ.clear()
         os.environ.update(environment)
 

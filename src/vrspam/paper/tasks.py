@@ -56,7 +56,7 @@ class TrainTestSplit:
             self.X, self.X_test = scaler.transform(self.X), scaler.transform(self.X_test)
         self._optima: dict[tuple[float, float], AUCClassifier] = {}
         share = float(np.mean(self.y == 1))
-        #: The columns that describe the data.
+        #: The columns of a row of results that describe the data.
         self.facts = {"n_train": train.size, "n_test": test.size, "d": self.X.shape[1], "positive_share": share}
 
     def test_auc(self, coef: np.ndarray) -> float:
@@ -88,7 +88,7 @@ def prepare(run: Run, protocol: Protocol) -> TrainTestSplit:
 
 
 def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | None = None, **changes: Any):
-    """Return the estimator of an algorithm with its penalties; `changes` apply where it has that parameter."""
+    """Return the estimator of an algorithm with its penalties; `changes` of parameters that it lacks are ignored."""
     parameters: dict[str, Any] = {"l2": l2, **dict(algorithm.parameters)}
     if algorithm.penalty == "net":
         parameters["l1"] = l1
@@ -210,7 +210,7 @@ def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
         return fit(_stopped(algorithm, l2, l1, run.seed, epochs, tuned_value(needed)), split)[0]
 
     seconds = trained(max(counts)).history_["seconds"]
-    for _ in range(2 if seconds[-1] < 2.0 else 0):  # of short fits the fastest of three counts
+    for _ in range(2 if seconds[-1] < 2.0 else 0):  # for short fits the fastest of three counts
         seconds = np.minimum(seconds, trained(max(counts)).history_["seconds"])
     rows = []
     for epochs in counts:

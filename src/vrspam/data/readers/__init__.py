@@ -54,7 +54,7 @@ class Source:
         zero_based_before: bool = False,
         chunk_bytes: int = 8 << 20,
     ) -> Source:
-        """Find the files, or take a frame; the format is told from the first one's name, else from its content.
+        """Find the files, or take a frame; the format is found from the name of the first file, else from its content.
 
         Indices of LIBSVM files start as `zero_based` says, else as they did in earlier files (`zero_based_before`).
         """
@@ -107,7 +107,7 @@ class Source:
 
     @property
     def n_rows(self) -> int | None:
-        """Rows of all files where their heads say it."""
+        """Number of rows if the headers of all files give it, else None."""
         counts = [self.reader.rows(path) for path in self.paths]
         return None if None in counts else sum(count for count in counts if count is not None)
 
@@ -118,7 +118,7 @@ class Source:
             raise DataError(words, format=self.reader.title, parameter=Parameter(parameter))
 
     def blocks(self, wanted: Choice, rows: int, problems: Problems, label: str | None = None) -> Iterator[Block]:
-        """Read the files one after the other; with a `label` a progress line says how far the reading is."""
+        """Read the files one after the other; with a `label` a line shows the progress."""
         before = count = 0
         with Progress(label, self.n_bytes, "rows") if label else nullcontext() as bar:
             for path in self.paths:
@@ -135,7 +135,7 @@ class Source:
 
 
 def find_paths(path: PathLike | Sequence[PathLike]) -> tuple[str, ...]:
-    """Return the files meant by a path, a directory, a pattern or a list of paths; by name within the first three."""
+    """Return the files of a path, a directory, a pattern (both sorted by name) or a list of paths (in its order)."""
     if isinstance(path, str) and path == "-":
         found = [_standard_input()]
     elif not isinstance(path, (str, os.PathLike)):
@@ -156,7 +156,7 @@ def find_paths(path: PathLike | Sequence[PathLike]) -> tuple[str, ...]:
 
 @cache
 def _standard_input() -> str:
-    """A file with what comes on the standard input: a table may be read more than once."""
+    """Copy the standard input to a file, because a table may be read more than once; return the file's path."""
     folder = tempfile.mkdtemp(prefix="vrspam-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path, left_free = os.path.join(folder, "standard input"), 1 << 30
@@ -165,16 +165,16 @@ def _standard_input() -> str:
             if shutil.disk_usage(folder).free < left_free:
                 raise DataError(
                     f"the standard input fills the disk: {file.tell() >> 20:,} MiB came, and less than "
-                    f"{left_free >> 30} GiB is free in {tempfile.gettempdir()}; write it to a file, and name that"
+                    f"{left_free >> 30} GiB is free in {tempfile.gettempdir()}; save it as a file, and name the file"
                 )
             file.write(block)
     return path
 
 
 def _next_block(stream: Any) -> bytes:
-    """What comes next of a stream. It waits a second at a time: a read does not see a signal that came just before."""
+    """Return the next bytes of a stream. It waits a second at a time: a read misses a signal that came just before."""
     if os.name == "posix":
-        with suppress(OSError, TypeError):  # no file of the system, in Python alone
+        with suppress(OSError, TypeError):  # not a file of the system
             while not select.select([stream], [], [], 1.0)[0]:
                 pass
     return bytes(stream.read1(16 << 20))
@@ -208,7 +208,7 @@ def guess_format(path: str) -> str:
     return next((name for name, kind in READERS.items() if kind.line and kind.line.match(head)), CSVReader.name)
 
 
-# Formats that are not read: what they are, how their files end and begin, and what to do, or what of pandas reads them.
+# Formats that are not read: their title, suffixes and first bytes, and the advice, or the pandas function to read them.
 OTHERS: tuple[tuple[str, tuple[str, ...], tuple[bytes, ...], str], ...] = (
     ("a Stata file", (".dta",), (b"<stata_dta>",), "read_stata"),
     ("an SPSS file", (".sav", ".zsav", ".por"), (b"$FL2", b"$FL3"), "read_spss"),

@@ -29,7 +29,7 @@ from vrspam.data.readers.base import (
 
 @dataclass(eq=False)
 class LibsvmReader(Reader):
-    """LIBSVM text, packed or not: a label, then index:value pairs, in each line."""
+    """LIBSVM text, compressed or not: each line has a label, then index:value pairs."""
 
     name, title, suffixes = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight")
     line = re.compile(rb"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
@@ -93,7 +93,7 @@ def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
     largest, power = np.zeros(last.size, np.int64), 1
     digits = np.ones(last.size, bool)
     for back in range(1, 19):
-        value = bytes_[np.maximum(last - back, 0)] - np.uint8(ord("0"))  # wraps to above 9 for what is not a digit
+        value = bytes_[np.maximum(last - back, 0)] - np.uint8(ord("0"))  # above 9 for all but digits: it wraps
         digits &= (value <= 9) & (last >= back)
         if not digits.any():
             break
@@ -103,7 +103,7 @@ def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
 
 
 def _blank_bad_lines(text: bytes, first_line: int, width: int, zero_based: bool) -> tuple[bytes, list[Broken]]:
-    """The text without its bad lines, and these."""
+    """Return the text with its bad lines blanked, and a list of the bad lines."""
     lines, good = text.split(b"\n"), 0
     bad: list[Broken] = []
     for i, line in enumerate(lines):
@@ -147,7 +147,7 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
 
 
 class NpyReader(Reader):
-    """Arrays that NumPy has saved; columns have numbers."""
+    """Arrays saved by NumPy; columns are named by their numbers."""
 
     name, title, suffixes, magic = "npy", ".npy", (".npy",), b"\x93NUMPY"
     tabular = False
@@ -188,7 +188,7 @@ class NpyReader(Reader):
 
 
 def open_npy(path: str) -> np.ndarray:
-    """Return a memory map of a numeric array, or say why not."""
+    """Return a memory map of a numeric array; raise `DataError` if the file has none."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

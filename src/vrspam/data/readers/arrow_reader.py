@@ -76,9 +76,9 @@ class ArrowReader(Reader):
         own = dict(zip(file.schema.names, file.schema.types, strict=True))
         chosen = wanted(own)
         types = {}
-        for name, kind in chosen.types.items():  # dates are read where their form is known
+        for name, kind in chosen.types.items():  # text is parsed as dates later, when its form is known
             types[name] = own.get(name) if kind is None or pa.types.is_timestamp(kind) else kind
-        texts = set()  # where numbers are wanted: each is looked at
+        texts = set()  # columns of text where numbers are wanted: each value is checked
         for name, kind in types.items():
             if chosen.lenient and name in own and type_kind(own[name]) == "string" and kind == pa.float64():
                 texts.add(name)
@@ -169,9 +169,9 @@ class FeatherReader(ArrowReader):
 
 
 def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """The batch with the types of a schema, and some texts of it as numbers; and those that are none.
+    """Return the batch with the types of a schema and the columns `texts` as numbers; and the texts that are none.
 
-    Integers beyond 2⁵³ may lose digits as floats, nothing else may.
+    Only integers beyond 2⁵³ may lose digits, as floats.
     """
     import pyarrow as pa
 
@@ -195,7 +195,7 @@ def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[s
 
 
 def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
-    """Say why a file's column cannot be what is wanted."""
+    """Return why a file's column cannot have the wanted type, or None if it can."""
     import pyarrow as pa
 
     if name not in schema.names:
@@ -217,9 +217,9 @@ def _one_line(error: BaseException) -> str:
 # Excel workbooks (.xlsx): the first sheet as a table, by openpyxl.
 
 
-@lru_cache(1)  # a table is looked at more than once
+@lru_cache(1)  # a table is read more than once
 def read_sheet(path: str, size: int, changed: int) -> Any:
-    """The first sheet of a workbook as an arrow table; its first row that is not empty has the names."""
+    """Return the first sheet of a workbook as an arrow table; its first non-empty row holds the column names."""
     try:
         import openpyxl
         from openpyxl.utils.exceptions import InvalidFileException
@@ -235,7 +235,7 @@ def read_sheet(path: str, size: int, changed: int) -> Any:
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, IndexError, OSError, TypeError) as error:
         raise DataError(f"{path} is cut off, damaged, or not an Excel workbook; save it again") from error
     if others:
-        warn(f"{path}: the sheet {title!r} is read, the first of {others + 1}")
+        warn(f"{path}: only the first of {others + 1} sheets, {title!r}, is read")
     if not rows:
         raise DataError(f"{path} is empty; get it again, or leave it out")
     names = [str(cell).strip() if cell is not None else "" for cell in rows[0]]
@@ -250,7 +250,7 @@ def read_sheet(path: str, size: int, changed: int) -> Any:
 
 
 def _as_column(cells: list[Any]) -> Any:
-    """Cells of one type as such; of several types as text, whose meaning is found where the table is read."""
+    """Return cells of one type with that type, and cells of several types as text, which is interpreted later."""
     import pyarrow as pa
 
     from vrspam.data.readers.csv_reader import NULLS
@@ -286,7 +286,7 @@ def _table_file(table: Any) -> _File:
 class FrameReader(ArrowReader):
     """A frame in memory: pandas, polars, an arrow table; its columns are read as those of a Parquet file.
 
-    Categories are text, and so are columns of objects of several types.
+    Categories become text, and so do columns of objects of several types.
     """
 
     name, title, suffixes = "frame", "frame", ()

@@ -40,7 +40,7 @@ class DataError(WordedError):
 
 
 def problem_of(error: Exception) -> str | Message:
-    """What is wrong, without the file and without advice, where the error has this as a field; else its whole text."""
+    """Return the field `problem` of an error (what is wrong, without the file) if it has one, else its whole text."""
     if isinstance(error, WordedError):
         return error.message.fields.get("problem", error.message)
     return str(error)
@@ -52,7 +52,7 @@ def no_column(path: str, name: str, columns: Iterable[str]) -> str:
 
 
 def similar(name: str, columns: Iterable[str]) -> str:
-    """The columns there are, a name much like the one wanted first."""
+    """Return a list of the columns as text, after a hint at a similar name if there is one."""
     names = list(columns)
     plain = {column.strip().casefold(): column for column in names}
     near = difflib.get_close_matches(name.strip().casefold(), plain, 1, 0.75)
@@ -62,7 +62,7 @@ def similar(name: str, columns: Iterable[str]) -> str:
 
 
 class NoLabel(str):
-    """The reason why a row is bad that has no label: the tool leaves such rows out."""
+    """The reason for refusing a row without a label; the tool leaves such rows out."""
 
 
 class Skipped(NamedTuple):
@@ -73,7 +73,7 @@ class Skipped(NamedTuple):
     file, where, reason : str
         The file, the place in it in words (a line, say; None if that is not known), and what is wrong there.
     block, rows : int or None
-        The number of the block, where the file has blocks; how many rows, where that can be known.
+        The number of the block (None for a whole file), and the number of rows (None if it is not known).
 
     Examples
     --------
@@ -91,14 +91,14 @@ class Skipped(NamedTuple):
 
 
 class RowsUnlabelled(UserWarning):
-    """Rows have no label, and are left out; of a table that is trained on, the doctor says so."""
+    """Rows without a label were left out; in training a note of the doctor takes the place of this warning."""
 
 
 class Problems:
     """Raise at the first problem (`on_error="raise"`), or collect them (`"skip"`, and `"keep"` for single rows).
 
-    `unlabelled` counts rows that are left out for want of a label (`leave_unlabelled`, as in `vrspam.tool`, where the
-    parameter is `skip_errors`). `most` notes are kept in full.
+    With `leave_unlabelled` (as in `vrspam.tool`, where the parameter is called `skip_errors`), rows without a label are
+    left out and counted in `unlabelled`. At most `most` notes are kept.
     """
 
     def __init__(self, on_error: str, leave_unlabelled: bool = False, most: int = 1000) -> None:
@@ -111,7 +111,7 @@ class Problems:
     def report(
         self, file: str, block: int | None, where: str | None, reason: str | Message, rows: int | None = 1
     ) -> None:
-        """Stop with file, block and line in the message, or take a note."""
+        """Raise an error that names file, block and line, or add a note."""
         if self.on_error == "raise" or (self.on_error == "keep" and rows != 1):
             raise DataError(
                 "{place}: {reason}; correct it, or give {skip} to leave it out",
@@ -125,14 +125,14 @@ class Problems:
             self.notes.append(Skipped(file, block, where, rows, str(reason)))
 
     def refuse(self, file: str, reason: str | Message, rows: int | None = None) -> None:
-        """Stop because a whole file does not fit, or leave it out."""
+        """Raise an error because a whole file cannot be used, or leave the file out."""
         if self.on_error == "skip":
             self.report(file, None, None, reason, rows=rows)
         else:
             raise DataError("{path}: {problem}", path=file, problem=reason)
 
     def nothing_left(self, path: str) -> DataError:
-        """The error where no row is left of a file."""
+        """Return the error to raise if no row of a file can be used."""
         if self.unlabelled:
             return DataError(f"no row of {path} has a label: {self.unlabelled} rows are without one")
         if self.notes:
@@ -140,7 +140,7 @@ class Problems:
         return DataError(f"{path} has no rows; get it again")
 
     def warn(self) -> None:
-        """Say at the end what was left out."""
+        """Warn at the end of what was left out."""
         if self.unlabelled:
             one = self.unlabelled == 1
             words = f"{self.unlabelled:,} row{'' if one else 's'} without a label {'was' if one else 'were'} left out"
@@ -155,11 +155,11 @@ class Problems:
 
 
 class ColumnRequest(NamedTuple):
-    """Which columns to read; it stands for a `Choice` that is made beforehand."""
+    """The columns to read. It can be given as a `Choice`: called with the columns of a file, it returns itself."""
 
     types: Mapping[str, Any] = {}  # arrow types of columns of a table; None takes a column as it is (text in CSV)
     features: tuple[int, ...] = ()  # columns of a `.npy` array
-    label: int | None = None  # the same
+    label: int | None = None  # column of a `.npy` array
     width: int = 0  # features of a LIBSVM file
     lenient: bool = False  # in CSV, text among numbers or dates is missing and counted (`Block.strays`), not an error
 
@@ -167,11 +167,11 @@ class ColumnRequest(NamedTuple):
         return self
 
 
-#: What to read of a file that has columns of these types.
+#: What to read: a request, or a function that makes one from the columns of a file and their types.
 Choice = ColumnRequest | Callable[[Mapping[str, Any]], ColumnRequest]
 
 
-#: What of a block cannot be read: how many of its rows come before, where it is, why, and how many rows, if known.
+#: An unreadable part of a block: number of good rows before it, place, reason, and number of its rows if known.
 Broken = tuple[int, str, str | Message, int | None]
 
 
@@ -187,9 +187,9 @@ class Block:
     table: Any = None
     X: Any = None
     y: Any = None
-    strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts of texts that count as missing
+    strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts of the texts taken as missing
     broken: tuple[Broken, ...] = ()  # `Source.blocks` reports it
-    raw: Any = None  # the table before text was read as numbers and dates, where it was
+    raw: Any = None  # the table before text was read as numbers and dates, if it was
 
     def split(self, rows: int) -> Iterator[Block]:
         """Cut the block into blocks of at most `rows` rows."""
@@ -221,7 +221,7 @@ class Block:
 
 
 class BrokenRow(NamedTuple):
-    """A row that cannot be used: how many good rows of its block come before, why, and its kept columns if known."""
+    """A row that cannot be used: the number of good rows before it in its block, the reason, and its kept columns."""
 
     place: int
     reason: str
@@ -234,19 +234,19 @@ class Reader:
     Attributes
     ----------
     name, title : str
-        What `format=` calls it, and what messages do.
+        Its name in `format=`, and its name in messages.
     suffixes : tuple of str
-        Ends of file names.
+        Suffixes of file names.
     magic : bytes
         The first bytes of its files; empty for text.
     line : pattern or None
-        How the first line of a text file begins, where this tells the format.
+        Pattern of the first line of a text file, if it identifies the format.
     tabular : bool
         Columns have names and types, and blocks are arrow record batches. Otherwise blocks are arrays.
     sparse : bool
         Absent values are zeros, each row carries its label (LIBSVM), and `scan` finds how many features there are.
     options : tuple of str
-        What its constructor takes: `block_bytes` and options that it alone has.
+        Parameters of its constructor: `block_bytes`, and options of this format alone.
     """
 
     name: str
@@ -266,11 +266,11 @@ class Reader:
         return os.path.getsize(path)
 
     def rows(self, path: str) -> int | None:
-        """Return the number of rows where the head of the file says it."""
+        """Return the number of rows if the header of the file gives it, else None."""
         return None
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
-        """Yield blocks of the wanted columns; at most `rows` rows each, where the format can be cut by rows."""
+        """Yield blocks of the wanted columns, of at most `rows` rows each if the format can be cut by rows."""
         raise NotImplementedError
 
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
@@ -298,19 +298,19 @@ def find_encoding(stream: BinaryIO, most: int = 64 << 20) -> str:
             return "utf-8"
         piece = stream.read(_PIECE)
         looked_at += len(piece)
-    # UTF-8, unless more bytes contradict it than letters agree with it and they can be letters of Latin-1
+    # UTF-8, unless most characters beyond ASCII are invalid in it, and their bytes can be letters of Latin-1
     piece = piece[: piece.rfind(b"\n") + 1] or piece
     text = piece.decode("utf-8", "replace")
     others = len(text) - len(text.encode("ascii", "ignore"))
     foreign = {byte for byte in piece if byte >= 0x80}
-    seldom, not_in_windows = set(b"\xff\xfe"), set(b"\x81\x8d\x8f\x90\x9d")  # seldom letters: more often no text
+    seldom, not_in_windows = set(b"\xff\xfe"), set(b"\x81\x8d\x8f\x90\x9d")  # rare letters: more likely no text
     if 2 * text.count("\ufffd") <= others or foreign <= seldom or b"\0" in piece:
         return "utf-8"
     return "latin-1" if foreign & not_in_windows else "windows-1252"
 
 
 class RecodedStream(io.RawIOBase):
-    """Text in some encoding as UTF-8, for a buffer that reads it; it can be begun again, no other place be sought."""
+    """A stream that recodes text to UTF-8, for a buffer that reads it; `seek` can only return to the start."""
 
     def __init__(self, raw: BinaryIO, encoding: str, path: str) -> None:
         self._raw, self._encoding, self._path = raw, encoding, path
@@ -335,7 +335,7 @@ class RecodedStream(io.RawIOBase):
             try:
                 self._ready = memoryview(self._decoder.decode(data, final=not data).encode("utf-8", "replace"))
             except UnicodeError as error:
-                words = "{path} is not {name} text; name what it is with {encoding}"
+                words = "{path} is not {name} text; give its encoding with {encoding}"
                 raise DataError(words, path=self._path, name=self._encoding) from error
             if not data:
                 break
@@ -352,7 +352,7 @@ DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 class TextFile(NamedTuple):
     """A file opened for reading bytes, decompressed on the way; `raw` is the file of `size` bytes on the disk.
 
-    What has been read of `raw` tells how far the reading is, of compressed files too.
+    The position in `raw` shows the progress of the reading, for compressed files too.
     """
 
     stream: BinaryIO
@@ -363,7 +363,7 @@ class TextFile(NamedTuple):
 
 @contextmanager
 def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> Iterator[TextFile]:
-    """Open a file (gzip, bzip2, xz or plain); text in another encoding, None for one to be found, comes as UTF-8."""
+    """Open a file (gzip, bzip2, xz or plain) whose text is recoded to UTF-8; with None its encoding is detected."""
     try:
         raw = open(path, "rb")  # noqa: SIM115
     except OSError as error:
@@ -378,7 +378,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> I
         if encoding is None:
             try:
                 encoding = find_encoding(stream, (64 if opener is None else 4) << 20)
-            except DAMAGED:  # said where it is read
+            except DAMAGED:  # reported when the text is read
                 encoding = "utf-8"
             stream.seek(0)
         if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
@@ -388,10 +388,10 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> I
 
 
 def read_ahead(items: Iterator[Any], function: Callable[[Any], Any] | None = None, threads: int = 1) -> Iterator[Any]:
-    """Yield the items, or function(item), and errors, in the order of the items, some made before they are asked for.
+    """Yield the items, or function(item), in the order of the items; some are computed before they are asked for.
 
-    Without a function a thread makes the items; otherwise as many threads as given compute at the same time. When a
-    result is taken, as many others as threads, or two, may be waiting or being computed.
+    Without a function one thread makes the items; otherwise `threads` threads compute at the same time. While a result
+    is used, up to max(threads, 2) others may be waiting or being computed. An error is raised in its item's place.
     """
     pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam ahead")
     made: deque[Future] = deque()
@@ -412,14 +412,14 @@ def read_ahead(items: Iterator[Any], function: Callable[[Any], Any] | None = Non
 
 
 def as_table(batch: Any, names: Sequence[str] | None = None) -> Any:
-    """A record batch, or some columns of it, as a table, which narwhals takes for a frame."""
+    """Return a record batch, or some columns of it, as an arrow table, which narwhals accepts as a frame."""
     import pyarrow as pa
 
     return pa.Table.from_batches([batch if names is None else batch.select(list(names))])
 
 
 def as_batch(table: Any) -> Any:
-    """An arrow table in one piece."""
+    """Return an arrow table as one record batch."""
     import pyarrow as pa
 
     batches = table.combine_chunks().to_batches()
@@ -427,13 +427,13 @@ def as_batch(table: Any) -> Any:
 
 
 class TextBlock(NamedTuple):
-    """About so many bytes as were asked for, which end at a line end; `share` of the file has been read so far.
+    """About as many bytes as were asked for, up to a line end; `share` of the file has been read so far.
 
     Where the file is cut off or damaged, `damage` is the error, and there is no text.
     """
 
     number: int
-    line: int  # its first one; of damage, that of the block before
+    line: int  # the first line; for damage, the first line of the block before
     text: bytes
     share: float
     damage: Exception | None = None
@@ -463,5 +463,5 @@ def text_blocks(file: TextFile, size: int, *, first_line: int = 1, quoted: bool 
 
 
 def count(block: bytes, sign: bytes) -> int:
-    """Count a byte; bytes.count goes from one to the next, which is felt in files of gigabytes."""
+    """Count a byte; bytes.count is slower, which matters for files of gigabytes."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(sign)))

@@ -1,6 +1,6 @@
-"""CSV in blocks: cut at line ends, each parsed by pyarrow; what it refuses is located in a second look.
+"""CSV in blocks that end at line ends, each parsed by pyarrow; a second pass locates what pyarrow refuses.
 
-Parsing block by block, not with pyarrow's streaming reader, is as fast and lets reading go on after a bad line.
+Parsing block by block is as fast as pyarrow's streaming reader, and reading can go on after a bad line.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from vrspam.data.readers.base import (
 )
 from vrspam.tables.texts import BLANKS, Dates, Numbers, find_kind
 
-_FEW = 0.1  # share of cells that may be out of type there
+_FEW = 0.1  # largest share of cells in the first rows that may deviate from the others
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _ODD_NUMBER = re.compile(_THOUSANDS.pattern + r"|\d{5}-\d{4}")  # thousands, and ZIP codes, which are names
@@ -47,8 +47,8 @@ _ODD_NUMBER = re.compile(_THOUSANDS.pattern + r"|\d{5}-\d{4}")  # thousands, and
 class CSVReader(Reader):
     """CSV text, compressed or not.
 
-    The types of columns come from the first rows of a file. They are found once for each file, in the same opening as
-    the first reading, and kept for the next one.
+    The types of columns are found from the first rows of a file, once for each file: when it is first opened. They are
+    kept for later readings.
     """
 
     name, title, suffixes = "csv", "CSV", (".csv", ".tsv")
@@ -84,7 +84,7 @@ class CSVReader(Reader):
                     return
                 for name, kind in types.items():
                     if pa.types.is_timestamp(kind) and not pa.types.is_temporal(own[name]):
-                        types[name] = pa.string()  # dates in a form of their own: read where it is known
+                        types[name] = pa.string()  # text is parsed as dates later, when its form is known
                 flags = [n for n, t in types.items() if t == pa.float64() and pa.types.is_boolean(own[n])]
                 parsed = types | dict.fromkeys(flags, pa.bool_())  # true and false become numbers afterwards
             except DAMAGED as error:
@@ -99,12 +99,12 @@ class CSVReader(Reader):
                 yield block
 
     def _read_head(self, path: str, file: TextFile) -> tuple[Dialect, dict[str, Any], int]:
-        """How fields are written, the arrow types of the columns in the first rows, and the line where these begin.
+        """Return how fields are written, the arrow types of the columns, and the line where the rows begin.
 
-        Where this is known the line of names is skipped; the rows come next in the stream in any case. Lines that are
-        wrong are named when they are read.
+        The stream is left at the first row. The types come from the first rows, in the first call for a file. Lines
+        that are wrong are reported when they are read.
 
-        The encoding is found at the first opening, and said where it is not UTF-8.
+        The encoding is found when the file is first opened; a warning names it if it is not UTF-8.
         """
         if path not in self._encodings and self.encoding is None and file.encoding != "utf-8":
             warn(f"{path} is read as {file.encoding.upper()} text, as it is not UTF-8")
@@ -121,7 +121,7 @@ class CSVReader(Reader):
         first = list(islice(text_blocks(file, 1 << 12, quoted=True), 64))  # about 256 KiB of whole lines
         if first and first[0].damage:
             raise first[0].damage
-        text = b"".join(block.text for block in first)  # of a file that is cut off, what comes before the cut
+        text = b"".join(block.text for block in first)  # if the file is cut off: what comes before the cut
         file.stream.seek(0)
         for _ in range(lines):
             file.stream.readline()
@@ -138,21 +138,21 @@ class CSVReader(Reader):
         if table.num_rows == 0:
             texts, nothing = dict.fromkeys(names, pa.string()), Block(path, 1, 0, str, 0.0)
             if broken := _salvage(text, lines + 1, nothing, dialect, texts, lenient=False).broken:
-                raise DataError(f"{path}, {broken[0][1]}: {broken[0][2]}; no row there is right, correct them")
+                raise DataError(f"{path}, {broken[0][1]}: {broken[0][2]}; the first rows are all wrong: correct them")
         types = {name: _prevailing_type(table.column(name), decimal) for name in names}
         self._heads[key] = dialect, types, lines + 1
         return self._heads[key]
 
 
 def _prevailing_type(column: Any, decimal: str) -> Any:
-    """Return a column's type; text that is numbers, or true and false, but for a few cells counts as such.
+    """Return a column's type; text counts as numbers, or as true and false, if all but a few cells are such.
 
-    So a bad cell among the first rows is named as one, and does not make its column a categorical one.
+    So a bad cell among the first rows is reported, and does not make its column categorical.
     """
     import pyarrow as pa
 
     if pa.types.is_time(column.type):
-        return pa.string()  # what times mean is found where the table is read
+        return pa.string()  # times are interpreted when the table is read
     if not pa.types.is_string(column.type):
         return column.type
     cells = column.drop_null().to_pylist()
@@ -162,7 +162,7 @@ def _prevailing_type(column: Any, decimal: str) -> Any:
         wrong = [cells[place] for place in np.flatnonzero(convert_texts(texts, kind, decimal, lenient=False)[1])]
         if not cells or len(wrong) > _FEW * len(cells):
             continue
-        # where the others are numbers that are written in another way, the whole column is to be looked at
+        # if the wrong cells are numbers written in another way, the whole column must be read to find its kind
         if find_kind(Counter(wrong)) is None and not any(_ODD_NUMBER.fullmatch(cell.strip()) for cell in wrong):
             return kind
     return column.type
@@ -187,19 +187,19 @@ def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[
     try:
         names = [name.strip(" ") for name in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))]
     except csv.Error as error:
-        reason = "a stray carriage return, or a name beyond all bounds"
+        reason = "a stray carriage return, or a name that is too long"
         raise DataError(f"{path}: line {lines} is not a line of column names ({reason}); correct it") from error
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        words = "rename one, or say with {delimiter} what stands between the fields"
+        words = "rename one, or give the delimiter of the fields with {delimiter}"
         raise DataError("{path} names the column {column!r} twice; " + words, path=path, column=twice[0])
     return names, delimiter, lines
 
 
 def _find_decimal_sign(sample: list[list[str]]) -> str:
-    """The sign before a fraction: a comma where whole columns of the first rows have one, a point otherwise.
+    """Return the decimal sign: a comma if the numbers of a column in the first rows have commas, else a point.
 
-    A comma before three digits in all numbers that have one, while others have none, stands between thousands.
+    If some numbers of a column have no comma, and all commas precede groups of three digits, they separate thousands.
     """
     columns = [[cell.strip() for cell in column if cell not in NULLS] for column in zip(*sample, strict=False)]
     if any(_POINT.fullmatch(cell) for column in columns for cell in column):
@@ -230,7 +230,7 @@ class Dialect(NamedTuple):
 
 
 def parse_block(text: TextBlock, path: str, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> Block:
-    """Parse a block into a table; with `lenient`, cells of the wrong type are missing, not bad."""
+    """Parse a block into a table; with `lenient`, cells of the wrong type become missing values, not errors."""
     import pyarrow as pa
 
     line, content = text.line, text.text
@@ -258,7 +258,7 @@ def parse_block(text: TextBlock, path: str, dialect: Dialect, types: Mapping[str
 
 
 def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any = None) -> Any:
-    """Read text into a table; `invalid` is told of lines with the wrong number of fields."""
+    """Read text into a table; `invalid` is called with each line that has the wrong number of fields."""
     from pyarrow import BufferReader
     from pyarrow import csv as arrow_csv
 
@@ -283,16 +283,16 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
     """Fill a block by parsing it as text, then column by column: each wrong line and cell is found in one pass."""
     import pyarrow as pa
 
-    wrong: dict[int, str] = {}  # among all rows of the block, good or bad
+    wrong: dict[int, str] = {}  # reasons by the row's number among all rows of the block, good or bad
 
     def note(row: Any) -> str:
         wrong[row.number - 1] = f"{row.actual_columns} fields where the header has {len(dialect.names)}"
         return "skip"
 
-    cleaned = text.decode("utf-8", "replace").encode()  # a sign for bytes that are not UTF-8
+    cleaned = text.decode("utf-8", "replace").encode()  # U+FFFD in place of bytes that are not UTF-8
     table = parse(cleaned, dialect, dict.fromkeys(types, pa.string()), note)
     starts = lines_of_rows(cleaned, dialect)
-    rows = np.setdiff1d(np.arange(table.num_rows + len(wrong)), list(wrong))  # those of the table
+    rows = np.setdiff1d(np.arange(table.num_rows + len(wrong)), list(wrong))  # numbers of the table's rows
     if cleaned != text:
         both = zip(text.split(b"\n"), cleaned.split(b"\n"), strict=True)
         not_text = [number for number, (before, after) in enumerate(both) if before != after]
@@ -327,7 +327,7 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
 
 
 def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
-    """A column of text as another type, and which of its texts are not of that type; these are missing."""
+    """Return a column of text as another type, and a mask of texts that are not of that type; these become missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -344,7 +344,7 @@ def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[
             places = np.flatnonzero(not_finite)
             values[places] = [float(text) for text in trimmed.take(places).to_pylist()]
             stray &= ~not_finite
-        if stray.any() and lenient:  # thousands that only the larger numbers have, or a single one
+        if stray.any() and lenient:  # thousands separators, maybe of the larger numbers alone
             places = np.flatnonzero(stray)
             found = find_kind(Counter([*series[places].to_list(), f"1{decimal}5", f"2{decimal}5"]))
             if found is not None and isinstance(found.kind, Numbers) and found.kind.decimal == decimal:
@@ -372,12 +372,12 @@ def lines_of_rows(text: bytes, dialect: Dialect) -> list[int]:
         lines = enumerate(text.split(b"\n"))
         if b"\r" not in text:
             return [number for number, content in lines if content]
-        return [number for number, content in lines for part in content.split(b"\r") if part]  # each ends a row
+        return [number for number, content in lines for part in content.split(b"\r") if part]  # each \r ends a row
     return [start for start, _ in csv_rows(text, dialect)]
 
 
 def line_at(starts: list[int], row: int) -> int:
-    """The line of a row; where quotes leave in doubt what a row is, the last line that is known."""
+    """Return the line of a row; if quotes make the rows ambiguous, at most the last line that is known."""
     return starts[min(row, len(starts) - 1)] if starts else 0
 
 
@@ -392,15 +392,15 @@ def csv_rows(text: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
             if cells:
                 yield start, cells
             start = reader.line_num
-    except csv.Error:  # a field beyond the csv module's limit: what comes after it cannot be named
+    except csv.Error:  # a field beyond the csv module's limit: later rows cannot be located
         return
 
 
 def without_spaces(text: bytes, delimiter: str) -> bytes:
-    """The text without spaces behind delimiters and at line ends; what stands in quotes stays."""
+    """Return the text without spaces after delimiters; quoted text stays as it is."""
     sign = delimiter.encode()
     if b'"' not in text:
-        for _ in range(4):  # quick for the few spaces that there mostly are
+        for _ in range(4):  # fast for a few spaces, which is the usual case
             longer, text = text, text.replace(sign + b" ", sign)
             if len(text) == len(longer):
                 return text
