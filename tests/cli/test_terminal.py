@@ -122,4 +122,4 @@ def test_worries_stand_above_the_numbers_of_an_evaluation(folder, monkeypatch):
         monkeypatch.setattr(options, stream, Console(file=text, width=200, highlight=False))
     assert main(["evaluate", str(folder / "additive.json"), str(folder / "patients.csv")]) == 0
     found = text.getvalue()
-    assert found.index("what is measured here is too good") < found.index("of 100 pairs")
+    assert found.index("these measures are too good") < found.index("of 100 pairs")

@@ -33,7 +33,7 @@ def test_train_tells_what_directions_cost(table, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["monotone"] == {"income": -1, "age": 1, "size": 1}
     assert facts["unconstrained_auc"] > facts["corrected_auc"]  # age goes up and down
-    assert any("'age' must rise; without it the score would fall by" in note for note in facts["warnings"])
+    assert any("'age' must rise; without this direction the score would fall by" in note for note in facts["warnings"])
     assert not any("'income' must fall" in note for note in facts["warnings"])
     found = load_model(model)
     ages = pd.DataFrame({"income": 30.0, "age": np.arange(0.0, 120.0), "size": "large"})
@@ -87,7 +87,7 @@ def test_streams_obey_and_tell_what_it_costs(table, capsys):
     assert main(["train", str(table), *options]) in (0, None)
     facts = json.loads(capsys.readouterr().out)
     assert facts["unconstrained_auc"] > facts["corrected_auc"] + 0.02  # income falls
-    told = [note for note in facts["warnings"] if "must rise; without it the score would fall by" in note]
+    told = [note for note in facts["warnings"] if "must rise; without this direction the score would fall by" in note]
     assert ["'income'" in note for note in told] == [True]
     found = load_model(model)
     coefs = dict(zip(found.schema.feature_names, found.coef, strict=True))

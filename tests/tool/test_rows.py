@@ -103,7 +103,7 @@ def test_what_is_severe_stands_above_the_curve(path, tmp_path):
     [
         (["--width", "2"], 2, "--width 2.0 must be between 0 and 1"),
         (["--power", "1"], 2, "--power 1.0 must be between 0 and 1"),
-        (["--features", "boosted"], 2, "--features boosted does not add up over rows: give additive or linear"),
+        (["--features", "boosted"], 2, "--features boosted has no learning curve: give additive or linear"),
         (["--difference", "0.9"], 1, "--difference 0.9 is more than the AUC can rise"),
     ],
 )

@@ -1,9 +1,9 @@
 """The application `vrspam`: its commands, the options that they share, errors as one sentence, and printing.
 
-A command is a name and a line until it is asked for: the list of `vrspam --help`, and what a shell completes, need no
-more. The lines are the first ones of the commands' own docstrings, and a test compares both. Options of `train` and
-`report` are declared in `vrspam.tool.plan`, which is imported when a command needs it. What is printed for people is as
-wide as the terminal, and one line each where it goes elsewhere.
+A command is only a name and a line of help until it is used: `vrspam --help` and the completion of a shell need no
+more. The line is the first one of the command's docstring, and a test compares both. Options of `train` and `report`
+are declared in `vrspam.tool.plan`, which is imported when a command needs it. Sentences for people are broken to the
+width of a terminal; where the output goes elsewhere, each is one line.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ LINES = {
     "anything.",
     "datasets": "List the data sets known by name, with their size and where each would be read from.",
 }
-# commands that share a module; of the others it has the command's name
+# commands that share a module; the module of any other command has its name
 MODULES = {"compare": "evaluate", **dict.fromkeys(("report", "check", "rows"), "train")}
 MODULES |= dict.fromkeys(("export", "explain"), "predict")
 MODULES |= dict.fromkeys(("theory", "demo", "reproduce", "publish", "datasets"), "paper")
@@ -87,7 +87,7 @@ class LazyCommands(typer.core.TyperGroup):
         self.commands.update({name: typer.core.TyperCommand(name, help=line) for name, line in LINES.items()})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Put the whole command, which is the function of its name, in the place of its line."""
+        """Load the whole command, which is the function of its name, before it is run."""
         name = args[0] if args else ""
         if name in LINES and self.commands[name].callback is None:
             alone = typer.Typer(**SETTINGS)
@@ -115,7 +115,7 @@ def options(
         bool, typer.Option("--debug", help="Show the traceback of an error; may be given anywhere.", metavar="")
     ] = False,
 ) -> None:
-    """The options of all commands; `run` looks for both before any command is looked for."""
+    """The options of all commands; `run` handles both before it looks for a command."""
 
 
 class _Later(type):
@@ -134,7 +134,7 @@ class _Later(type):
 
 
 def load_light_help() -> None:
-    """Import what typer needs for a page of help, but Markdown and tracebacks, longer to load than the page, later."""
+    """Import what typer needs for a page of help; Markdown and tracebacks, which are slow to load, come later."""
     if "typer.rich_utils" in sys.modules:
         return
     standing_in = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
@@ -196,7 +196,7 @@ def run(arguments: list[str]) -> int:
         return 1
 
 
-# What a terminal obeys instead of showing it: control characters, ends of lines, changes of direction, surrogates.
+# Characters that a terminal obeys instead of showing: control characters, line ends, changes of direction, surrogates.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -226,7 +226,7 @@ def print_json(value: Any) -> None:
 
 
 def worries(interval: Any, notes: Iterable[str], marked: bool = False) -> list[str]:
-    """What to worry about, in options: what is severe, an AUC that may be that of guessing, the rest.
+    """Return warnings in terms of options: severe ones, doubts about the AUC, other warnings, and last notes.
 
     With `marked` each sentence has its severity, and its code if it is a finding.
     """
@@ -297,7 +297,7 @@ def tell(text: str, margin: int = 0) -> None:
 
 
 def show_facts(facts: Iterable[tuple[str, str]], width: int = 19) -> None:
-    """Print labels and what they say; a fact without a label goes on with the one before."""
+    """Print facts with their labels; a fact without a label continues the one before."""
     facts = list(facts)
     if out.is_terminal and out.width < 60:  # a label has a line of its own
         for label, text in facts:
@@ -361,12 +361,12 @@ Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 Weights = Annotated[
     str | None,
-    typer.Option(help="A column of weights; by default that of training, none: rows count alike.", metavar="<column>"),
+    typer.Option(help="A column of weights; by default that of training; none: rows count alike.", metavar="<column>"),
 ]
 Groups = Annotated[
     str | None,
     typer.Option(
-        help="A column that says which rows belong together, such as patients; by default that of training, none: rows "
+        help="A column that says which rows belong together, such as patients; by default that of training; none: rows "
         "are independent.",
         metavar="<column>",
     ),
@@ -383,7 +383,7 @@ READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is rea
 
 
 def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Callable[[Command], Command]:
-    """A decorator for a command with `**given`: it takes options of the plan; help pages group those of `panels`."""
+    """A decorator for a command with `**given`: it adds options of the plan, in help grouped by those of `panels`."""
     from vrspam.tool.plan import PANELS
 
     def place(one: inspect.Parameter) -> int:
@@ -404,7 +404,7 @@ def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Calla
 
 
 def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
-    """An option of the plan as typer takes it; what is neither a number nor a flag is text that the plan reads."""
+    """An option of the plan as typer takes it; one that is neither a number nor a flag is text that the plan reads."""
     from vrspam.tool.plan import OPTIONS
 
     shown = OPTIONS[name]
@@ -454,14 +454,14 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
-    """What the options of a command ask for; what cannot be done is refused before the file is read."""
+    """Return the plan of a command's options; refuse options that cannot be combined before the file is read."""
     from vrspam.tool.plan import ReportPlan
 
     with misuse():
         found = ReportPlan(
             **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{worded(stage, as_option)} ...")
         )
-    if found.target is None:  # ask for it, if the table has such a column
+    if found.target is None:  # refused, unless the rows carry their labels
         from vrspam.data.readers import Source
         from vrspam.tool.table import check_target
 

@@ -121,7 +121,7 @@ def _show_groups(found: Evaluation) -> None:
 
 
 def _numbers(found: Evaluation, several: Evaluations | None) -> dict[str, Any]:
-    """All numbers for scripts: flat for a model or one column; of several columns those of each, and of each pair."""
+    """All numbers for scripts: flat for a model or one column; for several columns, by column and by pair."""
     if several is None:
         return {**found.flat(), "warnings": app.worries(found.auc, found.notes)}
     each = {

@@ -169,7 +169,7 @@ def demo(
     jobs: Jobs = None,
     no_browser: Annotated[
         bool,
-        typer.Option("--no-browser", help="Do not open the report in a browser, which a terminal does.", metavar=""),
+        typer.Option("--no-browser", help="Do not open the report in a browser; on a terminal it opens.", metavar=""),
     ] = False,
     as_json: app.AsJson = False,
 ) -> None:

@@ -34,7 +34,7 @@ def predict(
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(help="Write only so many rows, those of the highest scores, the highest first.", metavar="<int>"),
+        typer.Option(help="Write only this many rows, those with the highest scores, highest first.", metavar="<int>"),
     ] = None,
     escape_formulas: Annotated[
         bool,
@@ -61,7 +61,7 @@ def predict(
 ) -> None:
     """Score every row of a file, in the order of the file; with a probability if the model is calibrated.
 
-    The label goes by the threshold of `train`, or else by the probability 1/2.
+    The threshold that `train` stored decides on the label, or else the probability 1/2.
 
     Rows far outside the range of training are marked.
 
@@ -111,7 +111,7 @@ def export(
         Path | None, typer.Option("--sql", help="Write one SQL expression, for linear and additive models.")
     ] = None,
     dtype: Annotated[
-        Literal["float32", "float64"], typer.Option(help="Of numbers that go into the ONNX graph and come out.")
+        Literal["float32", "float64"], typer.Option(help="Type of numbers that go into the ONNX graph and come out.")
     ] = "float32",
     as_json: app.AsJson = False,
 ) -> None:
@@ -254,14 +254,14 @@ def _training_file(model: Model, path: Path) -> str:
         if len(names) == 1 and (folder / names[0]).is_file():
             return str(folder / names[0])
     raise typer.BadParameter(
-        f"rows are counted in a file, and the one that the model was trained on is not here: name a file, as in vrspam "
-        f"explain {path.name} FILE --row 1",
+        f"the file that the model was trained on is not here: name a file of rows, as in vrspam explain {path.name} "
+        f"FILE --row 1",
         param_hint="--row",
     )
 
 
 def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
-    """What the columns do; of curves also which columns interact, and which say nearly the same."""
+    """Print the effects of columns; for curves also which columns interact, and which say nearly the same."""
     from vrspam.report import words
 
     app.tell(words.describe_direction(model))
@@ -299,7 +299,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
 
 
 def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
-    """Print rows of a file with what each column adds; without numbers the first ones, in JSON all."""
+    """Print rows of a file with what each column adds; without `numbers`, the first rows, or in JSON all."""
     require("data", "pyarrow")
     from vrspam.model.drawing import value_text
     from vrspam.tool.explanation import explain_file, row_picture
@@ -325,7 +325,7 @@ def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int,
         likely = f"score {row.score:+.4f}"
         if row.probability is not None:
             label = f"{model.schema.target} = " if model.schema.target else ""
-            certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is
+            certain = min(max(row.probability, 1e-9), 1.0 - 1e-9)  # a model never is certain
             likely += f", probability of {label}{model.positive} {percent(certain)}"
         app.tell(f"{title}: {likely}")
         lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]

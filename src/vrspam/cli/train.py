@@ -274,18 +274,18 @@ def rows(
     data: app.Data,
     html: app.HtmlOut = None,
     width: Annotated[
-        float | None, typer.Option(help="Tell how many rows make a 95 % interval of the AUC so narrow, as in 0.05.")
+        float | None, typer.Option(help="Tell how many rows make a 95 % interval of the AUC this wide, as in 0.05.")
     ] = None,
     difference: Annotated[
         float | None, typer.Option(help="Tell how many rows show that another AUC is larger by this, as in 0.02.")
     ] = None,
-    power: Annotated[float, typer.Option(help="How probable it is that they show it.")] = 0.8,
+    power: Annotated[float, typer.Option(help="Probability that these rows show it.")] = 0.8,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
     """Tell what more rows would bring: the AUC of parts of a table, extrapolated to four times its rows.
 
-    The model is one of smooth curves, or with --features linear of straight lines.
+    The model has smooth curves, or straight lines with --features linear.
 
     Example:  vrspam rows patients.csv --target sick
 

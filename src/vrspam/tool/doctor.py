@@ -1,7 +1,7 @@
-"""What fools people in a table, found before a number is shown: each `Finding` has a code, a severity and a mending.
+"""Find what fools people in a table, before a number is shown: each `Finding` has a code, a severity and a fix.
 
 `check` looks at a table alone; `train` and `make_report` call `examine` for the table that they have opened. Sentences
-about columns come from `vrspam.tables`; those of one code become one line here. docs/doctor.md has a section a code.
+about columns come from `vrspam.tables`; this module joins those of one code. docs/doctor.md has a section on each code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from vrspam.tool.table import OpenedTable, RowSample, open_labelled, two_sides
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 MOST_COLUMNS = 1000  # columns that are looked at one by one
 
-#: What is said of several columns; of a single one, what the table's reader said.
+#: Sentences about several columns; the sentence about a single column comes from the reader of the table.
 SEVERAL = {
     "identifiers": "columns {columns} look like identifiers and were left out; {include} would keep one",
     "left-out": "columns {columns} have no values that can be used; left out",
@@ -47,7 +47,7 @@ SEVERAL = {
 
 
 class Diagnosis(NamedTuple):
-    """What was found beside `OpenedTable.notes`, groups that folds have to keep together, and columns of one value."""
+    """Findings that `OpenedTable.notes` does not have, the groups that folds must keep together, constant columns."""
 
     findings: list[Finding]
     repeats: Repeats | None = None
@@ -58,8 +58,8 @@ class Diagnosis(NamedTuple):
 class Examined:
     """The columns of a table as the doctor sees them.
 
-    `codes` are places among the different values, in order for numbers, -1 where one is missing; parts of a date but
-    the first are left out. `names` are columns that only name rows, `dates` the first parts of dates.
+    `codes` numbers the distinct values of each column, numbers in their order; -1 is a missing value. Of a date only
+    the first part is there. `names` are codes of columns that only name rows, `dates` are names of date columns.
     """
 
     X: Any
@@ -93,7 +93,7 @@ class Examined:
 
 
 def codes_of(column: Any) -> tuple[np.ndarray, list[str] | None]:
-    """The place of each value among the different ones, -1 where it is missing, and these where they are text.
+    """Return the place of each value among the distinct values, -1 for a missing one, and the distinct texts or None.
 
     >>> codes_of(np.array([3.0, np.nan, 2.0, 3.0]))[0].tolist()
     [1, -1, 0, 1]
@@ -121,9 +121,9 @@ def check(
     Parameters
     ----------
     path : path, directory, pattern or list of paths; or frame
-        As in `vrspam.tool.train`; of a Spark frame a sample of rows is looked at.
+        As in `vrspam.tool.train`; for a Spark frame, only a sample of its rows is looked at.
     plan : TrainPlan, optional
-        Options in one object; those that are given by name take the place of its own.
+        Options in one object; options that are given by keyword replace those of the plan.
     {options}
 
     Returns
@@ -160,14 +160,14 @@ def check(
 
 
 def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[OpenedTable, Diagnosis]:
-    """Open a table and look at it; folds will keep groups of rows together that were found."""
+    """Open a table and examine it; the opened table has the groups of rows that folds must keep together."""
     opened = open_labelled(path, plan, keep)
     found = examine(opened, plan)
     if found.repeats is None or plan.streaming:
         return opened, found
     if found.repeats.name == COPIES:
         return replace(opened, groups=found.repeats.codes), found
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # all was said at the first reading
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # the first reading has warned
         grouped = open_labelled(path, replace(plan, groups=found.repeats.name), keep)
     return grouped, found
 
@@ -182,7 +182,7 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     whole = sample is None and len(seen.codes) == len(opened.schema.columns)
     constant = [name for name, codes in seen.codes.items() if (codes == codes[0]).all()] if sample is None else []
     found = [*look_at_labels(opened, positive, all_events), *look_at_columns(seen, plan.random_state)]
-    if all_events:  # halves of an order: that a column tells them apart is no leak
+    if all_events:  # the classes are halves of an order: a column that separates them is no leak
         found = [one for one in found if one.code != "leak"]
     if constant:
         found.append(constant_columns(constant))
@@ -194,10 +194,10 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
         if len(opened.schema.columns) > QUICK_COLUMNS:
             X = X.select(_most_distant(X, positive, opened.schema, QUICK_COLUMNS // 2)[:QUICK_COLUMNS])
-        # groups that matter, first the one that labels go with, then those that cross it; copies where none matters
+        # groups that matter, those with the highest correlation of errors first; copies where no column's groups matter
         named = [] if plan.groups == COPIES else name_groups(seen.codes, seen.names, plan.random_state)
         rows = X, positive, plan.random_state
-        # rows that agree in everything are copies, whichever column names them
+        # groups whose rows agree in nearly all columns are copies, whichever column names them
         judged = [judge_groups(name, codes, *rows) for name, mean, codes in named if mean <= 0.95]
         groups = sorted((one for one in judged if one.matters), key=lambda one: -one.bound)
         if not groups:
@@ -224,7 +224,7 @@ def _sampled(looked_at: int, rows: int) -> Finding:
 
 
 def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Finding]:
-    """Findings without those to ignore, one for each code, the gravest first."""
+    """Merge findings into one for each code, without the codes to ignore; the most severe come first."""
     by_code: dict[str, list[Finding]] = {}
     for one in findings:
         if one.code not in ignore and one not in by_code.setdefault(one.code, []):
@@ -253,7 +253,7 @@ def not_checked(what: str) -> Finding:
 
 
 def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: bool = False) -> Iterator[Finding]:
-    """Rows without a label, labels that are spelt in two ways, rare ones, and the one that is looked for by default."""
+    """Yield findings on labels: missing, misspelt, more than two, rare, or a majority as the default positive."""
     positive, counts = opened.positive, dict(opened.counts)
     if not counts:  # of a file whose labels were not counted one by one
         another = next(label for label in opened.schema.labels or () if label != positive)
@@ -270,7 +270,7 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
     others = {str(label): count for label, count in counts.items() if label != positive}
     for text, count in others.items():
         near, short = [], text.strip().casefold()
-        for other in map(str, counts):  # one letter of three or four differs, or two of more
+        for other in map(str, counts):  # at least 80 % of the letters of both must match
             plain = other.strip().casefold()
             possible = other != text and min(len(short), len(plain)) >= 3 and not short.isdigit()
             near += [other] if possible and SequenceMatcher(None, short, plain).ratio() >= 0.8 else []
@@ -293,7 +293,7 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
 
 
 def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
-    """What is to be said of columns: leaks, an order of rows that tells the label, gaps, two spellings, codes."""
+    """Yield findings on columns: leaks, missing values, spellings, codes, and an order of rows that tells the label."""
     rng = np.random.default_rng(seed)
     rows, most = np.arange(seen.positive.size), 50_000
     rows = rows if rows.size <= most else np.sort(rng.choice(rows, most, replace=False))
@@ -336,7 +336,7 @@ def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
 
 
 def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bool) -> float:
-    """The AUC of one column: of its values in order, or of the share of positives of its values in the other folds.
+    """The AUC of a column by each value's share of positives in other folds or, if `ordered` and larger, by its values.
 
     >>> rng = np.random.default_rng(0)
     >>> sick = rng.random(1000) < 0.3
@@ -361,9 +361,9 @@ def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bo
 
 
 def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:
-    """Columns that tell the label all but alone, and columns whose gaps do.
+    """Yield findings on columns that nearly tell the label by themselves, and on columns whose missing values do.
 
-    Where several columns tell it nearly as well, as in measurements of one thing, an AUC of 0.95 is no surprise.
+    An AUC of 0.95 is no surprise where other columns tell the label nearly as well, as in measurements of one thing.
     """
     told, gaps, rest = dict[str, float](), dict[str, float](), 0.5
     for name, codes in seen.codes.items():
@@ -396,7 +396,7 @@ def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) ->
 
 
 def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[str]:
-    """Of very many columns so many numbers whose class means are furthest apart, and the categories."""
+    """The `most` numeric columns whose class means are furthest apart, and all columns of categories."""
     without = replace(schema, categorical={})
     encoded = without.encode(X, sparse=sparse.issparse(X))
     moments = ClassMoments(encoded.shape[1], classes=[False, True], scatter=False).update(encoded, positive)
@@ -406,13 +406,13 @@ def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[
 
 
 def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Finding]:
-    """What to say about groups of rows, if they matter or are many; `others` matter too, and cross them."""
+    """Yield a finding on groups of rows that matter or are many; `others` names more columns whose groups matter."""
     copies, share = found.name == COPIES, 100.0 * found.share
     fix = Parameter("groups", found.name)
     if found.matters:
         words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
-        words += ": as independent rows a quick model has the AUC {apart}, {how} {together}"
-        words += "; the second is what {new} will give" if found.changes_headline else "; intervals would be too narrow"
+        words += ": a quick model has the AUC {apart} on independent rows, {together} if folds keep {how} together"
+        words += "; expect the second for {new}" if found.changes_headline else "; intervals would be too narrow"
         words += ". So folds keep them together, as with {fix}; "
         words += "{none} takes rows as independent" if copies else "add {none} if {known} will come back in new rows"
         words += ". Rows with the same {others} are alike too: {another} would keep those together" if others else ""
@@ -420,7 +420,7 @@ def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Fin
         fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
         known = {"new": f"rows of a new {found.name}", "known": f"a known {found.name}"}
         fields |= {"new": "new rows"} if copies else known
-        fields |= {"how": "kept together" if copies else f"by {found.name}", "none": Parameter("groups", INDEPENDENT)}
+        fields |= {"how": "copies" if copies else f"each {found.name}", "none": Parameter("groups", INDEPENDENT)}
         crossing = {"others": " or ".join(map(repr, others)), "another": Parameter("groups", *others[:1])}
         fields |= crossing if others else {}
         yield Finding(found.code, "severe" if found.changes_headline else "warning", words, **fields)
@@ -433,7 +433,7 @@ def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Fin
 
 
 def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
-    """Whether the past predicts the future less well than mixed rows predict each other."""
+    """Yield a finding if models of earlier rows predict later rows less well than models of rows of all times do."""
     usable = [name for name in seen.dates if (seen.codes[name] >= 0).all() and seen.codes[name].max() >= 50]
     if not usable or min(seen.positive.sum(), (~seen.positive).sum()) < 100:
         return
@@ -449,7 +449,7 @@ def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
     if mixed.auc - forward.auc >= max(0.03, 2.0 * forward.standard_error):
         words = (
             "the past predicts the future less well: a quick model has the AUC {mixed} with rows of all times mixed, "
-            "and {forward} for rows that are later than its own by {name!r}. Add {time} for what the future will give"
+            "and {forward} for rows that are later (by {name!r}) than all it was trained on. Add {time} to measure that"
         )
         aucs = {"mixed": auc_text(mixed.auc, 2), "forward": auc_text(forward.auc, 2)}
         yield Finding("drift", "warning", words, **aucs, name=name, time=Parameter("time", name))

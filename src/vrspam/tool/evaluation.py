@@ -1,4 +1,4 @@
-"""How good a model is on labelled rows that it has not seen: thresholds, calibration; and which of two is better."""
+"""Evaluate a model on labelled rows that it has not seen (ranking, thresholds, calibration), and compare models."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Evaluation:
         The AUC with its interval.
     average_precision : float
     sensitivity : dict of float to float
-        At each specificity.
+        The sensitivity at each specificity.
     lift : dict of float to float
-        Of the top share of the rows.
+        The lift of each top share of the rows.
     thresholds : dict of str to Threshold
-        "youden", "recall" and, with a cost ratio, "cost", and "model", the one that the model stores: each with
+        "youden", "recall", "cost" (with a cost ratio) and "model" (if the model stores a threshold): each with
         `threshold`, `sensitivity`, `specificity`, `precision` and `share`.
     bins : tuple of Bin
         Groups of rows of similar probability: `rows`, `predicted`, `observed`.
@@ -55,15 +55,15 @@ class Evaluation:
     notes : tuple of str
         What was noticed about the rows.
     times, within : array of n or None
-        Of a model of times (a positive row has its event then), and of pairs inside strata; of a model of an order,
-        minus its numbers (all rows are positive). `auc` is then the
-        concordance index, or the AUC inside strata, and what needs a threshold or a probability is not there.
+        `times` are those of events or censoring (a positive row has its event), or the negated numbers of an order
+        (all rows are positive); `within` are strata. With either, `auc` is the concordance index, or the AUC inside
+        strata, and measures that need a threshold or a probability are missing.
     promised : ChosenThreshold or None
-        The threshold of the model with what its held-out rows promised; ``thresholds["model"]`` is what was found.
+        The threshold of the model with its measures on held-out rows; ``thresholds["model"]`` has those of these rows.
     subgroups : tuple of Subgroup
         The levels of the columns that were asked for with `by`.
     curve : Curve or None
-        What follows from every threshold.
+        True and false positives at every threshold.
 
     Examples
     --------
@@ -200,9 +200,9 @@ def score_file(
 def columns_beside(
     model: Model, path: str, names: Any, given: Mapping[str, str | None]
 ) -> tuple[dict[str, str], list[str]]:
-    """The columns of weights and groups of a table with these columns, and what it lacks.
+    """Return the column of a table for each option, such as weights and groups, and notes on columns that it lacks.
 
-    They are those that are named, INDEPENDENT standing for none, or else those of training.
+    It is the column in `given` (INDEPENDENT stands for none), or else the column of training.
     """
     found, missed = dict[str, str](), list[str]()
     for option, name in given.items():
@@ -237,8 +237,8 @@ def score_rows(
 ) -> ScoredTable:
     """Do what `score_file` does, but return the notes instead of warning; the model and its scores have the name "".
 
-    `weights` and `groups` are columns of them: by default those of training, INDEPENDENT for none. `columns` are scores
-    of other models.
+    `weights` and `groups` name columns: by default those of training, INDEPENDENT stands for none. `columns` names
+    scores of other models.
     """
     given = {"weights": weights, "groups": groups, "times": None, "order": None, "within": None}
     beside, missed = dict[str, str](), list[str]()
@@ -283,7 +283,7 @@ def score_rows(
         own, wider = (
             roc_auc_ci(positive, scores, groups=one, sample_weight=weight).standard_error for one in (None, copies)
         )
-        if wider > (1.2 + 2.0 / np.sqrt(np.unique(copies).size)) * own > 0.0:  # more than independent rows would differ
+        if wider > (1.2 + 2.0 / np.sqrt(np.unique(copies).size)) * own > 0.0:  # beyond chance
             words = "rows are copies of others, or nearly: intervals should be {times:.1f} times as wide. Add {option}"
             missed.append(Message(words, times=wider / own, option=Parameter("groups", COPIES)))
     missed += [] if known is None else known.sentences(seen)
@@ -293,7 +293,7 @@ def score_rows(
 
 
 def _copies(shown: list[Any], positive: np.ndarray, scores: np.ndarray, schema: Any) -> np.ndarray:
-    """Groups of rows that are equal, or nearly, as training finds them; of equal scores where rows were skipped."""
+    """Groups of equal or nearly equal rows, found as in training; groups of equal scores if some rows were not kept."""
     from vrspam.tool.doctor import Examined
     from vrspam.tool.repeats import find_copies
 
@@ -332,28 +332,28 @@ def evaluate(
 ) -> Evaluation | Evaluations:
     """Evaluate a model, or scores that any model has made, on labelled rows: ranking, thresholds, probabilities.
 
-    Use rows that the model was not trained on. A warning names values that training has not seen, and rows that it has.
+    Use rows that the model was not trained on. A warning tells of values new since training, and of training rows.
     ``evaluate(table, target="sick", scores=["a", "b"])`` takes columns of scores in the place of a model. Scores that
-    all lie between 0 and 1 are taken as probabilities; rows without a score are left out of all columns.
+    all lie between 0 and 1 are taken as probabilities; rows that lack one of the scores are left out of all columns.
 
     Parameters
     ----------
     model : Model; or a table
-        From `train` or `load_model`; or, with names of columns as `scores`, a table as `data`.
+        From `train` or `load_model`; or, if `scores` names columns, the table that holds them.
     data : path, directory, pattern or list of paths; frame; or boolean array of n
         Labelled rows as `train` takes them, with the columns and the target of the training table. With `scores`:
         which rows are positive.
     scores : array of n numbers, optional; or str or sequence of str
-        Scores of rows, from `score_file` for example, where no table is to be read. Of a table the columns of scores.
+        Scores of rows, from `score_file` for example, if no table is to be read. For a table, its columns of scores.
     target, positive : str, optional
-        Of a table: the column of labels, and the label to rank above all others, by default the larger of two.
+        For a table of scores: the column of labels, and the label to rank above all others, by default the larger.
     event : str, optional
-        Of a table: the column that says which rows had their event; `target` then holds times. "none": `target` holds
-        an order.
+        For a table of scores: the column that says which rows had their event; `target` then holds times. "none":
+        `target` holds an order.
     by : sequence of str; or dict of str to array of n
-        Columns whose levels are looked at one by one (`subgroups`); with an array of scores their values.
+        Columns whose levels are evaluated one by one (`subgroups`); with an array of scores, the columns' values.
     confidence : float in (0, 1), default=0.95
-        Of the intervals.
+        Coverage of the intervals.
     cost_ratio : float, optional
         How many false alarms are as bad as one missed positive; adds the threshold of least cost.
     recall : float in (0, 1], default=0.9
@@ -362,18 +362,18 @@ def evaluate(
         Adds the partial AUC up to this false-positive rate, standardised, with its interval.
     weights : str, or array of n numbers, optional
         How much each row counts: a column of the table, by default that of training, "none" for rows that count alike.
-        With `scores` the numbers. Not with `max_fpr`.
+        With an array of scores, the weights themselves. Cannot be combined with `max_fpr`.
     groups : str, or array of n labels, optional
         Which rows belong together, such as those of one patient: a column of the table, by default that of training,
-        "none" for independent rows, "duplicates" for rows that are equal or nearly. Intervals allow for it. With
-        `scores` the labels.
+        "none" for independent rows, "duplicates" for rows that are equal or nearly. Intervals allow for groups. With
+        an array of scores, the labels of the groups themselves.
     probabilities : array of n numbers, optional
-        With `scores`: those of the rows, where the calibration of the model has seen their labels.
+        With an array of scores: probabilities to use instead of the model's, if its calibration has seen these labels.
     notes : tuple of str
         With `scores`: notes about the rows, for pages and commands.
     times, within : array of n, optional
-        With `scores` of a model of times, or inside strata: the times of the rows (minus the numbers of an order), and
-        their strata. A table has them. With columns of scores `within` is the column of strata.
+        With an array of scores: the times of the rows (for an order, its negated numbers), and their strata; a table
+        has both as columns. With columns of scores, `within` names the column of strata.
     **reading
         Without `scores`: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
         `zero_based` of `vrspam.data.read_chunks`.
@@ -382,7 +382,7 @@ def evaluate(
     -------
     Evaluation
         `auc` has the AUC with its interval, `thresholds`, `lift`, `bins` and `brier` the rest; `flat()` gives all
-        numbers as one dict. Of a sequence of columns `Evaluations`: one for each, and the columns compared in pairs.
+        numbers as one dict. For several columns, `Evaluations`: one for each, and the columns compared in pairs.
 
     Examples
     --------
@@ -408,7 +408,7 @@ def evaluate(
         raise TypeError("evaluate() knows target, events and positive label from the model: leave them out.")
     if scores is None:
         if probabilities is not None or notes:
-            raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
+            raise TypeError("evaluate() makes probabilities and notes of a file itself: give them only with scores.")
         rows = score_rows(model, data, weights=weights, groups=groups, by=by, **reading)
         if rows.notes:
             warn(UnseenValues(rows.notes))
@@ -480,7 +480,7 @@ def _evaluate(
     max_fpr: float | None,
     confidence: float,
 ) -> Evaluation:
-    """What follows from scores, which are sorted; `auc` is known."""
+    """Evaluate a model or a column, given its scores, the sorted scores and the AUC."""
     weights, groups = beside["weights"], beside["groups"]
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
@@ -540,19 +540,19 @@ def compare(
     skip_errors: bool = False,
     **reading: Any,
 ) -> Comparison:
-    """Test which of some models, or columns of scores, rank the same rows better, by DeLong's paired test.
+    """Test by DeLong's paired test which of several models, or columns of scores, ranks the same rows better.
 
-    A warning names values that training has not seen. Rows without a score are left out for all.
+    A warning names values that training has not seen. Rows that lack one of the scores are left out for all.
 
     Parameters
     ----------
     *models : Model, or str
         Two or more, trained for the same target; they may use different columns of the file. A text such as
-        ``"column:catboost"`` is a column of scores of the file. Where `path` is not given, the last one is the file.
+        ``"column:catboost"`` is a column of scores of the file. Without `path`, the last argument is the file.
     path : path, directory, pattern or list of paths; or frame
         Labelled rows, as in `score_file`.
     target, positive : str, optional
-        Where columns alone are compared: the column of labels, and the label to rank above all others.
+        If only columns are compared: the column of labels, and the label to rank above all others.
     names : sequence of str, optional
         What to call the models and columns.
     confidence : float in (0, 1), default=0.95
@@ -567,7 +567,7 @@ def compare(
     Returns
     -------
     Comparison
-        `test`, `positive` and `scores`, which can be unpacked; `pairs` has all tests, with adjusted p-values, and
+        Can be unpacked into `test`, `positive` and `scores`; `pairs` has all tests, with adjusted p-values, and
         `partial_test(max_fpr)` compares the partial AUCs.
 
     Examples
@@ -584,7 +584,7 @@ def compare(
     given = list(models)
     path = given.pop() if path is None and given else path
     if len(given) < 2:
-        raise DataError("compare needs two models or columns of scores at least, and the table after them")
+        raise DataError("compare needs at least two models or columns of scores, and then the table")
     columns = [one.removeprefix("column:") for one in given if isinstance(one, str)]
     fitted = [one for one in given if not isinstance(one, str)]
     beside: dict[str, Any] = {"weights": weights, "groups": groups, "skip_errors": skip_errors, **reading}
@@ -615,7 +615,7 @@ def compare_scores(
     confidence: float = 0.95,
     optimism: float = 0.0,
 ) -> Comparison:
-    """Compare scores of the same rows in pairs; `ranked` are they sorted, `optimism` flatters the first of them."""
+    """Compare scores of the same rows in pairs; `ranked` are sorted scores, `optimism` is taken from the first AUC."""
     names, less = list(scores), {next(iter(scores)): optimism}
     beside: dict[str, Any] = {"sample_weight": weights, "groups": groups}
     if times is None and within is None:
@@ -670,7 +670,7 @@ def _score_all(
     scored |= {name: found[0].scores[name] for name in columns}
     kept, lacking = with_all_scores(scored)
     beside = dict[str, Any]()
-    for rows in reversed(found):  # what the first model that knows it says
+    for rows in reversed(found):  # the first model that knows a column decides
         beside |= rows.beside
     notes = tuple(dict.fromkeys([*lacking, *(note for rows in found for note in rows.notes)]))
     if lacking:

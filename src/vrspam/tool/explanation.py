@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam.data import DataError
-from vrspam.model.drawing import (  # noqa: F401 (two are public names of this room)
+from vrspam.model.drawing import (  # noqa: F401 (two are public names of this module)
     Effect,
     ExplainedRow,
     explain,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ExplainedRows(NamedTuple):
-    """Explained rows, how many rows were read, and what all of them hold that training did not have.
+    """Explained rows, the number of rows read, and notes on values of the file that training did not have.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ExplainedRows(NamedTuple):
 def explain_file(
     model: Model, path: Any, numbers: Sequence[int] | None = None, *, most: int | None = None, **reading: Any
 ) -> ExplainedRows:
-    """Explain rows of a table: what each column adds to the score of each.
+    """Explain rows of a table: what each column adds to the score of each row.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def explain_file(
     numbers : sequence of int, optional
         The rows to explain, counted from 1 (the first row of the data), in this order. By default all.
     most : int, optional
-        Without `numbers`: explain the first rows alone.
+        Without `numbers`: explain only this many rows, the first ones.
     **reading
         `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
 
@@ -94,7 +94,7 @@ def explain_file(
     n = 0
     for X, _, kept, broken in chunks:
         scored = 0 if X is None else int(X.shape[0])
-        # for each row of the file the number of the row that can be scored, or -1 - that of the broken one
+        # for each row of the block: its place among the scored rows, or -1 minus its place among the broken rows
         places = np.concatenate([np.arange(scored) + 0.5, [row.place for row in broken]])
         order = np.r_[np.arange(scored), -1 - np.arange(len(broken))][np.argsort(places, kind="stable")]
         rows = np.arange(n + 1, n + 1 + order.size)
@@ -106,7 +106,7 @@ def explain_file(
     for number in sorted((wanted or set()) - set(found)):
         raise DataError(f"there is no row {number:,}: {chunks.source.paths[0]} has {n:,} rows, counted from 1")
     explained = list(found.values()) if numbers is None else [found[number] for number in dict.fromkeys(numbers)]
-    if numbers is not None or chunks.unseen is None:  # what is said of a file need not hold for some rows
+    if numbers is not None or chunks.unseen is None:  # notes on a file need not hold for some of its rows
         return ExplainedRows(explained, n, ())
     return ExplainedRows(explained, n, tuple(chunks.unseen.sentences()))
 

@@ -1,4 +1,4 @@
-"""The model of a file: its columns, the parts of its score, calibration, curves and how it came about."""
+"""The model that a file holds: columns, parts of the score, calibration, curves, and facts about its training."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
 from vrspam.tables.schema import Label, far_outside
 
 MOST_ROWS = 1_000
-_ENOUGH = 20  # rows that must be known to say anything
+_ENOUGH = 20  # a fingerprint of fewer rows proves nothing
 _DIGITS = 16
 
 
@@ -57,18 +57,18 @@ class Fingerprint:
         return {"salt": self.salt, "rows": sorted(self.rows)}
 
     def find(self, rows: Any) -> set[str]:
-        """The training rows among these."""
+        """The hashes of training rows among these rows."""
         return {*self.rows.intersection(_digests(row_numbers(rows), self.salt))} if self.rows else set()
 
     def sentences(self, found: set[str]) -> list[str]:
-        """What is to be said, if many training rows were found."""
-        many = 0.5  # share of the rows of a fingerprint that makes a file the training file
+        """A warning, if many training rows were found."""
+        many = 0.5  # a file with this share of the fingerprint's rows is taken for the training file
         if len(self.rows) < _ENOUGH or len(found) < many * len(self.rows):
             return []
         share = 100.0 * len(found) / len(self.rows)
         return [
-            f"about {share:.0f} % of the rows that the model was trained on are in this file: what is measured here is "
-            "too good, give rows that it has not seen"
+            f"about {share:.0f} % of the rows that the model was trained on are in this file: these measures are too "
+            "good, give rows that the model has not seen"
         ]
 
 
@@ -78,7 +78,7 @@ def row_numbers(rows: Any) -> np.ndarray:
         return row_hashes(rows)
     import pyarrow as pa
 
-    columns = []  # numbers as they are, and a number for each text; a missing value is one of its own
+    columns = []  # numbers as they are, and a number for each text; missing values have a number of their own
     for column in rows.columns:
         if pa.types.is_floating(column.type):
             values = column.to_numpy()
@@ -104,14 +104,14 @@ def _digests(numbers: np.ndarray | Sequence[int], salt: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Standardisation of encoded rows. Sparse rows are not centred: differences of rows, all that AUC sees, stay."""
+    """Standardisation of encoded rows. Sparse rows are not centred: the AUC depends only on differences of rows."""
 
     centre: np.ndarray
     deviations: np.ndarray
 
     @classmethod
     def of(cls, moments: ClassMoments, is_sparse: bool) -> Scaling:
-        """To 40 bits: sums differ in their last bits from machine to machine, and folds by a hash of rows must not."""
+        """Round to 40 bits: the last bits of sums depend on the machine, and folds drawn by hashes of rows must not."""
         mean, deviation = (np.ldexp(np.rint(np.ldexp(m, 40)), e - 40) for m, e in map(np.frexp, spread(moments)))
         return cls(np.zeros_like(mean) if is_sparse else mean, np.where(deviation > 0, deviation, 1.0))
 
@@ -124,7 +124,7 @@ class Scaling:
 def undo_linear_map(
     features: Any, coef: np.ndarray, intercept: float, means: np.ndarray, deviations: np.ndarray
 ) -> dict[str, Any] | None:
-    """The same fields of a `Model` without its map, if that only standardises and encodes one-hot; None otherwise."""
+    """Fields of a `Model` without a map, if the map only standardises and encodes one-hot; None otherwise."""
     if len(features.members) > 1 or not features.keeps_columns_apart:
         return None
     lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
@@ -151,7 +151,7 @@ def undo_linear_map(
 
 
 def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
-    """Fields of a `Model` whose score has these coefficients of the features of a map, and class means of them."""
+    """Fields of a `Model` from a feature map, the coefficients of its features and their class means."""
     parts, together = features.parts(coef), np.zeros((len(means), 1))
     alone = np.zeros((len(means), features.n_features_in_))
     for block, j, where in features._places():
@@ -183,8 +183,8 @@ class Model:
 
     where x are the columns as `schema` encodes them: numbers with missing ones replaced by the training mean, and
     one 0/1 feature for each category; coef · deviations is the change of the score for one standard deviation. With
-    `features`, functions of the columns as they are, x is what each column adds on its own, if columns do, and at last
-    what they add together; `coef`, `means` and `deviations` are those of these parts.
+    `features`, functions of the columns as they are, x holds what each column adds on its own, and last what columns
+    add together, where the model has such parts; `coef`, `means` and `deviations` are those of these parts.
 
     Attributes
     ----------
@@ -207,18 +207,18 @@ class Model:
     calibration : Sigmoid, Isotonic or None
         From scores to probabilities of the positive label.
     identifiers : tuple of str
-        Columns that were left out because they only name the rows; `predict` hands them on.
+        Columns that were left out because they only name the rows; `predict` copies them.
     fingerprint : Fingerprint or None
         Salted hashes of some training rows, by which `evaluate` can tell that it is given the training file.
     threshold : ChosenThreshold or None
-        Rows whose score is at least `threshold.threshold` are called positive; it says what it stands for, and what
-        held-out rows promise. None: the probability ½ decides.
+        Rows whose score is at least `threshold.threshold` are called positive; its other fields are the rule behind it
+        and its measures on held-out rows. None: the probability ½ decides.
     training : dict
         Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
     ranks : bool
         Whether scores only rank rows, by times or an order or inside strata, and say nothing about one row alone.
     classes : tuple of two labels
-        Those that rows are given, the negative one first; of several others one stands for all.
+        The labels that rows are given, the negative one first; one label stands for several negative ones.
 
     Examples
     --------
@@ -311,7 +311,7 @@ class Model:
         return X
 
     def as_scorer(self) -> Scorer:
-        """What `vrspam.export` exports of this model: its columns as they are in a file, and the parts of its score."""
+        """Return what `vrspam.export` exports: the columns as they are in a file, and the parts of the score."""
         schema, typical, parts = self.schema, None, self.parts
         if self.features is None:
             n_numeric = len(schema.columns) - len(schema.categorical)
@@ -362,7 +362,7 @@ class Model:
         """Open a file with the columns of this model; `reading` is that of `vrspam.data.readers.Source.open`.
 
         Indices of LIBSVM files start as they did in training, unless told otherwise. A category that training did not
-        have sets all its indicators to 0. Text in columns of numbers is missing, and rows without a label are left out.
+        have sets all indicators to 0. Text in columns of numbers counts as missing; rows without a label are left out.
         With `keep_errors` rows that cannot be scored keep their places.
         """
         schema = self.schema if labels else self.schema.without_target()
@@ -380,7 +380,7 @@ class Model:
         )
 
     def score_chunks(self, chunks: Chunks) -> Iterator[ScoredBlock]:
-        """Scores of what `open` returned, block by block, in the order of the rows."""
+        """Score the chunks that `open` returned, block by block, in the order of the rows."""
 
         def scored(block: tuple[Any, ...]) -> ScoredBlock:
             X, y, *more = block
@@ -397,5 +397,5 @@ class Model:
         if threads == 1:
             yield from map(scored, chunks)
             return
-        with blas_threads(1):  # products of a block are small: threads do more for several blocks
+        with blas_threads(1):  # products of one block are small: it is faster to score several blocks at once
             yield from read_ahead(iter(chunks), scored, threads)

@@ -1,11 +1,11 @@
-"""Files of models: what a model holds is written, for this package or other programs, and checked when it is read.
+"""Write models to files, for this package or other programs, and check them when they are read.
 
 A file is JSON with a version and a checksum, whose long arrays are packed. Nothing in it is ever executed. A packed
-array is Base64 of its compressed bytes, little-endian, with its type and shape; equal ones are there once. What is read
-back has the same bits. The unpacked size is bounded by the shapes before anything is allocated.
+array is Base64 of its compressed bytes, little-endian, with its type and shape; equal arrays are stored once. Arrays
+are read back with the same bits. Their unpacked size is bounded by the shapes before anything is allocated.
 
 Files of versions 1 to 4 held feature maps, from which the parts of the score follow. In version 1 maps took rows that
-were encoded one-hot and standardised: a category is the sum of the curves of all its indicators, one of them at 1.
+were encoded one-hot and standardised: a category adds the curves of all indicators of its column; only its own is 1.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     ----------
     model : Model
     path : path
-        By custom `something.json`.
+        Usually `something.json`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         content[name] = value.to_dict() if hasattr(value, "to_dict") else value
     content["features"] = None if model.features is None else parts_to_dict(model.features)
     content["threshold"] = None if model.threshold is None else asdict(model.threshold)
-    if "warnings" in model.training:  # with their fields, so that a reader can be shown parameters in other terms
+    if "warnings" in model.training:  # with their fields, so that parameters can be shown as keywords or as options
         said = model.training["warnings"]
         plain = [note.to_plain() if isinstance(note, Message) else note for note in said]
         content["training"] = {**model.training, "warnings": plain}
@@ -178,7 +178,7 @@ def export_model(
         A file of plain Python, or one SQL expression, of a linear or additive model; see `vrspam.export.to_python` and
         `vrspam.export.to_sql`.
     dtype : {"float32", "float64"}, default="float32"
-        Of the numbers that go into the graph and come out.
+        Type of the numbers that go into the ONNX graph and come out of it.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def export_model(
 
 
 def _model(content: Mapping[str, Any], version: int) -> Model:
-    """The model, from what JSON can hold; raises where the parts do not fit."""
+    """Make a model from plain values; raise an error where the parts do not fit together."""
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema, content["schema"])
     calibration: Calibration | None = None
@@ -232,7 +232,7 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
             raise ValueError(f"calibration method {method!r} with keys {sorted(values)} is not known")
     chosen, known = content.get("threshold"), content.get("fingerprint")
     if chosen is not None and chosen["rule"] not in THRESHOLD_RULES:
-        raise ValueError(f"nothing is known of a threshold for {chosen['rule']!r}")
+        raise ValueError(f"the rule {chosen['rule']!r} of the threshold is not known")
     for name, value in (chosen or {}).items():
         kind = "text" if name == "rule" else "number or none" if name in ("precision", "confidence") else "number"
         if not _fits(kind, value):
@@ -245,7 +245,7 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
     for kind, names in _FACTS.items():
         for name in names:
             if name in training and not _fits(kind, training[name]):
-                raise TypeError(f"training says about {name!r} what cannot be shown")
+                raise TypeError(f"training holds a wrong value for {name!r}")
     if "warnings" in training:
         training["warnings"] = [Message.from_plain(note) for note in training["warnings"]]
     for texts in (content["identifiers"], list(schema.identifiers)):
@@ -274,7 +274,7 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
 
 
 def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
-    """Refuse columns that no file can have; `Schema.from_dict` has turned some values into what they should be."""
+    """Refuse columns that no file can have; `plain` is needed because `Schema.from_dict` has converted some values."""
     for name in ("target", "target_type"):
         if not isinstance(plain[name], str | None):
             raise DataError(f"{name} must be a text")
@@ -372,8 +372,8 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def pack(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content with its arrays, and long lists of numbers, in one list `arrays`, each once."""
-    few_numbers = 32  # up to so many stay a readable list
+    """Return the content with its arrays and long lists of numbers moved to one list `arrays`, each of them once."""
+    few_numbers = 32  # a list of at most this many numbers stays readable
     arrays: list[dict[str, Any]] = []
     places: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
@@ -402,7 +402,7 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unpack(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What `pack` was given, with arrays where lists of numbers were long; forged sizes are refused."""
+    """Undo `pack`; long lists of numbers come back as arrays, and forged sizes are refused."""
     packed = content.get("arrays", [])
     if not isinstance(packed, list) or not all(isinstance(one, dict) for one in packed):
         raise TypeError("arrays must be a list")
@@ -420,7 +420,7 @@ def unpack(content: Mapping[str, Any]) -> dict[str, Any]:
                 raise ValueError("an array has no type or shape")
             declared += prod(shape) * np.dtype(kind).itemsize
         declared += 0 if values is None else 8 * prod(one["shape"])
-    if declared > max(1 << 28, 64 * data):  # bytes that any file may hold, or times its size
+    if declared > max(1 << 28, 64 * data):  # bytes that any file may declare, or a multiple of its data
         raise ValueError("the arrays would be far larger than the file")
     arrays = [_unpack_array(one) for one in packed]
 
@@ -448,7 +448,7 @@ def _smallest(array: np.ndarray) -> np.ndarray:
 
 
 def _pack_array(array: np.ndarray) -> dict[str, Any]:
-    """One array; where there are few different numbers, these numbers and the place of each one among them."""
+    """Pack an array; if it has few distinct numbers, pack them once, and the place of each element among them."""
     own = _compressed(array)
     if array.itemsize > 1:
         bits, places = np.unique(array.ravel().view(f"<i{array.itemsize}"), return_inverse=True)  # -0.0 is not 0.0
@@ -460,7 +460,7 @@ def _pack_array(array: np.ndarray) -> dict[str, Any]:
 
 
 def _compressed(array: np.ndarray) -> dict[str, Any]:
-    # the first bytes of all numbers, then the second ones: those of the exponents are much alike
+    # the first bytes of all numbers, then all second bytes: the bytes of exponents are much alike
     raw = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8).T.tobytes()
     data = base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
     return {"type": array.dtype.str, "shape": list(array.shape), "packed": "zlib", "data": data}
@@ -490,7 +490,7 @@ def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:
 
 
 def parts_to_dict(score: Parts) -> dict[str, Any]:
-    """Plain values and arrays; encoders that several parts have alike are there once."""
+    """Return a score as plain values and arrays; encoders that several parts share are stored once."""
     encoders: list[Sequence[Encoder]] = []
 
     def number(own: Sequence[Encoder]) -> int:
@@ -534,7 +534,7 @@ def parts_to_dict(score: Parts) -> dict[str, Any]:
 
 
 def parts_from_dict(plain: Any) -> Parts:
-    """The parts that `parts_to_dict` wrote, or what is wrong with them."""
+    """Read the parts that `parts_to_dict` wrote; raise an error that says what is wrong with them."""
     if not isinstance(plain, dict) or set(plain) != {"effects", "encoders", "kernels", "trees"}:
         raise ValueError("this is not a stored score: save the model again")
     effects = list[Effect | None]()
@@ -557,7 +557,7 @@ def parts_from_dict(plain: Any) -> Parts:
         effects.append(Curve(nodes, values, floats(one["left"], True), floats(one["right"], True), missing))
     encoders = [[encoder_from_dict(encoder) for encoder in own] for own in plain["encoders"]]
     if any(len(own) != len(effects) for own in encoders):
-        raise ValueError(f"a score of {len(effects)} columns has parts of another number")
+        raise ValueError(f"the score has {len(effects)} columns, but one of its parts has another number")
     for part in (*plain["kernels"], *plain["trees"]):
         if type(part["encoders"]) is not int or not 0 <= part["encoders"] < len(encoders):
             raise ValueError("a part of the score has no encoders")
@@ -577,7 +577,7 @@ def parts_from_dict(plain: Any) -> Parts:
 def parts_of_old_file(plain: Any, schema: Schema, coef: np.ndarray, means: np.ndarray, version: int) -> dict[str, Any]:
     """Fields of a `Model` from a stored map, the coefficients of its features and their class means.
 
-    Of version 1 the score of columns, from that of standardised numbers and of an indicator for each category.
+    For version 1, a score of standardised numbers and indicators of categories becomes a score of the columns.
     """
     features = map_from_dict(plain["map"] if version == 1 else plain)
     if coef.shape != (features.n_features_out_,) or means.shape != (2, features.n_features_out_):
@@ -613,7 +613,7 @@ def parts_of_old_file(plain: Any, schema: Schema, coef: np.ndarray, means: np.nd
 
 
 def _on_scale(curve: Any, centre: float, deviation: float) -> Curve:
-    """A curve of a standardised column as one of the column itself."""
+    """Turn a curve of a standardised column into a curve of the column itself."""
     nodes, first = np.unique(curve.nodes * deviation + centre, return_index=True)
     return Curve(nodes, curve.values[first], curve.left / deviation, curve.right / deviation, curve.missing)
 
@@ -626,7 +626,7 @@ def _table(names: Sequence[str], curves: Sequence[Curve]) -> Table:
 def _kernel(
     part: KernelPart, centre: np.ndarray, deviations: np.ndarray, fill: Sequence[Any], schema: Schema, groups: Any
 ) -> KernelPart:
-    """The kernel of columns: what a row has at 0, or at the value that stands for a missing one, is moved to 0."""
+    """The kernel of columns, shifted so that an indicator at 0, or the value that fills a missing number, gives 0."""
     own_ranks = [Curve.of(encoder, np.ones(1)) for encoder in part.encoders if isinstance(encoder, Curves)]
     ranks = [_on_scale(curve, *ends) for curve, *ends in zip(own_ranks, centre, deviations, strict=True)]
     starts = np.cumsum([0, *(encoder.width for encoder in part.encoders)])

@@ -1,9 +1,9 @@
-"""What `train` and `make_report`, in Python and as commands, can be asked for: each option is declared here, once.
+"""The options of `train` and `make_report`, in Python and on the command line: each is declared here, once.
 
-A field of a plan is a keyword in Python and an option of the command line. Its help is shown by both, and its check
-runs when a plan is made: before any file is read, with the same sentence in both. docs/add_an_option.md adds one.
+A field of a plan is a keyword in Python and an option of the command line. Both show its help; its check runs when a
+plan is made, before any file is read, and says the same in both. docs/add_an_option.md shows how to add an option.
 
-Help pages are drawn from this module, so that it imports nothing that takes time.
+Help pages are made from this module, so it imports nothing that takes time.
 """
 
 import inspect
@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from vrspam._utils.messages import CODES, THRESHOLD_RULES, LossName, Parameter, PenaltyName, Selection, WordedError
 
-INDEPENDENT = "none"  # what `groups` is where rows are to be taken as independent
-COPIES = "duplicates"  # groups of rows that are equal, or nearly
+INDEPENDENT = "none"  # the value of `groups` for independent rows
+COPIES = "duplicates"  # the value of `groups` for groups of equal or nearly equal rows
 PANELS = DATA, MODEL, FOLDS, THRESHOLD, PAGE, FILE = ("Data", "Model", "Folds", "Threshold", "Page", "File format")
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
@@ -24,12 +24,12 @@ Thing = TypeVar("Thing", bound=Callable[..., Any])
 class Option(NamedTuple):
     """How a field of a plan is shown and checked.
 
-    `panel` is its place in the help of the commands, None for what is a keyword of Python alone. Names of options in
+    `panel` is the option's place in the help of the commands; None means that only Python has it. Names of options in
     braces are shown in `help` as the reader types them; `typed` is added on the command line, `in_python` in Python.
-    `check` returns what is wrong with a value ("must be at least 2"), or None; `read` makes the value of what was
-    typed. `metavar` and `kind` are its type, on the command line and in Python; `only` names the one command that has
-    it; one with `several` is a dict that may be typed more than once. `type`, `default` and `flag`, the option as it is
-    typed, follow from the field.
+    `check` returns what is wrong with a value ("must be at least 2"), or None; `read` turns typed text into a value.
+    `metavar` is the type shown on the command line, `kind` the one shown in Python. `only` names the single command
+    that has the option. With `several` the value is a dict, and the option may be typed more than once. `type`,
+    `default` and `flag` (the option as it is typed) follow from the field.
     """
 
     panel: str | None
@@ -63,7 +63,7 @@ def read_names(text: str) -> tuple[str, ...]:
 
 
 def read_directions(text: str) -> Any:
-    """Columns with their directions; what is none stays text, which the check refuses.
+    """Read columns with their directions; other text is returned as it is, and the check refuses it.
 
     >>> read_directions('income=-1,"age, years"=1'), read_directions("income")
     ({'income': -1, 'age, years': 1}, 'income')
@@ -76,7 +76,7 @@ def read_directions(text: str) -> Any:
 
 
 def read_order(text: str) -> Any:
-    """The categories of a column in their order; what is none stays text, which the check refuses.
+    """Read the categories of a column in their order; other text is returned as it is, and the check refuses it.
 
     >>> read_order("size=small,medium,large"), read_order("size")
     ({'size': ('small', 'medium', 'large')}, 'size')
@@ -86,7 +86,7 @@ def read_order(text: str) -> Any:
 
 
 def read_numbers(text: str) -> Any:
-    """Numbers separated by commas, or "auto"; what is neither stays text, which the check refuses.
+    """Read numbers separated by commas; other text is returned as it is, and the check refuses all but "auto".
 
     >>> read_numbers("0,0.1"), read_numbers(" auto"), read_numbers("some")
     ((0.0, 0.1), 'auto', 'some')
@@ -98,12 +98,12 @@ def read_numbers(text: str) -> Any:
 
 
 def must(holds: Callable[[Any], bool], words: str) -> Callable[[Any], str | None]:
-    """The check that something holds of a value that is given; else it says these words."""
+    """Make a check that returns `words` for a value that is not None and for which `holds` is false."""
     return lambda value: None if value is None or holds(value) else words
 
 
 def at_least(least: int) -> Callable[[Any], str | None]:
-    """The check of a number that must not be smaller."""
+    """Make a check that a number is at least this."""
     return must(lambda value: value >= least, f"must be at least {least}")
 
 
@@ -160,7 +160,7 @@ def _silent(stage: str) -> None:
 
 
 def option(default: Any, panel: str | None, help: str, **more: Any) -> Any:
-    """A field of a plan with its default and what `Option` holds."""
+    """Declare a field of a plan, with its default and the fields of its `Option`."""
     return field(default=default, metadata={"option": Option(panel, help, **more)})
 
 
@@ -190,7 +190,7 @@ def in_words(names: Any) -> str:
 
 @dataclass(frozen=True)
 class TrainPlan:
-    """What `vrspam.tool.train` is asked for: its keywords, checked.
+    """The options of `vrspam.tool.train`, checked.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ class TrainPlan:
         DATA,
         "The column that says which rows had their event (1, or what {positive} names); {target} then holds times. "
         "none: {target} holds grades, amounts or dates, and larger ones rank higher.",
-        in_python="Rows without it are censored: their event comes later, or never.",
+        in_python="Rows without their event are censored: it comes later, or never.",
         metavar="<column>",
     )
     within: str | None = option(
@@ -229,7 +229,7 @@ class TrainPlan:
     include: Sequence[str] = columns(DATA, "Columns to keep although they look like identifiers.")
     categorical: Sequence[str] = columns(DATA, "Columns of numbers to treat as categories.")
     max_categories: int = option(
-        1000, DATA, "Most categories of a text column: rarer ones count as one.", check=at_least(2)
+        1000, DATA, "Largest number of categories of a text column: rarer ones count as one.", check=at_least(2)
     )
     ordered: Any = option(
         None,
@@ -291,8 +291,8 @@ class TrainPlan:
     monotone: Any = option(
         None,
         MODEL,
-        "Columns with which the score must rise (1) or fall (-1), whatever the others are; the AUC without this is "
-        "told beside.",
+        "Columns with which the score must rise (1) or fall (-1), whatever the others are; the AUC without directions "
+        "is reported too.",
         typed="As in income=-1,age=1.",
         check=directions,
         read=read_directions,
@@ -354,8 +354,8 @@ class TrainPlan:
         None,
         THRESHOLD,
         "Store the threshold that finds at least this share of the positives, of new rows too, with 95 % confidence.",
-        in_python="With too few positives for that a note says so. One of these five may be given; `predict`, "
-        "`evaluate` and exports use it.",
+        in_python="A note tells if positives are too few for that. Only one of these five options may be given; "
+        "`predict`, `evaluate` and exports use the threshold.",
         check=share_or_all,
     )
     precision: float | None = option(
@@ -367,7 +367,7 @@ class TrainPlan:
     alerts: float | None = option(
         None,
         THRESHOLD,
-        "Store the threshold that calls at most this share of the rows, with 95 % confidence.",
+        "Store the threshold that calls at most this share of the rows positive, with 95 % confidence.",
         check=share,
     )
     cost_ratio: float | None = option(
@@ -391,13 +391,13 @@ class TrainPlan:
     delimiter: str | None = option(
         None,
         FILE,
-        "Between the fields of CSV: one character, or tab; by default found in the header line.",
+        "What separates the fields of CSV: one character, or tab; by default found in the header line.",
         check=must(lambda value: len(value.encode()) == 1, "is neither one ASCII character nor tab"),
         read=lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
         metavar="<char>",
     )
     encoding: str | None = option(
-        None, FILE, "Of CSV: utf-8, windows-1252, latin-1, utf-16 or another; by default told from the bytes."
+        None, FILE, "Encoding of CSV: utf-8, windows-1252, latin-1, utf-16 or another; by default told from the bytes."
     )
     zero_based: bool | None = option(
         None,
@@ -407,7 +407,7 @@ class TrainPlan:
     )
     skip_errors: bool = option(False, FILE, "Leave out broken lines, and say how many.")
     progress: bool = option(False, None, "Show a progress line.")
-    say: Callable[[str], None] = option(_silent, None, "Is told each stage as it begins.", kind="callable")
+    say: Callable[[str], None] = option(_silent, None, "Is called with each stage as it begins.", kind="callable")
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -459,7 +459,7 @@ class TrainPlan:
 
     @classmethod
     def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", given: dict[str, Any]) -> Self:
-        """A plan of the arguments of a function; those of another plan where they are not given."""
+        """Make a plan from the arguments of a function; those that are not given are taken from another plan."""
         known = {} if plan is None else {one.name: getattr(plan, one.name) for one in fields(plan)}
         named = {name: value for name, value in (("target", target), ("positive", positive)) if value is not None}
         return cls(**{**known, **named, **given})
@@ -467,7 +467,7 @@ class TrainPlan:
 
 @dataclass(frozen=True)
 class ReportPlan(TrainPlan):
-    """What `vrspam.tool.make_report` is asked for."""
+    """The options of `vrspam.tool.make_report`, checked."""
 
     by: Sequence[str] = columns(
         PAGE, "Columns whose levels the report looks at one by one.", "Commas separate them: sex,clinic."
@@ -486,7 +486,7 @@ class ReportPlan(TrainPlan):
     holdout: float | None = option(
         None,
         FOLDS,
-        "Keep this share of the rows from the training, and score them alone; by default the folds score all rows.",
+        "Keep this share of the rows out of the training, and score only these; by default the folds score all rows.",
         check=share,
         only="report",
     )
@@ -513,13 +513,13 @@ def conflict(why: str, **parameters: Any) -> WordedError:
 
 
 def check_option(name: str, value: Any, check: Callable[[Any], str | None] | None = None) -> None:
-    """Refuse a value that fails the check of its option, or the one that is given."""
+    """Refuse a value that fails `check`, by default the check of its option."""
     if wrong := (check or OPTIONS[name].check)(value):
         raise WordedError(f"{{given}} {wrong}", given=Parameter(name, value))
 
 
 def check_measures(weights: Any = None, **given: float | None) -> None:
-    """Refuse what cannot be measured: confidence, recall, cost_ratio or max_fpr, and this with weights of rows."""
+    """Refuse a wrong confidence, recall, cost_ratio or max_fpr, and max_fpr together with weights of rows."""
     for name, value in given.items():
         check_option(name, value, {"confidence": share, "recall": share_or_all}.get(name))
     if weights is not None and str(weights) != INDEPENDENT and given.get("max_fpr") is not None:
@@ -552,7 +552,7 @@ def options_of(command: str) -> list[str]:
 
 
 def takes(plan: type[TrainPlan], names: Sequence[str] = ()) -> Callable[[Thing], Thing]:
-    """A decorator for a function with `**options`: its signature and docstring name those of a plan, or some."""
+    """A decorator for a function with `**options`: its signature and docstring list the options of a plan, or some."""
 
     def decorate(function: Thing) -> Thing:
         signature = inspect.signature(function)
@@ -570,10 +570,10 @@ def takes(plan: type[TrainPlan], names: Sequence[str] = ()) -> Callable[[Thing],
 
 
 def documented(plan: type[TrainPlan], thing: Thing, names: Sequence[str] = ()) -> Thing:
-    """The docstring with all options, or some, in the place of {options}."""
+    """Put all options, or those in `names`, in the place of {options} in the docstring; return the thing."""
     lines = []
     for name, shown in ((one.name, OPTIONS[one.name]) for one in fields(plan) if not names or one.name in names):
-        first = (get_args(shown.type) or (shown.type,))[0]  # of str | None the first
+        first = (get_args(shown.type) or (shown.type,))[0]  # str of `str | None`
         known = {share: "float in (0, 1)", share_or_all: "float in (0, 1]"}
         words = shown.kind or known.get(shown.check) or getattr(first, "__name__", "")
         if get_origin(shown.type) is Literal:

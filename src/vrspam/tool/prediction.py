@@ -21,15 +21,15 @@ from vrspam.tool.plan import check_option, one_or_more
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
 KINDS = (".csv", ".csv.gz", ".parquet")
-# What spreadsheets take for the beginning of a formula, or skip before one; some read full-width forms as the others.
+# Characters that spreadsheets skip before a formula, and that start one, in full-width forms too in some spreadsheets.
 _BLANKS = "\x01-\x20\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
 _FORMULA = f"^[{_BLANKS}]*[=+\\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]"
 
 
 class Prediction(NamedTuple):
-    """What was written: rows, how many of them have no score, and remarks (values that training did not have, say).
+    """The number of rows written, how many of them have no score, and notes, such as on values new since training.
 
-    `extrapolated` rows have a number far outside the range of training, `called` ones are called positive.
+    `extrapolated` counts rows with a number far outside the range of training, `called` rows that are called positive.
     """
 
     rows: int
@@ -53,10 +53,10 @@ def predict(
 ) -> int:
     """Write the score of every row of a file, its probability if the model is calibrated, and its label.
 
-    The label, in the column `decision`, goes by the threshold that the model stores, or else by the probability ½.
+    The column `decision` holds the label: the threshold that the model stores decides, or else the probability ½.
     `extrapolated` marks rows with a number far outside the range of training. A row that cannot be scored (a line with
-    fields too many, an infinite number) stays in its place, with an empty score and a column `reason`. What training
-    has not seen is said in a warning.
+    too many fields, an infinite number) stays in its place, with an empty score and a column `reason`. A warning names
+    values that training has not seen.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def predict(
     out : path
         `.csv`, `.csv.gz` or `.parquet`; written whole or not at all.
     ids : sequence of str, optional
-        Columns to copy before the scores. By default the identifiers that training left out, and the column of its
-        groups, if they are there.
+        Columns to copy before the scores. By default the identifiers that training left out, and its columns of groups
+        and of strata, if the file has them.
     top : int, optional
-        Write only so many rows, those of the highest scores, the highest first; the column `row` has their numbers in
-        the file, from 1.
+        Write only this many rows, those with the highest scores, the highest first; the column `row` has their numbers
+        in the file, from 1.
     escape_formulas : bool, default=False
         In CSV, write an apostrophe before copied text, and names of copied columns, that start with = + - @ or a tab.
         A spreadsheet would take them for formulas. Numbers, and Parquet, stay as they are.
@@ -125,7 +125,7 @@ def predict_rows(
     copied: dict[str, str] = {}  # columns to copy, and their names in the result: known when the file is opened
 
     def choose(names: Mapping[str, Any]) -> list[str]:
-        """The columns to copy of a file that has these; the result's own columns keep their names."""
+        """Choose the columns to copy; a copied column that has a name of the result's own columns is renamed."""
         for name in ids or ():
             if name not in names:
                 raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
@@ -215,7 +215,7 @@ def _write_scores(
                 both = pa.Table.from_batches([*kept, numbered])
                 scores = both.column(SCORE).to_numpy()
                 order = np.argsort(-scores, kind="stable")[: min(top, int((~np.isnan(scores)).sum()))]
-                kept = both.take(order).combine_chunks().to_batches()  # the highest first, without those that have none
+                kept = both.take(order).combine_chunks().to_batches()  # the highest first, no row without a score
                 continue
             writer = writer or open_writer(sink, batch.schema)
             writer.write_batch(batch)
@@ -269,7 +269,7 @@ def _escaped(column: Any) -> Any:
 
 
 def check_out(path: Path) -> str:
-    """The format that the name of an output file asks for; refuses other names, and directories that do not exist."""
+    """Return the format of an output file by its name; refuse other names, and directories that do not exist."""
     kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
     if kind is None:
         raise DataError(f"{path} must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}")

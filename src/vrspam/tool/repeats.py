@@ -1,12 +1,12 @@
 """Rows that are not independent: columns whose values name patients, incidents or days, and rows that are copies.
 
-A column names groups of rows if rows of one value agree in other columns too, far beyond chance: for two rows of one
-group D = (a - c) / (1 - c), a the share of such pairs that agree in a column, c that of all pairs. The mean of D over
-columns is 1 for copies and 0 for independent rows. Rows that agree in all columns but one are near copies.
+A column names groups of rows if rows of one value agree in other columns too, far beyond chance: for each other column
+D = (a - c) / (1 - c), where a is the share of pairs of rows of one group that agree in it, and c that of all pairs. The
+mean of D over columns is 1 for copies, 0 for independent rows. Rows that agree in all columns but one are near copies.
 
-Whether that matters is told by a quick model, straight lines or curves on at most 5,000 rows: its AUC with folds that
-split the groups and with folds that keep them, and whether its errors of rows of one group go together. If they do, a
-model that learns the groups would have a higher AUC in folds that split them: one that knows the errors of other rows.
+A quick model, straight lines or curves on at most 5,000 rows, shows whether groups matter: by its AUC with folds that
+split the groups and with folds that keep them, and by the correlation of its errors within groups. If errors are
+correlated, a model that learns the groups, and so the errors of other rows, has a higher AUC in folds that split them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHARED = 0.25  # mean of D from which a column names groups
 
 
 class TableClassifier(AUCClassifierCV):
-    """The estimator for columns that the tool has read already: what is text is a category."""
+    """The estimator for columns that the tool has read already: columns of text are categories."""
 
     _reads_columns = False
 
@@ -46,7 +46,7 @@ class TableClassifier(AUCClassifierCV):
 
 
 class Repeats(NamedTuple):
-    """Groups of rows, by a column or of copies: the share of rows that are not alone, and AUCs of the quick model.
+    """Groups of rows, by a column or of copies: the share of rows in groups of several, and AUCs of the quick model.
 
     `apart` is the AUC with folds that split groups (if the groups matter, of a model that knows them), `together` with
     folds that keep them, `z` their difference in standard errors. `bound` is the correlation of the errors of two rows
@@ -64,7 +64,7 @@ class Repeats(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code of what is said about the groups."""
+        """The code of the finding about the groups."""
         return "duplicates" if self.name == COPIES else "repeated-rows"
 
     @property
@@ -76,7 +76,7 @@ class Repeats(NamedTuple):
     def matters(self) -> bool:
         """Whether folds have to keep the groups together: flexible models learn what rows of one group share.
 
-        Equal rows of few values share the errors of a model too, a little; copies share all of their errors.
+        Errors of rows that are equal by chance are correlated too, a little; those of copies are equal.
         """
         least = 0.5 if self.name == COPIES else 0.1
         return self.changes_headline or (self.bound > least and self.bound_z > 3.0)
@@ -85,12 +85,12 @@ class Repeats(NamedTuple):
 def name_groups(
     columns: Mapping[str, np.ndarray], names: Mapping[str, np.ndarray] = {}, seed: int = 0
 ) -> list[tuple[str, float, np.ndarray]]:
-    """The column whose values name groups of rows, the mean of D over the others, and the group of each row.
+    """Columns whose values name groups of rows: name, mean of D over the other columns, and the group of each row.
 
-    `columns` are codes, -1 for missing; `names` the same of columns that are no features.
-    What is shared must not follow from one column, as a region from its town, unless the column is called an "id". Of
-    columns that name nearly the same groups, the one with the most values is taken. Behind it comes another one that is
-    called an "id" if it names other groups, as cards that pay in many stores: two columns that it tells are enough.
+    `columns` are codes, -1 for missing; `names` are codes of columns that are not used as features. The columns that
+    rows of a group share must not all follow from one of them, as a region from its town, unless the column of groups
+    is called an "id". Of columns with nearly the largest mean of D, the one with the most groups comes first. Up to two
+    others that are called an "id" follow, such as cards that pay in many stores: there two shared columns are enough.
 
     >>> rng = np.random.default_rng(0)
     >>> patient = np.repeat(np.arange(50), 4)
@@ -135,9 +135,9 @@ def _shares(codes: np.ndarray, columns: Mapping[str, np.ndarray], rng: np.random
 
 
 def _pairs(codes: np.ndarray, rng: np.random.Generator, most: int = 100_000) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the same code, drawn at random: a row and another one of its group, of so many at most."""
+    """Pairs of rows of the same code, drawn at random, at most `most` of them."""
     drawn = rng.permutation(codes.size)
-    order = drawn[np.argsort(codes[drawn], kind="stable")]  # in random order inside a group, whatever that of the file
+    order = drawn[np.argsort(codes[drawn], kind="stable")]  # random order inside a group, whatever the file's order
     ordered = codes[order]
     places = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0))
     places = places if places.size <= most else np.sort(rng.choice(places, most, replace=False))
@@ -145,7 +145,7 @@ def _pairs(codes: np.ndarray, rng: np.random.Generator, most: int = 100_000) -> 
 
 
 def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray | None:
-    """Groups of rows that agree in all columns but one at most; None without any.
+    """Groups of rows that agree in all columns, or in all but one; None if less than 1 % of the rows do.
 
     Where few values of few columns make rows alike, chains of rows that differ in one column each would join most of
     the table: there only equal rows are one group.
@@ -173,7 +173,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray 
 
 
 def judge_groups(name: str, codes: np.ndarray, X: Any, positive: np.ndarray, seed: int) -> Repeats:
-    """What the quick model says about groups of rows."""
+    """Judge by the quick model whether groups of rows matter."""
     sizes = np.bincount(codes)
     share = float(sizes[sizes > 1].sum() / codes.size)
     unknown = Repeats(name, share, codes, np.nan, np.nan)
@@ -210,7 +210,7 @@ def judge_groups(name: str, codes: np.ndarray, X: Any, positive: np.ndarray, see
 def scores_of_known_groups(
     positive: np.ndarray, scores: np.ndarray, groups: np.ndarray, bound: float, seed: int
 ) -> np.ndarray:
-    """Probabilities that also know the errors of other rows of the group, those outside a fifth of all rows.
+    """Probabilities corrected by errors of the row's group, those of rows outside the row's own random fifth.
 
     The best linear prediction of a row's error from n others that all have the correlation `bound` is their sum times
     bound / (1 + (n - 1) bound): what a model that is flexible enough to learn the groups finds in independent folds.
@@ -232,7 +232,7 @@ def scores_of_known_groups(
 def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> tuple[float, np.ndarray]:
     """The mean AUC of the folds of a quick model, and the score of each row by a model that has not seen it.
 
-    It has straight lines or curves, whichever the folds find better; rows that no fold holds out score 0.
+    The model has straight lines or curves, whichever the folds find better; rows that no fold holds out score 0.
     """
     texts = sum(not numeric for numeric in numeric_flags(X))
     most = max(5, min(50, 2_000 // max(texts, 1)))
@@ -246,7 +246,7 @@ def quick_scores(X: Any, positive: np.ndarray, folds: Any, seed: int) -> tuple[f
 
 
 def draw_groups(codes: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Places of all rows of some groups drawn at random, about so many; all rows where there are no more."""
+    """Places of at most `most` rows: all rows of groups drawn at random, or of the table if it has no more."""
     if codes.size <= most:
         return np.arange(codes.size)
     order = np.random.default_rng(seed).permutation(int(codes.max()) + 1)

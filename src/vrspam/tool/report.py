@@ -1,6 +1,6 @@
-"""From a file to the facts of its report: a model, rows that it has not seen, groups of them, and single ones.
+"""From a file to the facts of its report: a model, its evaluation on rows that it has not seen, and single rows.
 
-And how many more rows: the learning curve of a table, and the rows that an interval or a comparison takes.
+`rows` tells what more rows would bring: the learning curve of a table, and the rows that an interval or a test needs.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class SingleRow:
     """One row, its score, and what each column adds to it.
 
     `kind` says why it is shown, `number` is its place among the labelled rows, from 1, and `names` are values of
-    columns that only name rows. `score` and `probability` are of a model that has not seen the row; `above` is the
-    share of the other class that scores lower, ties by half, or with times or strata that of its pairs that are ranked
-    right. `time` is that of the event, or of censoring. `own_score`, of the model itself, is the sum of `parts`:
-    (column, value, part), the largest first.
+    columns that only name rows. `score` and `probability` are by a model that has not seen the row. `above` is the
+    share of the other class that scores lower, ties by half; with times or strata, the share of the row's pairs that
+    are ranked right. `time` is the time of the event, or of censoring. `own_score`, by the model itself, is the sum of
+    `parts`: (column, value, part), the largest first.
     """
 
     kind: str
@@ -68,17 +68,17 @@ class SingleRow:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a page says about a model and its table.
+    """The facts that a page shows about a model and its table.
 
     Attributes
     ----------
     model : Model
     evaluation : Evaluation
-        Of the rows below, each scored by a model that has not seen it.
+        Measures on held-out rows, each scored by a model that has not seen it.
     expected : ExpectedAUC
-        The AUC to expect of new rows: corrected for the choice of the model, or that of the rows kept from training.
+        The AUC to expect of new rows: corrected for the choice of the model, or that of rows kept out of the training.
     folds : int or None
-        Of the cross-validation whose held-out rows these are; None for rows kept from training.
+        Number of folds of the cross-validation that scored the rows; None for rows kept out of the training.
     groups : tuple of Subgroup
     rows : tuple of SingleRow
     left_out : tuple of str
@@ -86,11 +86,11 @@ class Report:
     cost_ratio : float or None
         How many false alarms are as bad as one missed positive, before the reader changes it.
     curve : LearningCurve or None
-        How the AUC grows with the rows; None for other pairs than those of two classes, and where rows are too few.
+        How the AUC grows with the rows; None with times, an order, strata or time-ordered folds, and for too few rows.
     apart : str
-        How groups and times keep the rows apart, to follow what the rows are scored by.
+        How groups or times separate the rows; the page appends it to the words on how the rows are scored.
     beside : Comparison or None
-        This model and others, of which there are out-of-fold scores, on the same held-out rows.
+        Comparison of this model with the out-of-fold scores of others on the same held-out rows.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def make_report(
     path : path, directory, pattern or list of paths; or frame
         As in `vrspam.tool.train`.
     plan : TrainPlan, optional
-        Options in one object; those that are given by name take the place of its own.
+        Options in one object; options that are given by keyword replace those of the plan.
     {options}
 
     Returns
@@ -193,7 +193,7 @@ def make_report(
 
 
 def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: Sequence[str]) -> Comparison:
-    """Compare the model with scores of others on its held-out rows; what its choice flatters is taken from its AUC."""
+    """Compare the model with scores of others on its held-out rows; its AUC is corrected for the choice of model."""
     model, facts, path = trained.model, trained.model.training, trained.opened.chunks.source.paths[0]
     scores = {"this model": part.scores}
     for name in names:
@@ -216,9 +216,9 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
 
 
 def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
-    """The learning curve of an open table; of very many rows that of some of them, drawn at random.
+    """The learning curve of an open table; if it has very many rows, from some of them, drawn at random.
 
-    It is that of 20 parts of the rows with about as many of each class, or of 10; whole groups are in one part.
+    The rows are split into 20 parts, or 10, with about as many rows of each class; a group is in one part as a whole.
     """
     X, positive = opened.load_rows()
     n, groups, weights = positive.size, opened.groups, opened.relative_weights
@@ -228,7 +228,7 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # that rare categories are taken together
         features.learn(X, weights)
     if features.n_features_out_ > 1_000:
-        words = "a learning curve of {count:,} features would take long, 1,000 are the most: leave columns out by "
+        words = "{count:,} features are too many for a learning curve, 1,000 are the limit: leave columns out by "
         words += "{drop}"
         raise WordedError(words, count=features.n_features_out_, drop=Parameter("drop"))
     weights, groups = (None if values is None else values[some] for values in (weights, groups))
@@ -252,7 +252,7 @@ def curve_of(opened: OpenedTable, lines: bool, seed: int) -> LearningCurve:
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:
     """Rows with scores of models that have not seen them, their probabilities, and their weights if they have some.
 
-    Probabilities of the held-out rows of folds are each by a calibration that was fitted on the rows of the others.
+    Probabilities of the held-out rows of a fold are by a calibration that was fitted on the rows of the other folds.
     """
     model, opened, held_out = trained.model, trained.opened, trained.held_out
     if trained.kept is not None:
@@ -277,14 +277,14 @@ def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarr
 def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
     """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None.
 
-    What only names rows is text.
+    Columns that only name rows are read as text.
     """
     import pyarrow as pa
 
     frame, positive = opened.load_rows()
     found = {name: frame.column(name) for name in names if name in frame.column_names} | dict(opened.kept)
     if missing := [name for name in dict.fromkeys(names) if name not in found]:  # dates, or integers beyond 2⁵³
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # all was said at the first reading
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # the first reading has warned
             whole = pa.concat_tables([as_table(kept) for _, _, kept in opened.chunks.keeping(missing)])
         if whole.num_rows != positive.size:
             raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
@@ -304,9 +304,9 @@ def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) 
 def single_rows(
     model: Model, opened: OpenedTable, held_out: HeldOut, evaluation: Evaluation, more: int, names: Sequence[np.ndarray]
 ) -> tuple[SingleRow, ...]:
-    """Explain the highest, the lowest, the most wrong and some `more` rows, if the model can say what columns add.
+    """Explain the highest, the lowest and the most wrong rows, and `more` rows spread over the ranking.
 
-    These are spread over the ranking.
+    There are none if the model cannot say what each column adds, or has more than 5,000 columns.
     """
     assert held_out.places is not None
     no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
@@ -355,11 +355,11 @@ class MoreRows:
     curve : LearningCurve
         `rows` and `auc`; `at(rows)` and `gain(times)` extrapolate it, with a band.
     positives : int
-        Of the rows of the table.
+        Number of positive rows of the table.
     lines : bool
-        Whether it is the curve of straight lines, not of smooth curves.
+        Whether `curve` is for a model of straight lines instead of smooth curves.
     needed : dict of str to int
-        Rows that it takes, by "width" and "difference", where they were asked for.
+        Numbers of rows that are needed, by "width" and "difference", where they were asked for.
     notes : tuple of str
         What was noticed about the table.
 
@@ -403,20 +403,20 @@ def rows(
 ) -> MoreRows:
     """Tell what more rows would bring: the AUC of parts of the table, extrapolated to four times its rows.
 
-    The model is one of smooth curves, or of straight lines: models of parts of the rows follow from sums over them.
+    The model has smooth curves, or straight lines: such models of parts of the rows follow from sums over the parts.
 
     Parameters
     ----------
     path : path, directory, pattern or list of paths; or frame
         As in `vrspam.tool.train`.
     width : float in (0, 1), optional
-        Tell also how many rows make a 95 % interval of the AUC so narrow.
+        Tell also how many rows are needed for a 95 % interval of the AUC that is this wide.
     difference : float in (0, 1), optional
-        Tell also how many rows show a model as better whose AUC is larger by this.
+        Tell also how many rows are needed to show that a model is better whose AUC is larger by this.
     power : float in (0, 1), default=0.8
-        How probable it is that they show it, if the AUCs of both models have a correlation of 0.5.
+        Probability that these rows show the difference, if the AUCs of both models have a correlation of 0.5.
     plan : TrainPlan, optional
-        Options in one object; those that are given by name take the place of its own.
+        Options in one object; options that are given by keyword replace those of the plan.
     {options}
 
     Returns
@@ -449,11 +449,11 @@ def rows(
 
 
 def check_wishes(plan: TrainPlan, **given: float | None) -> None:
-    """Refuse what has no answer, before a table is read."""
+    """Refuse options that allow no learning curve, before a table is read."""
     for name, value in given.items():
         check_option(name, value, share)
     if plan.features not in (None, "linear", "additive"):
-        raise error_about("{features} does not add up over rows: give additive or linear", features=plan.features)
+        raise error_about("{features} has no learning curve: give additive or linear", features=plan.features)
     if other := next((name for name in ("event", "within", "time") if getattr(plan, name) is not None), None):
         words = "a learning curve is one of two classes without an order: leave {option} out"
         raise WordedError(words, option=Parameter(other))

@@ -1,4 +1,4 @@
-"""Scores of the same rows: columns that any model has made, read in the place of a model and its rows; comparisons."""
+"""Read columns of scores that any model has made, in the place of a model and its rows; comparisons of scores."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ScoreColumn:
-    """A column of scores, with what is asked of a model in an evaluation: its target, labels and probabilities.
+    """A column of scores, with the attributes that an evaluation needs of a model: target, labels and probabilities.
 
-    `calibration` hands scores on where they are probabilities. `training` names the columns that say which pairs count.
+    `calibration` returns scores that are probabilities unchanged. `training` names columns that say which pairs count.
     """
 
     name: str
@@ -54,7 +54,7 @@ class ScoreColumn:
 
 
 class ScoredTable(NamedTuple):
-    """Labels and scores of the rows of a table, of a model or in columns; rows that lack one of them are left out."""
+    """Labels of rows, and their scores by a model or from columns; rows that lack a label or a score are left out."""
 
     columns: Mapping[str, Any]  # a ScoreColumn, or the model
     positive: np.ndarray
@@ -79,7 +79,7 @@ def read_scores(
     progress: bool = False,
     **reading: Any,
 ) -> ScoredTable:
-    """Read labels, columns of scores and what stands beside them; no other column of the table is looked at."""
+    """Read labels, columns of scores, and columns such as weights and groups; no other column of the table is read."""
     source = Source.open(path, **reading)
     source.check_named("scores")
     check_target(source, target)
@@ -144,7 +144,7 @@ def read_scores(
 
 
 def labels_of(column: Any, problems: Problems) -> tuple[list[Label], np.ndarray]:
-    """The label of each code, and the code of each row, negative for a row without a label; these are counted."""
+    """The label of each code, and the code of each row, negative without a label; `problems` counts such rows."""
     coded = column.combine_chunks().dictionary_encode()
     codes = coded.indices.fill_null(-1).to_numpy()
     texts = [value.strip() if isinstance(value, str) else value for value in coded.dictionary.to_pylist()]
@@ -162,7 +162,7 @@ def labels_of(column: Any, problems: Problems) -> tuple[list[Label], np.ndarray]
 def with_all_scores(
     scores: Mapping[str, np.ndarray], there: np.ndarray | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which rows (of those that are `there`) have all scores, and what to say of the others."""
+    """Return which rows (of those that are `there`) have all scores, and a note on the others."""
     gone = {name: np.isnan(values) for name, values in scores.items()}
     there = np.ones(next(iter(gone.values())).size, dtype=bool) if there is None else there
     missing = {name: count for name, empty in gone.items() if (count := int((empty & there).sum()))}
@@ -201,7 +201,7 @@ class Comparison:
     intervals : tuple of AUCInterval
         The AUC of each, with its interval.
     optimism : float
-        What the choice of the first flatters: it was taken from its AUC.
+        How much too high the AUC of the first was because it was chosen; its AUC is without this.
     notes : tuple of str
     beside : dict
         `groups` and `sample_weight` of the rows, None where there are none.
@@ -217,7 +217,7 @@ class Comparison:
     (1.0, 0.625, 1.0)
     """
 
-    test: Any  # DeLongTest; None of one score alone
+    test: Any  # DeLongTest; None if there is only one score
     positive: np.ndarray
     scores: tuple[np.ndarray, ...]
     names: tuple[str, ...] = ("first", "second")
@@ -243,7 +243,7 @@ class Comparison:
         return compare_aucs(self.positive, both, max_fpr=max_fpr, confidence=confidence, **self.beside)
 
     def partial_test(self, max_fpr: float) -> DeLongTest:
-        """The first of these tests."""
+        """The test of the first pair, as in `partial_pairs`."""
         return self.partial_pairs(max_fpr)[0].test
 
 
@@ -254,7 +254,7 @@ def flat_pairs(pairs: Sequence[ComparedPair]) -> list[dict[str, Any]]:
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:
-    """Both ROC curves, and both curves of precision and recall."""
+    """Draw the ROC curves, and the curves of precision and recall."""
     from vrspam.plotting import plot_precision_recall, plot_roc
     from vrspam.plotting.style import new_figure
 

@@ -6,7 +6,7 @@ Two tests for each level of a column, and one correction for all of them togethe
   that of exponential scores with the AUC of all rows, where that is larger (for few rows DeLong's is too small);
 - probabilities: positives seen against positives predicted, z = (Σ y - Σ p) / √(Σ p (1 - p)).
 
-A difference is marked if its p-value, multiplied by Holm's method over all tests of the page, is below 5 %.
+A difference is marked if its p-value, adjusted by Holm's method for all tests of the page, is below 5 %.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vrspam.metrics import AUCInterval, concordance_index_ci, exponential_varian
 from vrspam.metrics.comparison import holm
 from vrspam.tool.table import two_sides
 
-LEVEL = 0.05  # of the tests of groups, all together
+LEVEL = 0.05  # the level of all tests of groups together
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def ranking_ci(
     groups: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> AUCInterval:
-    """The AUC with its interval; of rows with `times` the concordance index, of rows `within` strata that inside."""
+    """The AUC with its interval; with `times`, the concordance index; with `within`, only of pairs inside strata."""
     shared: dict[str, Any] = {"sample_weight": weights, "groups": groups, "confidence": confidence}
     if times is None and within is None:
         return roc_auc_ci(positive, scores, **shared)
@@ -81,7 +81,7 @@ def ranking_ci(
 
 
 def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
-    """A column in levels: each value of text or of few numbers, else quarters of the rows; a missing value is one.
+    """Split a column into levels: each text, each of few numbers, or quarters of the rows; "missing" is a level too.
 
     Levels of numbers and of dates are named by the lowest and the highest value in them, so that no two overlap.
 
@@ -124,7 +124,7 @@ def subgroups(
     groups: np.ndarray | None = None,
     **pairs: Any,
 ) -> tuple[Subgroup, ...]:
-    """All levels of some columns, with what the tests say; scores are by models that have not seen the row.
+    """Test all levels of some columns; each score is by a model that has not seen the row.
 
     `groups` are rows that belong together, as in `vrspam.metrics.roc_auc_ci`; `pairs` are `times` and `within`.
     """
@@ -177,9 +177,9 @@ def _smaller(positive: np.ndarray) -> int:
 def _level_auc(
     part: np.ndarray, positive: np.ndarray, scores: np.ndarray, beside: Mapping[str, np.ndarray | None]
 ) -> AUCInterval | None:
-    """The AUC of some rows, with the interval that their groups leave; None where no two of them are compared."""
+    """The AUC of some rows, with an interval that allows for groups; None if no two of these rows are compared."""
     own: dict[str, Any] = {name: values[part] for name, values in beside.items() if values is not None}
-    if "groups" in own and np.unique(own["groups"]).size < 2:  # one group alone has the interval of its rows
+    if "groups" in own and np.unique(own["groups"]).size < 2:  # with a single group, rows count as independent
         del own["groups"]
     try:
         return ranking_ci(positive[part], scores[part], **own)

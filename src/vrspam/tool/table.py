@@ -25,7 +25,7 @@ from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
 from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan
 
-# the rows of a file for training: as they are, without those that have no label
+# how rows are read for training: as they are in the file, without rows that have no label
 _ROWS: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
 
 
@@ -42,15 +42,15 @@ class OpenedTable:
     schema: Schema = field(default_factory=Schema)  # that of `chunks`
     loaded: tuple[Any, np.ndarray] | None = None  # all rows, and whether each is positive, if they are in memory
     plan: TrainPlan = field(default_factory=TrainPlan)
-    weights: np.ndarray | None = None  # of rows in memory, as groups and time
+    weights: np.ndarray | None = None  # of rows in memory, as are groups and time
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
-    times: np.ndarray | None = None  # of events, or of censoring: then a positive row has its event; minus an order
-    within: np.ndarray | None = None  # numbers of queries: only rows of one are compared
+    times: np.ndarray | None = None  # of events (positive rows) or of censoring; or an order, negated
+    within: np.ndarray | None = None  # numbers of strata: only rows of the same one are compared
     kept: Mapping[str, Any] = field(default_factory=dict)  # columns that were asked for, as they are in the file
     names: tuple[str, ...] = ()  # all columns of the file
     counts: Mapping[Label, int] = field(default_factory=dict)  # rows of each label
-    unlabelled: int = 0  # rows that were left out for want of one
+    unlabelled: int = 0  # rows that were left out because they have no label
     scaling: Callable[[Any], Any] = lambda X: X  # of encoded blocks
 
     @property
@@ -60,7 +60,7 @@ class OpenedTable:
 
     @property
     def whole(self) -> np.ndarray | None:
-        """What folds keep together: groups, strata, or both where they are joined; None without any."""
+        """The units that folds keep together: groups, strata, or groups and strata joined; None without any."""
         if self.within is None or self.groups is None:
             return self.within if self.groups is None else self.groups
         return whole_units(self.within, self.groups)
@@ -103,7 +103,7 @@ class OpenedTable:
 
 
 def two_sides(positive: np.ndarray, times: np.ndarray | None) -> np.ndarray:
-    """The labels, or events and censored rows as two classes; where no row is censored, the earlier half."""
+    """Two classes: the labels, or events and censored rows; if no row is censored, the earlier half and the later."""
     if times is None or not positive.all():
         return positive
     middle = np.median(times)
@@ -150,11 +150,11 @@ class RowSample:
 def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None, **reading: Any) -> OpenedTable:
     """Find the columns and labels of a file, as a plan says.
 
-    With several labels all others stand against `positive`; by default it is the larger of two. With `event` that
-    column holds the labels, and `target` the times; if it is "none", `target` holds an order, and times are minus its
-    numbers: the larger is the earlier, and all rows have their event. `keep` are columns to keep in memory as they are
-    in the file, beside those that only name the rows; None keeps nothing. With `streaming` the rows of a table are not
-    kept. `reading` is more for `vrspam.data.readers.Source.open`.
+    If there are several labels, all but `positive` are negative; by default it is the larger of two. With `event`, that
+    column holds the labels, and `target` the times. If `event` is "none", `target` holds an order: its negated numbers
+    are the times, and all rows have their event. `keep` names columns to keep in memory as they are in the file, beside
+    those that only name the rows; None keeps nothing. With `streaming` the rows of a table are not kept in memory.
+    `reading` holds more arguments of `vrspam.data.readers.Source.open`.
     """
     form = {name: getattr(plan, name) for name in ("format", "delimiter", "encoding", "zero_based")}
     source = Source.open(path, **form, **reading)
@@ -199,7 +199,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     if plan.streaming:
         chunks.schema = schema.completed(block for block, *_ in chunks.keeping(()))
     else:
-        with ThreadPoolExecutor() as pool:  # arrow does without Python's lock
+        with ThreadPoolExecutor() as pool:  # arrow releases Python's lock
             parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), table.frames)
         frame, others = stack(list(parts)), stack(table.others)
         chunks.schema = schema.completed([frame])
@@ -222,7 +222,7 @@ def check_target(source: Source, target: str | None) -> None:
 
 @dataclass
 class TableReading:
-    """A table that is read once: which columns and as what, and its rows in blocks.
+    """A table that is read once: its columns, the types that they are read as, and its rows in blocks.
 
     `beside` are weights, groups and times, by option; `keep` are columns that are also wanted as they are in the file.
     """
@@ -234,7 +234,7 @@ class TableReading:
     keep: Sequence[str]
     names: list[str] = field(default_factory=list)
     schema: Schema = field(default_factory=Schema)  # as columns are read: dates and times are readings
-    raw: list[str] = field(default_factory=list)  # columns of `keep` that are no features
+    raw: list[str] = field(default_factory=list)  # columns of `keep` that are not used as features
     frames: list[Any] = field(default_factory=list)  # features as they are
     others: list[Any] = field(default_factory=list)  # columns of `beside` and `raw`
     labels: list[np.ndarray] = field(default_factory=list)
@@ -242,10 +242,10 @@ class TableReading:
     unlabelled: int = 0  # rows without one
 
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
-        """Say what to read of a file whose columns have these types; the first file decides for all.
+        """Choose what to read of a file whose columns have these types; the first file decides for all.
 
-        Labels cannot be left out, and are no weights, groups or times; nor are columns that are left out. Columns to
-        keep are there, and are no labels.
+        Refuse to leave labels out, to take labels or columns that are left out as weights, groups or times, and to keep
+        labels or columns that the file does not have.
         """
         import pyarrow.types as t
 
@@ -302,7 +302,7 @@ class TableReading:
 
 
 def _kept_columns(parts: list[Any], others: Any, schema: Schema, names: Sequence[str]) -> dict[str, Any]:
-    """Identifiers, and other columns that are no features, as they are in the file; without those that changed."""
+    """Identifiers and other columns not used as features, as they are in the file; without columns that changed."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -319,7 +319,7 @@ def _kept_columns(parts: list[Any], others: Any, schema: Schema, names: Sequence
 
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
-    """The weights, groups and times of all rows, from a table of these columns; an order is minus its numbers."""
+    """The weights, groups and times of all rows, from a table of these columns; the numbers of an order are negated."""
     found: dict[str, Any] = {}
     for option, name in beside.items():
         if option in ("groups", "within"):
@@ -342,7 +342,7 @@ def beside_values(others: Any, beside: Mapping[str, str], path: str, least_group
 
 
 def ordered_numbers(table: Any, name: str, path: str, option: str) -> np.ndarray:
-    """The numbers, or dates as numbers, of a column; only scores, of `scores` or `beside`, may be missing: NaN."""
+    """Return a column as numbers, dates too; only scores (of `scores` or `beside`) may be missing, and are NaN."""
     column = column_series(table, name)
     texts = texts_of(column)
     if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
@@ -391,7 +391,7 @@ def column_series(table: Any, name: str) -> Any:
 
 
 def one_spelling(counts: Mapping[Label, int]) -> dict[Label, Label]:
-    """For each label the most frequent of those that differ from it by case alone.
+    """Map each label to its most frequent spelling; spellings of a label differ only by case.
 
     >>> one_spelling({"no": 7, "Yes": 1, "yes": 3})
     {'no': 'no', 'yes': 'yes', 'Yes': 'yes'}

@@ -65,7 +65,7 @@ def train(
     path : path, directory, pattern or list of paths; or frame
         CSV, Parquet, Feather, Excel, LIBSVM or `.npy`; or a frame of pandas or polars, or an arrow table.
     plan : TrainPlan, optional
-        Options in one object; those that are given by name take the place of its own.
+        Options in one object; options that are given by keyword replace those of the plan.
     {options}
 
     Returns
@@ -98,8 +98,8 @@ class Trained(NamedTuple):
 def fit_file(path: Any, plan: TrainPlan) -> Trained:
     """Do what `train` does, and keep the rows.
 
-    Columns that a report will need are looked for before the model is trained and kept, as are those that name the
-    rows; scores of other models are no features.
+    Columns that a report needs are looked for before the model is trained, and are kept, as are those that name the
+    rows; scores of other models are not used as features.
     """
     plan.say("reading")
     by, holdout, kept = tuple[str, ...](), None, None
@@ -116,7 +116,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
             others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
         wanted, asked = plan.features, plan.streaming or plan.l1 == "auto" or any(plan.l1)
-        wide = wanted is None and not asked and opened.schema.n_features > 1_000  # there most maps take long
+        wide = wanted is None and not asked and opened.schema.n_features > 1_000  # then most maps take long
         if wanted is None:
             tabular = opened.chunks.source.reader.tabular
             plan = replace(plan, features="linear" if asked or (wide and not tabular) else "auto")
@@ -163,7 +163,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
 
 
 class Fit(NamedTuple):
-    """A fitted estimator, the rows of each class (negative ones first), scores of the folds, and what was noticed.
+    """A fitted estimator, the number of rows of each class (negatives first), held-out scores, and findings.
 
     `moments` and `scaling` are those of encoded rows, None where a map took the columns as they are; `sample` are some
     training rows as they are. `free` is the same search without the directions of columns, where some were given.
@@ -189,10 +189,10 @@ def _cross_validate(
     rows: tuple[Any, np.ndarray] | None = None,
     **more: Any,
 ) -> tuple[AUCClassifierCV, HeldOut, AUCClassifierCV | None]:
-    """Fit what a plan asks for, of columns or features of these names, and keep what the folds say about the rows.
+    """Fit the estimator of a plan on columns or features of these names; return it with scores of held-out rows.
 
-    `rows` are features and labels in memory; without them the blocks of the table are read. Beside it the same is
-    fitted without the directions of columns, where some were given.
+    `rows` are features and labels in memory; without them the blocks of the table are read. If columns have directions,
+    a second estimator is fitted without them and returned, else None.
     """
     same: dict[str, Any] = {name: getattr(plan, name) for name in ("loss", "penalty", "selection", "n_jobs")}
     same |= {"l1s": l1s, "cv": folds, "monotonic_cst": plan.monotone and [plan.monotone.get(name, 0) for name in names]}
@@ -206,7 +206,7 @@ def _cross_validate(
     fitted = []
     for free in (False, True) if plan.monotone and any(plan.monotone.values()) else (False,):
         if free:
-            plan.say("fitting the model that is free, to tell what the directions cost")
+            plan.say("fitting the model again without directions, to tell what they cost")
             search = copy(search).set_params(monotonic_cst=None)
         if rows is None:
             fitted.append(search.fit_stream(opened))
@@ -224,9 +224,9 @@ def _cross_validate(
 
 
 def with_orders(path: Any, plan: TrainPlan, opened: OpenedTable, encoded: bool) -> TrainPlan:
-    """The plan with the orders that types of a frame have, for columns that must rise or fall.
+    """Return the plan with the orders that a frame's types have, for columns with directions.
 
-    Directions and orders of columns that are not there, or whose kind has none, are refused.
+    Refuse directions and orders of columns that do not exist, or whose type cannot have them.
     """
     names = columns_of(path).names if plan.monotone and is_frame(path) else ()
     typed = {name: own for place, name in enumerate(names) if name in plan.monotone and (own := levels(path, place))}
@@ -242,8 +242,8 @@ def with_orders(path: Any, plan: TrainPlan, opened: OpenedTable, encoded: bool) 
                 words = "{given} is for categories, and {column!r} holds numbers, which have an order: leave it out"
                 raise WordedError(words, given=Parameter(name), column=column)
             if encoded and given[column] and column in categories:
-                words = "{given} names {column!r}, which holds categories: straight lines of a stream, or of more than "
-                words += "{most:,} columns, keep directions of numbers alone. Leave it out"
+                words = "{given} names {column!r}, which holds categories: in a stream, or beyond {most:,} columns, "
+                words += "only columns of numbers can have directions. Leave it out"
                 raise WordedError(words, given=Parameter(name), column=column, most=MAX_FEATURES)
             if name == "monotone" and given[column] and column in categories and column not in (plan.ordered or ()):
                 words = "{given} names {column!r}, whose categories have no order: give one with {ordered}"
@@ -255,7 +255,7 @@ FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not m
 
 
 def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = None) -> Fit:
-    """Feature maps of the columns as they are, `few` of those of a name or all; all rows are in memory."""
+    """Fit feature maps of the columns as they are, all that a name stands for or those in `few`; rows are in memory."""
     rows, positive = opened.load_rows()
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
@@ -269,7 +269,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
-        auto = features == "auto" and plan.event is not None  # which goes without trees that learn from the target
+        auto = features == "auto" and plan.event is not None  # events allow no trees that learn from the target
         left_out = [name for name, new in maps.items() if auto and new.supervised]
         maps = {name: new for name, new in maps.items() if (few is None or name in few) and name not in left_out}
         features = {name: new.set_params(max_categories=plan.max_categories) for name, new in maps.items()}
@@ -284,7 +284,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
 
 
 def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
-    """Encoded and standardised rows; all of them are in memory."""
+    """Fit straight lines to encoded and standardised rows, all of them in memory."""
     rows, positive = opened.load_rows()
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
     X = opened.encode(rows)
@@ -301,13 +301,13 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     l1s = l1_grid(plan, moments, scaling)
     asked = AUCClassifierCV, plan, opened, opened.schema.feature_names, l1s, folds
     fitted, held_out, free = _cross_validate(*asked, (X, positive), random_state=plan.random_state)
-    found = constant if len(opened.schema.columns) > MOST_COLUMNS else ()  # of fewer the doctor has told
+    found = constant if len(opened.schema.columns) > MOST_COLUMNS else ()  # of fewer columns, the doctor has told
     counts = np.bincount(positive, minlength=2).tolist()
     return Fit(fitted, counts, held_out, found, moments, scaling, rows, free)
 
 
 def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
-    """Encoded and standardised rows, block by block, for files larger than memory."""
+    """Fit straight lines to encoded and standardised rows, block by block, for files larger than memory."""
     plan.say("first reading of the blocks: spread of the features")
     moments = ClassMoments(opened.schema.n_features, classes=[False, True], scatter=False)
     sample = RowSample(SAMPLED, plan.random_state)
@@ -353,7 +353,7 @@ def check_size(counts: Any) -> int:
 
 
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
-    """Stratified folds, or of whole groups, or that look forward; fewer than asked for where a class has few rows."""
+    """Stratified, grouped or time-ordered folds; fewer than asked for where a class has few rows."""
     positive = two_sides(positive, opened.times)
     smaller = check_size([positive.sum(), (~positive).sum()])
     if (whole := opened.whole) is not None:
@@ -409,11 +409,10 @@ def fold_auc_ci(
 
     Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
     add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
-    a partial AUC, the bounds are the means of theirs. Folds with fewer than two rows of a class are left out. Rows of
-    one of `groups` vary together, as in `vrspam.metrics.roc_auc_ci`, over the pairs of all rows: a fold of few groups
-    does not show how groups vary. Of fewer than 6 groups the interval is all that an AUC can be.
-
-    With `times`, or `within` strata, it is the index of all pairs inside folds.
+    a partial AUC, the bounds are the means of the folds' bounds. Folds with fewer than two rows of a class are left
+    out. With `groups`, whose rows vary together, the standard error is over the pairs of all rows, as in
+    `vrspam.metrics.roc_auc_ci`: a fold of few groups does not show how groups vary. With fewer than 6 groups, the
+    interval is 0 to 1. With `times`, or `within` strata, the measure is the index of all pairs inside folds.
 
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
@@ -452,7 +451,7 @@ def fold_auc_ci(
     if max_fpr is not None and error == 0.0:
         low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
         return AUCInterval(auc, low, high, error, confidence, "score")
-    return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
+    return logit_interval(auc, error, smaller, confidence)  # with an error of 0, the pairs of all folds count
 
 
 def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:
@@ -464,7 +463,7 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
     times, within = (None if values is None else values[at] for values in (opened.times, opened.within))
     interval = fold_auc_ci(positive, scores, fold, weights=mass, groups=groups, times=times, within=within)
     low, high = fitted.corrected_interval_
-    if groups is not None and np.isfinite(low):  # which knows how much models of other groups would differ, too
+    if groups is not None and np.isfinite(low):  # this allows for models of other groups, too
         low, high = np.clip(np.array([low, high]) + interval.auc - fitted.corrected_score_, 0.0, 1.0).tolist()
         interval = replace(interval, low=low, high=high)
     parts = _parts(fit, opened)
@@ -510,7 +509,7 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
             "cv_auc_high": interval.high,
             **partial,
             **{name: None if np.isnan(value) else value for name, value in corrected.items()},
-            **({} if np.isnan(fitted.objective_) else {"objective": float(fitted.objective_)}),  # of a blend
+            **({} if np.isnan(fitted.objective_) else {"objective": float(fitted.objective_)}),  # NaN: a blend
             accuracy: value,
             f"relative_{accuracy}": value / (moments.p * moments.q),
             **facts,
@@ -585,7 +584,7 @@ def note_of(noticed: Warning | str) -> str:
 
 
 def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> list[Message]:
-    """Directions that columns were told although the curves of the free model clearly go the other way somewhere."""
+    """Notes on columns whose curve in the model without directions clearly goes against their direction somewhere."""
     notes, shapes, coefs = [], dict[str, Any](), getattr(free, "_fold_coefs", None)
     if coefs is None or fit.moments is None:
         shapes = getattr(free, "shape_functions_", {})
@@ -609,11 +608,11 @@ def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AU
         falls = np.maximum.accumulate(values) - values
         stop = int(falls.argmax())
         start = int(values[: stop + 1].argmax())
-        if falls[stop] > np.hypot(half[start], half[stop]):  # which the bands at both ends do not explain
+        if falls[stop] > np.hypot(half[start], half[stop]):  # more than the bands at both ends explain
             low, high = (shape.grid[places[at]] for at in (start, stop))
             told, other = ("rise", "fall") if sign > 0 else ("fall", "rise")
-            words = "{column!r} must {told}; without it the score would {other} by {size:.2g} between {low} and "
-            words += "{high}, more than chance explains: check the direction, or leave it out of {option}"
+            words = "{column!r} must {told}; without this direction the score would {other} by {size:.2g} between "
+            words += "{low} and {high}, more than chance explains: check the direction, or leave it out of {option}"
             ends = {"low": rounded(low), "high": rounded(high)} if shape.numeric else {"low": low, "high": high}
             fields = {"column": name, "told": told, "other": other, "size": float(falls[stop])}
             notes.append(Message(words, **fields, **ends, option=Parameter("monotone")))
