@@ -197,7 +197,7 @@ def test_positive_is_nonnegative_ridge_in_direction():
         ({"monotonic_cst": [1, 0, -1], "positive": True}, "contradict"),
         ({"bounds": (1.0, 2.0)}, "with 0 between"),
         ({"bounds": [(0, 1)]}, "1 values for 3 columns"),
-        ({"bounds": (-1.0, 1.0), "penalty": "mcp", "l1": 0.1}, "takes signs alone"),
+        ({"bounds": (-1.0, 1.0), "penalty": "mcp", "l1": 0.1}, "cannot be combined with these bounds"),
     ],
 )
 def test_misuse_is_told_in_a_sentence(options, words):

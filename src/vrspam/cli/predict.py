@@ -28,7 +28,7 @@ def predict(
         typer.Option(
             "--id",
             help="Columns to copy beside the scores, separated by commas; by default the identifiers that training "
-            "left out.",
+            "left out, and the columns of groups and strata.",
             metavar="<names>",
         ),
     ] = None,

@@ -82,7 +82,7 @@ def matrix_on_host(matrix: Any) -> np.ndarray:
 def statistics_on_device(
     X: Any, y: Any, weights: Any, index: np.ndarray | None, labels: np.ndarray, full: bool, of_weights: float = 0.0
 ) -> list[ClassStatistics]:
-    """Statistics of the rows of each label (of those numbered in `index`), computed where X lies."""
+    """Statistics of the rows of each label (only of the rows `index`), computed on the device of X."""
     c = None if weights is None else beside(weights, X)
     chosen = None if index is None else beside(index, X)
     xp = device_namespace(X)
@@ -99,12 +99,12 @@ def statistics_on_device(
 def statistics_of_groups(
     X: Any, groups: Sequence[Any], weights: Any, full: bool, of_weights: float = 0.0
 ) -> list[ClassStatistics]:
-    """Size, mean and scatter of each group of rows, by their numbers, all with positive weight.
+    """Size, mean and scatter of each group of rows; a group holds row numbers, all with positive weight.
 
     All rows of a group are shifted by the mean of some of them, so that their products simply add up; where that mean
     is no larger than the spread, the shift is left out.
     """
-    # The host asks for nothing between these steps, so that the device goes from one group to the next at once.
+    # The host reads nothing between these steps, so that the device goes from one group to the next at once.
     xp, d, gather = device_namespace(X), X.shape[1], _sums_and_products if full else _sums_and_squares
     centres = [_centre_of(X, index) for index in groups]
     gathered = []
@@ -184,7 +184,7 @@ def _sums_and_products(X: Any, index: Any, weights: Any, centre: Any) -> tuple[A
 
 
 def _sums_and_squares(X: Any, index: Any, weights: Any, centre: Any) -> tuple[Any, Any, int]:
-    """The same with the diagonal of the products alone."""
+    """What `_sums_and_products` returns, with the diagonal of the products alone."""
     xp, sums, squares, start, largest, blocks = device_namespace(X), 0.0, 0.0, 0, 0, 0
     for _, rows in row_blocks(X, index):
         rows = rows if centre is None else rows - centre

@@ -23,7 +23,7 @@ _KINDS = {
     "half_life": "f",
 }
 _SINCE_ROUNDING = {"lows": "f", "weight_errors": "f", "mean_errors": "f", "scatter_errors": "f"}  # not in older files
-MOST_CHECKED = 4096  # features up to which a scatter is factorised, in seconds; beyond that only pairs are looked at
+MOST_CHECKED = 4096  # features up to which a scatter is factorised, in seconds; with more only its entries are checked
 TOLERANCE = 1e-9  # of an entry of the scatter, relative to the largest diagonals so far
 
 
@@ -61,7 +61,7 @@ def _names(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _add_errors(content: dict[str, np.ndarray]) -> None:
-    """Bounds on the rounding errors of a file that has none.
+    """Add bounds on the rounding errors to the content of a file that has none.
 
     Rows were multiplied in blocks of 64 MB, less the mean of up to 64 of them, which multiplies the sums of squares by
     at most 1 + rows / 64.
@@ -160,7 +160,7 @@ def _possible(content: dict[str, np.ndarray]) -> bool:
 
 
 def _semidefinite(scatter: np.ndarray, peak: np.ndarray, rounding: float, errors: np.ndarray) -> bool:
-    """Whether a scatter is symmetric and has no negative eigenvalue, to rounding.
+    """Whether a scatter is symmetric and has no negative eigenvalue, up to rounding.
 
     Rounding is relative to the largest diagonal so far: with that as the unit of each feature, an error of t in each
     entry changes the eigenvalues of d features by at most t·d. `errors` are the bounds that the file has: an error

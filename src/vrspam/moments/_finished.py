@@ -1,4 +1,4 @@
-"""Moments of features that are cheap but for a last product: it is done with the moments instead of with every row."""
+"""Moments of features whose last step is a matrix product: it is applied to the moments instead of to every row."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ class LastProduct:
     array([[ 5., 14.]])
     """
 
-    first: int  # how many features are there already
+    first: int  # number of features that need no product
     matrix: np.ndarray  # B, upper triangular, of shape (d - first, d - first)
 
     piece = 128  # rows of B that are multiplied at once: the bound on rounding grows with them
@@ -30,7 +30,7 @@ class LastProduct:
         return np.concatenate([rows[..., : self.first], rows[..., self.first :] @ self.matrix], axis=-1)
 
     def of_sizes(self, rows: np.ndarray) -> np.ndarray:
-        """Rows, none of them negative, times |T|."""
+        """Rows without negative entries, times |T|."""
         return np.concatenate([rows[..., : self.first], rows[..., self.first :] @ np.abs(self.matrix)], axis=-1)
 
     def times(self, w: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ class LastProduct:
         return out
 
     def of_features(self, levels: np.ndarray) -> np.ndarray:
-        """How far features that a map computes may be from x T in the mean square, if x is of these sizes there."""
+        """The root mean square distance of computed features from x T, if x has the root mean squares `levels`."""
         found = self.of_sizes(levels)
         found[..., : self.first] = 0.0
         return gamma(len(self.matrix) + 2) * found
@@ -82,7 +82,7 @@ class FinishedMoments(ClassMoments):
 
     @property
     def settled(self) -> ClassMoments:
-        """The same, computed to the end."""
+        """The same moments as plain `ClassMoments`, all of them computed."""
         new = ClassMoments(self.n_features, scatter=True)
         new.classes, new._known, new._stats = self.classes, self._known, self._stats
         return new
@@ -141,7 +141,7 @@ class FinishedMoments(ClassMoments):
 
     @property
     def of_features(self) -> np.ndarray:
-        """The error of each feature as a map computes it, in the mean square, of both classes together."""
+        """The root mean square error of each feature as a map computes it, added up over both classes."""
         negative, positive = (self.last.of_features(_levels(s)) for s in self.unfinished._both())
         return negative + positive
 

@@ -18,7 +18,7 @@ import numpy as np
 UNIT = 2.0**-53  # the largest relative error of one operation in float64
 UNIT_FLOAT32 = 2.0**-24
 UNKNOWN = 1e150  # an error of a weight or a mean about which nothing is known
-UNKNOWN_SCATTER = 1e305  # the same of a scatter, and the largest that is taken
+UNKNOWN_SCATTER = 1e305  # the same of a scatter; larger scatters are refused
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -76,13 +76,12 @@ class Errors:
         of_weight: float = 0.0,
         of_weights: float = 0.0,
     ) -> Errors:
-        """Of the statistics of some rows, from their sums of squares about the centre that was subtracted.
+        """Bounds for the statistics of some rows, from their sums of squares about the centre that was subtracted.
 
         With x what is left of a row, S = Σ c xxᵀ - weight·rrᵀ and r = Σ c x / weight, the residual. Σ c |x_i||x_j| is
         at most √(squares_i squares_j), and Σ c |x| / weight at most √(squares / weight). `operations` is how many
         roundings an element of a sum goes through; `of_products` is the relative error of Σ c xxᵀ where that is larger
-        (float32);
-        `of_weight` and `of_weights` are the relative errors of the total weight and of the weights of the rows.
+        (float32); `of_weight` and `of_weights` are the relative errors of the total weight and of the rows' weights.
         """
         share = gamma(operations + 8) + of_weights
         mean = share * np.sqrt(squares / weight) + (of_weight + 2.0 * UNIT) * np.abs(residual)
@@ -92,7 +91,7 @@ class Errors:
 
 
 def relative(error: float, size: float) -> float:
-    """The relative error of a number that is wrong by `error`; `UNKNOWN` where nothing of it is known."""
+    """The relative error of a number that is wrong by `error`; `UNKNOWN` if `error` is at least half of `size`."""
     if error == 0.0:
         return 0.0
     return 2.0 * error / size if error < 0.5 * size else UNKNOWN
@@ -114,7 +113,7 @@ def of_rank_one(scale: float, of_scale: float, v: np.ndarray, of_v: np.ndarray, 
 def joined(
     a: Errors, b: Errors, weights: tuple[float, float, float], gap: np.ndarray, size: np.ndarray, level: np.ndarray
 ) -> Errors:
-    """Of two merged sets of rows (or, with a negative weight, of rows taken out): see `ClassStatistics.merge`.
+    """Bounds for two merged sets of rows (with a negative weight: for rows taken out), see `ClassStatistics.merge`.
 
     `weights` are those of a, of b and of the result; `gap` is the mean of b minus that of a, `size` bounds the
     diagonals of all scatters that were added, and `level` is the larger of the absolute means.

@@ -29,7 +29,7 @@ from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, UNKNOWN_SCATTER, Errors
 
 
 class Indicated(NamedTuple):
-    """The indicators of one category."""
+    """The indicators of one categorical column."""
 
     where: slice  # their columns
     codes: np.ndarray  # which of them is not 0 in each row; -1 for none
@@ -37,7 +37,7 @@ class Indicated(NamedTuple):
 
 
 class CodedRows:
-    """Rows as the columns that are written out, `dense`, which may be overwritten, and the codes of all others."""
+    """Rows as the columns that are written out, `dense`, which may be overwritten, and the codes of the indicators."""
 
     def __init__(self, n_columns: int, dense: np.ndarray, indicated: Sequence[Indicated]):
         places = np.ones(n_columns, dtype=bool)
@@ -48,7 +48,7 @@ class CodedRows:
         self.shape, self.dtype = (len(dense), n_columns), dense.dtype
 
     def with_common_written_out(self, dtype: np.dtype) -> CodedRows:
-        """The same rows, of this type; a category of more than half of them is written out, to be centred."""
+        """The same rows, of this type; the indicator of a category of more than half of them is written out."""
         dense, places, indicated = [self.dense], [self.places], []
         for where, codes, values in self.indicated:
             counts = np.bincount(codes[codes >= 0], minlength=values.size)
@@ -65,7 +65,7 @@ class CodedRows:
         return new
 
     def _runs(self) -> list[tuple[slice, slice]]:
-        """Where columns that are written out lie side by side, here and there: slices are quicker than places."""
+        """Runs of adjacent columns in `dense`, as slices of all columns and of `dense`: faster than `places`."""
         starts = np.flatnonzero(np.diff(self.places, prepend=-2) != 1).tolist()
         runs = []
         for start, stop in zip(starts, [*starts[1:], self.places.size], strict=True):
@@ -131,7 +131,7 @@ class ChosenRows:
 
 
 def centre_of(rows) -> np.ndarray:
-    """The mean of some of the rows, to subtract from all before they are multiplied, with digits of their type.
+    """The mean of some of the rows, rounded to their type, to subtract from all before they are multiplied.
 
     A sparse block is centred only in columns that are more than half full: in the others the mean is small against the
     root mean square, and subtracting it afterwards loses at most one bit.
@@ -163,7 +163,7 @@ def sparse_sums(rows, centre: np.ndarray, weights: np.ndarray | None) -> tuple[n
 def sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(centre, mean - centre, sum of squares around it) of each column of a CSR block, from its entries alone.
 
-    The centre is 0 but in columns that are more than half full, see `centre_of`.
+    The centre is 0 except in columns that are more than half full, see `centre_of`.
     """
     rows.sum_duplicates()  # the block is a copy; an entry in two parts would spoil the squares
     columns = rows.indices.astype(np.intp)  # once, for all the counting
@@ -184,11 +184,11 @@ def sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.nd
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
 CHUNK_ROWS = 1 << 12  # so many rows are multiplied at once: the bound on rounding grows with them
-COARSE_CHUNK_ROWS = 1 << 14  # of products in float32, which are too coarse for a certificate anyway
+COARSE_CHUNK_ROWS = 1 << 14  # the same for products in float32, which are too coarse for a certificate anyway
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
-MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class; the other class comes on top
+MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class: the sum of both classes stays finite
 WINDOW_ROWS = 1 << 16  # rows of a C-ordered array that make up one block, though fewer are copied at once
-THREAD_PRODUCTS = 1 << 27  # multiplications in a product of the rows from which on several threads gather them
+THREAD_PRODUCTS = 1 << 27  # multiplications in a product of the rows from which on several threads share them
 
 
 @dataclass
@@ -238,7 +238,7 @@ class ClassStatistics:
         return self.scatter if self.scatter.ndim == 1 else self.scatter.diagonal()
 
     def clip_diagonal(self) -> None:
-        """Make no variance negative: where nothing of one remains, a difference is rounding."""
+        """Set negative variances to 0: they are the rounding of differences of which nothing remains."""
         diagonal = self.scatter if self.scatter.ndim == 1 else np.einsum("ii->i", self.scatter)
         np.maximum(diagonal, 0.0, out=diagonal)
 
@@ -259,7 +259,7 @@ class ClassStatistics:
                 self.scatter[:, start : start + 64] += (scaled[start : start + 64] @ v).T
 
     def merge(self, other: ClassStatistics, residual: np.ndarray | None = None) -> None:
-        """Add the statistics of other rows; with `residual` their scatter is still that about their mean minus it."""
+        """Add the statistics of other rows; with `residual`, their scatter is about their mean minus `residual`."""
         if other.weight == 0.0:
             return
         total = self.weight + other.weight
@@ -349,7 +349,7 @@ class ClassStatistics:
         if sparse.issparse(rows) and not full:
             centre, residual, own = sparse_spread(rows, weights, total)
             operations = 2 * m
-            # The weight of zeros is a difference, see there; without weights it is a number of rows.
+            # The weight of zeros is a difference, see `sparse_spread`; without weights it is a number of rows.
             uncertain = gamma(m) * total * centre**2 if weighted else 0.0
         elif isinstance(rows, CodedRows):
             centre = np.zeros(rows.shape[1])  # indicators are not centred: none is in more than half of the rows
@@ -392,8 +392,8 @@ def _dense_sums(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """(Σ c x, Σ c x xᵀ or its diagonal, most roundings of one element) of x = row - centre.
 
-    Some rows at a time are copied, or overwritten, centred and multiplied, and the results are added in float64. The
-    sum is one of float64; of the differences those of float32 rows have its digits.
+    A few rows at a time are copied or overwritten, centred and multiplied, and the results are added in float64. Sums
+    are computed in float64; float32 rows are centred and multiplied in float32.
     """
     m, d = rows.shape
     is_coarse, own_centre = rows.dtype == np.float32, centre.astype(rows.dtype)
@@ -456,10 +456,10 @@ def statistics_in_memory(
 ) -> list[ClassStatistics]:
     """Statistics of the rows of each label (of those numbered in `index`), which are copied in blocks of bounded size.
 
-    Blocks of a sparse X stay sparse if a sparse product is cheaper. With `precise` float32 rows multiply in float64. Of
-    many rows each thread that BLAS may use gathers and multiplies a part.
+    Blocks of a sparse X stay sparse if a sparse product is cheaper. With `precise`, float32 rows are multiplied in
+    float64. With many rows, each thread that BLAS may use gathers and multiplies a part of them.
     """
-    # Rows of weight zero count for nothing, not even as rows.
+    # Rows of weight zero are ignored: they do not count as rows either.
     members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
     if sparse.issparse(X):
         X = sparse.csr_array(X)
@@ -544,7 +544,7 @@ def check_range(statistics: ClassStatistics, forgets: bool) -> None:
 
 
 def same(a: ClassStatistics, b: ClassStatistics) -> bool:
-    """Equal to rounding, on the scale of each column's present spread and mean, whatever was subtracted before."""
+    """Whether both are equal to rounding, on the scale of each column's spread and mean at present."""
     if a.rows != b.rows or not np.isclose(a.weight, b.weight, rtol=1e-9):
         return False
     offset = 1e-9 * np.maximum(np.abs(a.mean), np.abs(b.mean))

@@ -26,7 +26,7 @@ scatter : bool, default=True
 
 
 class PairStatistics(NamedTuple):
-    """What the squared pair loss needs of two classes, apart from Σ₊ + Σ₋ itself; see `ClassMoments` for each."""
+    """What the squared pair loss needs of two classes, apart from Σ₊ + Σ₋; `ClassMoments` explains each field."""
 
     p: float
     q: float
@@ -51,7 +51,7 @@ def _of_pairs(name: str, text: str) -> property:
 
 @documented
 class ClassMoments:
-    """Size, mean and scatter of each of two classes; they add over rows, and subtract again.
+    """Size, mean and scatter of each of two classes; moments of different rows can be added and subtracted.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class ClassMoments:
 
     @classmethod
     def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
-        """Moments, without scatter matrices, of the columns of several moments of the same rows.
+        """Moments, without scatter matrices, of all columns of several moments of the same rows.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class ClassMoments:
     def of_statistics(
         cls, negative: ClassStatistics, positive: ClassStatistics, classes: Sequence[Any] | np.ndarray, scatter: bool
     ) -> ClassMoments:
-        """Moments of two classes, of statistics that are not copied.
+        """Moments from the statistics of two classes, which are not copied.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class ClassMoments:
     ) -> list[ClassMoments]:
         """Moments of parts of the rows on a device.
 
-        Of each part the numbers of the negative and of the positive rows are given, all with positive weight.
+        Each of `parts` holds the numbers of its negative and of its positive rows, all with positive weight.
         """
         found = statistics_of_groups(X, [index for part in parts for index in part], weights, full=True)
         for statistics in found:
@@ -215,7 +215,7 @@ class ClassMoments:
         index : ndarray of int, optional
             Add only the rows of these numbers.
         precise : bool, default=True
-            Whether dense float32 rows multiply in float64; in float32 is quicker, and too coarse for a certificate.
+            Whether dense float32 rows are multiplied in float64; float32 is faster, but too coarse for a certificate.
 
         Returns
         -------
@@ -296,7 +296,7 @@ class ClassMoments:
                 "Moments with and without scatter matrices cannot be combined: gather both with the same scatter=."
             )
         if self.half_life is not None or other.half_life is not None:
-            raise ValueError("Moments that forget depend on the order of rows: add rows by update, not by + or -.")
+            raise ValueError("Moments with half_life depend on the order of rows: add rows by update, not by + or -.")
         union_of_labels(self._known, other._known)
         return union_of_labels(self.classes, other.classes)
 
@@ -418,7 +418,7 @@ class ClassMoments:
 
     @property
     def offsets(self) -> np.ndarray:
-        """What rounding drops of `means`: they are means + offsets, shape (2, d)."""
+        """What rounding drops of `means`: the class means are means + offsets, shape (2, d)."""
         return np.stack([s.low for s in self._both()])
 
     @property
@@ -566,7 +566,7 @@ def one_vs_rest_moments(
 ) -> Iterator[ClassMoments]:
     """The moments of class 0 (as True) and of all other rows (as False), then of class 1, and so on.
 
-    `codes` are the classes of the rows, each with weight. The rows are read once, before the first is asked for; the
+    `codes` are the classes of the rows, and each class has weight. The rows are read once, in the call itself; the
     statistics of the rest are sums of those of the other classes, so that no digits are lost.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
@@ -578,7 +578,7 @@ def one_vs_rest_moments(
 
 
 def _all_but_one(each: Sequence[ClassStatistics], outside: ClassStatistics | None) -> Iterator[ClassStatistics]:
-    """For each of these classes the sum of the others and of `outside`, by halves: K log K sums, few at a time."""
+    """For each of these classes the sum of the others and `outside`, by halving: K log K sums, few held at once."""
     if len(each) == 1:
         assert outside is not None
         yield outside

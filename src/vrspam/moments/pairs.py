@@ -1,9 +1,9 @@
 """Sums over any ordered pairs of rows: inside strata, or of a numeric target with censored rows.
 
-A pair (i, j) counts, and row i should score higher, if both rows are of one stratum, row i may be above (it has its
-event), and it ranks higher: `rank` is larger or, where it is equal, row j may not be above. Pairs weigh c_i c_j. Rows
-are sorted from the lowest to the highest; rows that are equal in stratum, rank and event are one group g, no two of
-which are a pair. With w, μ, S the weight, mean and scatter of a group, N and m the weight and mean of the rows below it
+A pair (i, j) counts, and row i should score higher, if both rows are of one stratum, row i has its event, and it ranks
+higher: its `rank` is larger or, if both ranks are equal, row j does not have its event. Pairs weigh c_i c_j. Rows are
+sorted from the lowest to the highest; rows that are equal in stratum, rank and event form a group g, in which there
+are no pairs. With w, μ, S the weight, mean and scatter of a group, N and m the weight and mean of the rows below it
 in its stratum, b the weight of rows with an event above it, and e = 1 if its rows have their event,
 
     Σ c_i c_j (x_i - x_j)(x_i - x_j)ᵀ  =  Σ_g (e N + b) S_g  +  (e w N + b w N/(N + w)) (μ_g - m_g)(μ_g - m_g)ᵀ,
@@ -32,7 +32,7 @@ from vrspam.moments._statistics import THREAD_PRODUCTS, ClassStatistics, check_r
 from vrspam.moments.class_moments import ClassMoments, PairErrors, PairStatistics
 
 CHUNK_BYTES = 1 << 21  # rows that are sorted, centred and multiplied at once: they stay in the cache meanwhile
-SMALL_STRATUM = 64  # groups of a stratum up to which sums inside many strata are made side by side
+SMALL_STRATUM = 64  # most groups of a stratum for which sums inside many strata are computed together
 
 
 class SortedGroups(NamedTuple):
@@ -42,17 +42,17 @@ class SortedGroups(NamedTuple):
     weight: np.ndarray  # c
     group: np.ndarray  # the number of the group of each row
     stratum: np.ndarray  # the number of the stratum of each group; groups of a stratum lie side by side
-    event: np.ndarray  # e of each group, as all that follow
+    event: np.ndarray  # e; from here to `factor` one entry for each group
     below: np.ndarray  # N
     above: np.ndarray  # b
     mass: np.ndarray  # w
-    factor: np.ndarray  # what pairs of the stratum weigh: 1, or 1 over their number
+    factor: np.ndarray  # of each pair of the stratum: 1, or 1 over the weight of all its pairs
     pairs: float  # Σ c_i c_j over the pairs, without the factor
     of_weights: float  # relative error of all these weights
 
     @property
     def touched(self) -> np.ndarray:
-        """e N + b: the weight of the pairs of a row, over its own."""
+        """`factor` (e N + b): the weight of the pairs of a row, divided by its own weight."""
         return self.factor * (self.event * self.below + self.above)
 
     def beside(self, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +62,7 @@ class SortedGroups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RankedPairs:
-    """Which pairs of rows count: see the formulas of this module; all fields have one entry for each row."""
+    """The pairs of rows that count, as the head of this module defines them; arrays have one entry for each row."""
 
     rank: np.ndarray
     event: np.ndarray
@@ -91,9 +91,9 @@ class RankedPairs:
     def places(
         self, weights: np.ndarray | None = None, index: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Of each row the share of its pairs in which it is the upper one, and their weight; NaN of rows in no pair.
+        """For each row the share of its pairs in which it is the upper row, and their weight; NaN for rows in no pair.
 
-        Pairs are those with rows that are numbered by `index`.
+        With `index`, only pairs among the rows of these numbers count.
         """
         groups, (share, mass) = self.groups(weights, index), np.full((2, self.rank.size), np.nan)
         share[groups.rows] = (groups.factor * groups.event * groups.below / groups.touched)[groups.group]
@@ -110,7 +110,7 @@ class RankedPairs:
         return np.bincount(names[first] if self.stratum is not None else 0 * first, each, count)
 
     def has_pair(self, index: np.ndarray, inside: np.ndarray) -> bool:
-        """Whether any pair is among these rows, all with weight; `inside` are the pairs of each stratum."""
+        """Whether any pair is among these rows, all with weight; `inside` is the weight of pairs in each stratum."""
         if self.stratum is not None:
             return bool(inside[self.stratum[index]].any())
         rank, event = self.rank[index], self.event[index]
@@ -120,7 +120,7 @@ class RankedPairs:
         return bool(highest > lowest or not event[rank == lowest].all())
 
     def groups(self, weights: np.ndarray | None = None, index: np.ndarray | None = None) -> SortedGroups:
-        """Sort the rows (of those numbered by `index`), and leave out those that are in no pair."""
+        """Sort the rows (or only the rows `index`), and leave out those that are in no pair."""
         known = self.__dict__.get("_all")
         if index is not None:
             return self._sorted(weights, index)
@@ -163,7 +163,7 @@ class RankedPairs:
 
 
 def rising(rank: np.ndarray, ties: np.ndarray) -> np.ndarray:
-    """The order of rows by rank and then by `ties`: without equal ranks a quicker sort does."""
+    """The order of rows by rank and then by `ties`: if no ranks are equal, a faster sort is enough."""
     order = np.argsort(rank)
     different = (rank[order[1:]] > rank[order[:-1]]).all()
     return order if different else np.lexsort((ties, rank))
@@ -178,7 +178,7 @@ def _sums_beside(mass: np.ndarray, event: np.ndarray, stratum: np.ndarray) -> tu
 
 
 def _running(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sums of the values before each one in its part; parts begin at `starts`, and their sums do not mix."""
+    """For each value the sum of the values before it in its part; parts begin at `starts`."""
     sums = np.zeros_like(values)
     sizes = np.diff(starts, append=len(values))
     if starts.size == 1 or sizes.max(initial=0) > SMALL_STRATUM:
@@ -197,8 +197,8 @@ def _running(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
 class PairMoments(ClassMoments):
     """What the squared pair loss needs of the pairs of a `RankedPairs`, in place of two classes.
 
-    The differences x_i - x_j are one class, `differences`: its mean is δ and its scatter Σ times its weight. Those of
-    rows that hold whole strata add and subtract. `means` are those of the lower and of the upper rows, and p q is
+    The differences x_i - x_j are one class, `differences`: its mean is δ and its scatter Σ times its weight. Moments of
+    whole strata can be added and subtracted. `means` are those of the lower and of the upper rows, and p q is
     κ = Σ c_i c_j / (Σ c)², the share of all ordered pairs that count.
     """
 
@@ -213,7 +213,7 @@ class PairMoments(ClassMoments):
     def of_pairs(
         cls, pairs: RankedPairs, X: Any, weights: np.ndarray | None = None, index: np.ndarray | None = None, **more: Any
     ) -> PairMoments:
-        """Gather the pairs among the rows of X (numbered by `index`), in one pass."""
+        """Gather the pairs among the rows of X (or among the rows `index`), in one pass."""
         new = cls(X.shape[1], **more)
         rows = slice(None) if index is None else index
         new.total = float(pairs.rank[rows].size if weights is None else weights[rows].sum())
@@ -244,7 +244,7 @@ class PairMoments(ClassMoments):
         weight = float(walk.table[3].sum())
         self.differences = walk.statistics(own, sums, weight, level, pilot)
 
-    # Parts that hold whole strata add and subtract.
+    # Moments of whole strata can be added and subtracted.
 
     def copy(self) -> PairMoments:
         """An independent copy."""
@@ -330,7 +330,7 @@ class PairMoments(ClassMoments):
 
     @property
     def cancellation(self) -> float:
-        """How many times larger the scatter was than what subtraction has left of it, at most."""
+        """The largest scatter so far over the present one (at least the mean over columns), for the worst column."""
         now = np.maximum(np.maximum(self.differences.diagonal, self.differences.diagonal.mean()), 1e-300)
         with np.errstate(over="ignore"):
             return float(np.max(self.differences.peak / now, initial=1.0))
@@ -370,7 +370,7 @@ class _Walk:
         return [[*range(first, last, self.step), last] for first, last in pairwise(cuts.tolist())]
 
     def gather(self, pilot: np.ndarray, full: bool, edges: list[int]) -> _Sums:
-        """Sum over some chunks, of which the first begins with a stratum."""
+        """Sum over some chunks; the first chunk begins with a stratum."""
         groups, d = self.groups, self.X.shape[1]
         own, state, out = np.zeros((d, d) if full else d), np.zeros((3, d + 1)), np.empty((2 * self.step + 2, d))
         level, sums, middle = np.zeros((3, d))
@@ -395,7 +395,7 @@ class _Walk:
         groups, residual = self.groups, sums / weight
         chunks = len(self.edges)
         squares = (own.diagonal() if own.ndim == 2 else own).copy()
-        # A mean, or a sum of rows below, is rounded so often on the way to an entry of a row.
+        # The error of an entry of a row, from the rounding of a mean or of a sum of rows below.
         of_row = (8.0 * gamma(2 * self.step + chunks + 8) + 2.0 * groups.of_weights) * 2.0 * level
         operations = 2 * self.step + 2 + chunks
         errors = Errors.of_block(operations, weight, squares, residual, of_weight=0.0, of_weights=groups.of_weights)

@@ -14,7 +14,7 @@ from vrspam.moments._statistics import ClassStatistics
 from vrspam.moments.class_moments import ClassMoments, documented
 
 # Subtracting rounds to 1e-16 of the largest spread a column had. Once its spread has fallen to 1/TRACE of that,
-# the column is computed afresh, so that what has left the window stays below 1e-11 of what is in it.
+# the column is computed afresh, so that traces of rows that have left the window stay below 1e-11 of the rest.
 TRACE = 1e4
 
 
@@ -22,7 +22,7 @@ TRACE = 1e4
 class SlidingMoments:
     """Moments of the last `window_rows` rows of a stream, and of no others.
 
-    New rows are added and the oldest subtracted, so a step costs as much as its rows, not as the window.
+    New rows are added and the oldest subtracted, so the cost of a step grows with its rows, not with the window.
     Subtracting leaves rounding behind: it is cleared by computing everything anew each time the window has
     been replaced, and at once for columns whose spread has fallen far below what it was (a burst of huge
     values has left). The rows of the window are kept: up to 2 · window_rows · n_features numbers.
@@ -108,7 +108,7 @@ class SlidingMoments:
             excess -= gone
 
     def _recompute(self) -> None:
-        """All statistics from the rows held, which become one block."""
+        """Compute all statistics from the rows held, which become one block."""
         Xs, ys, weights = zip(*self._blocks, strict=True)
         if any(sparse.issparse(X) for X in Xs):
             X = sparse.vstack([sparse.csr_array(X) for X in Xs], format="csr")
@@ -160,7 +160,7 @@ class SlidingMoments:
 def _bound_repair(
     statistics: ClassStatistics, columns: np.ndarray, squares: np.ndarray, rest: np.ndarray, is_sparse: bool
 ) -> None:
-    """The errors after some columns were computed afresh about a centre that is `rest` from their means."""
+    """Update the errors after some columns were computed afresh about a centre that is `rest` off their means."""
     errors, weight = statistics.errors, statistics.weight
     share = gamma(2 * statistics.rows + 8) + relative(errors.weight, weight)
     of_mean = share * np.sqrt(squares / weight) + (share + 4.0 * UNIT) * np.abs(rest)

@@ -4,11 +4,11 @@ By default f is the squared pair loss of the paper and Ω the elastic net:
 
     F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁.
 
-`vrspam.objective.losses` holds the losses and what solvers need of one, `vrspam.objective.penalties` the same for
-penalties; an `Objective` is one of each.
+`vrspam.objective.losses` holds the losses and their interface for solvers, `vrspam.objective.penalties` does the same
+for penalties; an `Objective` combines a loss and a penalty.
 """
 
-# ruff: noqa: F401 (names that are not in `__all__` are for the other rooms of this package)
+# ruff: noqa: F401 (names that are not in `__all__` are for the other modules of this package)
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from vrspam.objective.penalties import (
 )
 from vrspam.objective.rounding import UNIT
 
-__all__ = [  # what losses, penalties and solvers from outside need
+__all__ = [  # what losses, penalties and solvers defined outside of vrspam need
     "MCP",
     "SCAD",
     "Bounded",
@@ -125,24 +125,24 @@ class Objective(Generic[Loss, Omega]):
         return self.loss.value_and_grad(w)[1]
 
     def certificate(self, w: np.ndarray, grad: np.ndarray) -> tuple[float, float]:
-        """The gap at w given ∇f(w), and the number that decides when to stop: the gap, else the penalty's violation.
+        """The gap at w given ∇f(w), and the number that decides when to stop: the gap or, if it is NaN, the violation.
 
-        Both make room for rounding (`vrspam.objective.rounding`), where the loss bounds that of its gradient.
+        Both include a bound on rounding (`vrspam.objective.rounding`), if the loss bounds that of its gradient.
         """
         gap, left = self.exact_certificate(w, grad)
         slack = self.slack(w, grad)
         if slack == 0.0:
             return gap, left
-        own = 16.0 * UNIT * self.penalty.value(w)  # of the kinks of the penalty
+        own = 16.0 * UNIT * self.penalty.value(w)  # rounding at the kinks of the penalty
         return (np.sqrt(gap) + slack) ** 2 * (1.0 + 1e-12) + own, (np.sqrt(left) + slack) ** 2 * (1.0 + 1e-12) + own
 
     def exact_certificate(self, w: np.ndarray, grad: np.ndarray) -> tuple[float, float]:
-        """The same as if `grad` had no rounding errors: what a solver can still improve."""
+        """The `certificate` without room for rounding errors of `grad`: what a solver can still improve."""
         gap = self.penalty.gap(w, grad)
         return gap, self.penalty.violation(w, grad, self.loss.curvature()) if np.isnan(gap) else gap
 
     def slack(self, w: np.ndarray, grad: np.ndarray) -> float:
-        """What rounding may add to the root of the certificate: ‖error of the gradient‖ / √(2 l2)."""
+        """The most that rounding adds to the square root of the certificate: ‖error of the gradient‖ / √(2 l2)."""
         of_gradient = getattr(self.loss, "gradient_error", None)
         error = 0.0 if of_gradient is None else of_gradient(w, grad)
         if error == 0.0:
@@ -181,42 +181,42 @@ def l2_unit(moments: ClassMoments) -> float:
     return 2.0 * classes.p * classes.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
 
 
-LOSSES: dict[LossName, Any] = {"squared": None, "squared_hinge": SquaredHingeLoss}  # of rows; None: of moments
+LOSSES: dict[LossName, Any] = {"squared": None, "squared_hinge": SquaredHingeLoss}  # from rows; None: from moments
 
 
 class LossChoice:
     """A loss by its name, on all negatives or on the share `max_fpr` of them with the highest scores.
 
-    `needs_rows` is whether sums over the rows are not enough, `is_partial` whether only some of the negatives count,
-    `has_part` whether the loss can be one of the highest-scored negatives. `pairs` says which pairs of rows count,
-    where these are not all pairs of two classes. `least_tol` is the smallest tolerance: the kinks of a partial loss
+    `needs_rows` is whether the loss needs the rows, not only moments, `is_partial` whether only some of the negatives
+    count, `has_part` whether the loss can be restricted to the highest-scored negatives. `pairs` are the pairs of rows
+    that count, None for all pairs of two classes. `least_tol` is the smallest tolerance: the kinks of a partial loss
     allow none below 1e-6.
     """
 
     def __init__(self, name: LossName = "squared", max_fpr: float | None = None, pairs: RankedPairs | None = None):
         self.name, self.max_fpr, self.pairs = name, max_fpr, pairs
-        self._of_rows = LOSSES.get(name)  # other names are refused with the parameters
+        self._of_rows = LOSSES.get(name)  # unknown names are refused when parameters are checked
         self.needs_rows, self.has_part = self._of_rows is not None, self._of_rows is SquaredHingeLoss
         self.is_partial = max_fpr is not None and max_fpr < 1.0
         self.least_tol = 1e-6 if self.is_partial else 0.0
 
     def check(self) -> None:
-        """Refuse a part of the curve for a loss that does not have one."""
+        """Refuse `max_fpr` for a loss that cannot be restricted to the highest-scored negatives."""
         if self.max_fpr is not None and not self.has_part:
             raise WordedError(
-                "{part} does not go with {squared}: that loss does not rise with the score of a negative, so that the "
-                "highest are not those that cost most. Use {hinge}.",
+                "{part} needs {hinge}: with {squared} the negatives with the highest scores are not always those that "
+                "cost most.",
                 squared=Parameter("loss", self.name),
                 part=Parameter("max_fpr", self.max_fpr),
                 hinge=Parameter("loss", "squared_hinge"),
             )
 
     def on_pairs(self, pairs: RankedPairs) -> LossChoice:
-        """The loss on certain pairs of rows; not on a part of the curve."""
+        """The loss on certain pairs of rows, which cannot be combined with `max_fpr`."""
         if self.max_fpr is not None:
             raise WordedError(
-                "{part} is a part of the ROC curve of all rows, which pairs inside strata or of censored rows do not "
-                "have: leave it out.",
+                "{part} is not available for pairs inside strata or of censored rows, which have no common ROC curve: "
+                "leave it out.",
                 part=Parameter("max_fpr", self.max_fpr),
             )
         return LossChoice(self.name, pairs=pairs)
@@ -229,7 +229,7 @@ class LossChoice:
         scatter: bool = True,
         precise: bool = True,
     ) -> ClassMoments:
-        """The moments of rows in memory (of those numbered by `index`): of two classes, or of the pairs that count."""
+        """The moments of the rows in memory, or of the rows `index`: of two classes, or of the pairs that count."""
         d = rows.X.shape[1]
         if self.pairs is not None:
             return PairMoments.of_pairs(self.pairs, rows.X, rows.weights, index, classes=classes, scatter=scatter)
@@ -250,7 +250,7 @@ class LossChoice:
         moments: ClassMoments,
         index: np.ndarray | None = None,
     ) -> SmoothLoss:
-        """The loss of rows in memory, if it is one that needs them; `index` numbers those that are in pairs."""
+        """The loss of the rows in memory, for a loss that needs rows; only pairs among the rows `index` count."""
         assert self._of_rows is not None
         if self.pairs is not None:
             return self._of_rows(X, is_positive, weights, moments, self.pairs.groups(weights, index))

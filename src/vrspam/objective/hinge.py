@@ -2,9 +2,9 @@
 
     f(w) = p q · mean over pairs (i in +, j in -) of max(0, 1 - w·(x_i - x_j))².
 
-One product with X gives the scores, one sort of them everything that depends on pairs (`SortedPairs`), and one product
-with Xᵀ the gradient; a product with the Hessian costs the same without the sort. Each pair adds to the Hessian at most
-what it adds to that of the squared loss, so that ∇²f ≤ k (Σ + δδᵀ) everywhere.
+One product with X gives the scores, one sort of the scores gives all that depends on pairs (`SortedPairs`), and one
+product with Xᵀ gives the gradient; a product with the Hessian costs the same without the sort. Each pair adds to the
+Hessian at most what it adds to that of the squared loss, so that ∇²f ≤ k (Σ + δδᵀ) everywhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vrspam.moments import ClassMoments, SortedGroups
 from vrspam.objective.losses import are_far, multiply
 from vrspam.objective.rounding import UNIT
 
-# Products with the rows of X, whatever holds them: dense, sparse, float32, or features that are made when read.
+# Products with the rows of X, however stored: dense, sparse, float32, or features that are computed when read.
 
 
 class RowProducts:
@@ -33,12 +33,12 @@ class RowProducts:
         self.is_sparse = sparse.issparse(X) and centre is None
         self.in_memory = self.is_sparse or (isinstance(X, np.ndarray) and centre is None)
         self._direct = self.is_sparse or (self.in_memory and X.dtype == np.float64)
-        self.exact = self._direct or not self.in_memory  # whether the quick products are those of float64
+        self.exact = self._direct or not self.in_memory  # whether quick products are computed in float64
         self._transposed = X.T if self.in_memory else None
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         n, d = self.shape
-        converted_entries, made_entries = 1 << 19, 1 << 21  # of float32 rows, and of features, at once
+        converted_entries, made_entries = 1 << 19, 1 << 21  # converted from float32, and features computed, at once
         step = max(192, (converted_entries if self.in_memory else made_entries) // max(d, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
@@ -47,7 +47,7 @@ class RowProducts:
             yield rows, block if self.centre is None else block - self.centre
 
     def scores(self, w: np.ndarray, quick: bool = False) -> np.ndarray:
-        """X w, or X W for a matrix of columns; `quick` in the precision of X: for steps, not for certificates."""
+        """X w, or X W for a matrix W; with `quick` in the precision of X: for steps, not for certificates."""
         if quick and not self.exact:
             return multiply(self.X, w)
         if self._direct:
@@ -58,7 +58,7 @@ class RowProducts:
         return out
 
     def back(self, r: np.ndarray, quick: bool = False) -> np.ndarray:
-        """Xᵀ r; `quick` in the precision of X."""
+        """Xᵀ r; with `quick` in the precision of X."""
         if quick and not self.exact:
             return multiply(self._transposed, r)
         if self._direct:
@@ -75,8 +75,8 @@ class RowProducts:
         return sum(((block**2).T @ mass[rows] for rows, block in self._blocks()), np.zeros(self.shape[1]))
 
     def take(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
-        """Some rows, and of them some columns, as a dense float64 array of their own."""
-        part = self.X[rows]  # a copy: `rows` are numbers
+        """A copy of some rows, and of some of their columns, as a dense float64 array."""
+        part = self.X[rows]  # a copy: `rows` are row numbers
         if columns is not None:
             part = part[:, columns]
         found = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
@@ -85,14 +85,14 @@ class RowProducts:
         return found - (self.centre if columns is None else self.centre[columns])
 
 
-# The squared hinge over all pairs of scores, from one sort: the part of the loss that does not know X.
+# The squared hinge over all pairs of scores, from one sort: the part of the loss that does not need X.
 #
 # With a_i and b_j the weights of positives and negatives, each adding up to 1, and s the scores,
 #
 #     h(s) = Σ_ij a_i b_j max(0, 1 - s_i + s_j)².
 #
-# The pairs that count of a positive i are those with the negatives above s_i - 1, which are the last ones of the sorted
-# scores; those of a negative are with the first positives. So h, its derivatives and products with its Hessian are sums
+# A positive i is in pairs that count with the negatives above s_i - 1, which are the last ones of the sorted scores; a
+# negative is in such pairs with the first positives. So h, its derivatives and products with its Hessian are sums
 # that two sweeps over the sorted scores gather (`vrspam.kernels.pair_hinge_sums`), in place of a sum over n₊n₋ pairs.
 # Where only certain pairs count, they fall into parts, each of all pairs of some positives and some negatives.
 
@@ -100,9 +100,9 @@ class RowProducts:
 class PairRows(NamedTuple):
     """The rows that count, by class: their numbers, and their weights, which add up to 1 in each class.
 
-    Where only certain pairs count, positives and negatives lie part by part, and each part has pairs of its own: part k
-    of the positives is from ``edges[0][k]`` to ``edges[0][k + 1]``. Then the weights of all pairs add up to 1, and
-    `unit` has a number for each row: rows of some of these numbers, with their pairs, stand for all.
+    Where only certain pairs count, positives and negatives lie part by part, and pairs are formed inside a part: part
+    k of the positives is from ``edges[0][k]`` to ``edges[0][k + 1]``. Then the weights of all pairs add up to 1, and
+    `unit` numbers units of rows that are only sampled together: a sample of units, with its pairs, stands for all.
     """
 
     positive: np.ndarray
@@ -115,7 +115,7 @@ class PairRows(NamedTuple):
 
     @classmethod
     def of(cls, is_positive: np.ndarray, weights: np.ndarray | None) -> PairRows:
-        """Rows of weight 0 are left out."""
+        """The rows of two classes, without those of weight 0."""
         rows, shares = [], []
         for member in (is_positive, ~is_positive):
             index = np.flatnonzero(member if weights is None else member & (weights > 0.0))
@@ -130,9 +130,9 @@ class PairRows(NamedTuple):
     def of_pairs(cls, groups: SortedGroups, n_rows: int) -> PairRows:
         """The pairs of sorted groups, as parts of two classes.
 
-        In each stratum groups have numbers, from the lowest to the highest. The highest bit in which two of them differ
-        says which is above: for each bit, rows that agree in all higher bits are one part, and those with the bit set
-        its positives. So a row is in as many parts as numbers have bits: in one, if strata have two groups.
+        In each stratum the groups are numbered from the lowest to the highest. The highest bit in which two numbers
+        differ tells which group is above: for each bit, rows that agree in all higher bits form one part, and rows with
+        the bit set are its positives. So a row is in as many parts as numbers have bits: in one for two groups.
         """
         first = np.flatnonzero(np.diff(groups.stratum, prepend=-1))
         number = np.arange(groups.stratum.size) - first[groups.stratum]
@@ -160,7 +160,7 @@ class PairRows(NamedTuple):
 
 
 def _every_so_manieth(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """At most `most` rows in equal distances; each has the weight of its stretch."""
+    """At most `most` evenly spaced rows; each gets the weight of the rows that it stands for."""
     if rows.size <= most:
         return rows, shares
     starts = np.arange(most) * rows.size // most
@@ -171,12 +171,12 @@ def _every_so_manieth(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[
 class SortedPairs:
     """h at given scores, its derivatives and products with its Hessian; the scores are sorted once.
 
-    The scores are centred, so that no digits are spent on what all of them have in common. By score, `up` and `down`
+    The scores are centred, so that no digits are lost to a common offset. In the order of the scores, `up` and `down`
     are the numbers of the positive and of the negative rows, `upper` the scores of the positives minus the margin,
     `lower` those of the negatives, and `a` and `b` their weights; a pair counts where lower > upper.
     """
 
-    edge: EdgePairs | None = None  # the whole, of which these are some rows
+    edge: EdgePairs | None = None  # the pairs of all rows, if these are only some
 
     def __init__(self, scores: np.ndarray, rows: PairRows):
         self.n_rows, self.unit = rows.n_rows, rows.unit
@@ -203,7 +203,7 @@ class SortedPairs:
 
     @cached_property
     def reach(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each positive: the first and the one after the last negative that count; of a negative: their weight."""
+        """For each positive, start and end of the negatives that count; for each negative, weight of such positives."""
         first, below = np.empty(self.up.size, dtype=np.intp), np.empty(self.down.size)
         kernels.pair_hinge_reach(self.upper, self.a, self.lower, *self.edges, first, below)
         return first, np.repeat(self.edges[1][1:], np.diff(self.edges[0])), below
@@ -215,7 +215,7 @@ class SortedPairs:
         return float(self.a @ (above[first] - above[last]))
 
     def active(self) -> tuple[np.ndarray, np.ndarray]:
-        """The places of the positives, the lowest ones, and negatives, the highest ones, in a pair that counts."""
+        """Places of the positives (the lowest ones) and negatives (the highest ones) that are in a pair that counts."""
         first, last, below = self.reach
         return np.flatnonzero(first < last), np.flatnonzero(below > 0.0)
 
@@ -245,7 +245,7 @@ class SortedPairs:
         return part
 
 
-BLOCK_ENTRIES = 1 << 18  # rows held at once while the Hessian is added up
+BLOCK_ENTRIES = 1 << 18  # entries of the rows held at once while the Hessian is added up
 
 
 class Point(NamedTuple):
@@ -268,7 +268,7 @@ class SquaredHingeLoss:
     moments : ClassMoments
         Of the same rows; no scatter matrices are needed.
     groups : SortedGroups, optional
-        Which pairs count, where these are not all pairs of two classes; `moments` are then those of these pairs.
+        The pairs that count, if not all pairs of two classes; `moments` must then be the moments of these pairs.
 
     Examples
     --------
@@ -295,7 +295,7 @@ class SquaredHingeLoss:
     ):
         classes = moments.pair_statistics()
         centre = classes.means.mean(axis=0)
-        # Rows far from the origin are centred before they are multiplied; of sparse ones those with few zeros.
+        # Rows far from the origin are centred before they are multiplied; sparse rows only if few entries are 0.
         far = are_far(moments) and (not sparse.issparse(X) or 2 * X.nnz > X.shape[0] * X.shape[1])
         means = (classes.means - centre) + moments.offsets if far else classes.means
         self.products, self.centre = RowProducts(X, centre if far else None), means.mean(axis=0)
@@ -307,14 +307,14 @@ class SquaredHingeLoss:
             self.root_mean_squares = np.sqrt(moments.variances + means**2)
         else:
             self.pair_rows, mass = PairRows.of_pairs(groups, X.shape[0]), np.zeros(X.shape[0])
-            mass[groups.rows] = groups.weight * groups.touched[groups.group]  # of the pairs of a row
+            mass[groups.rows] = groups.weight * groups.touched[groups.group]  # weight of the pairs of each row
             self.root_mean_squares = np.tile(np.sqrt(self.products.squares(mass / mass.sum())), (2, 1))
         self._curvature = self.k * (classes.within_diagonal + classes.delta**2)
 
     def thinned(self, most: int) -> SquaredHingeLoss:
-        """The loss on about `most` rows, copied: cheap to minimise, and close to the whole.
+        """The loss on about `most` rows, copied: cheap to minimise, and close to the loss on all rows.
 
-        They are every so-manieth one of each class, which takes over the weight of those around it.
+        The rows are evenly spaced in each class, and each takes over the weight of the rows around it.
         """
         rows, part = self.pair_rows, object.__new__(SquaredHingeLoss)
         part.__dict__.update(self.__dict__)
@@ -332,7 +332,7 @@ class SquaredHingeLoss:
         return self.products.scores(w) - float(self.centre @ w) if w.any() else np.zeros(self.products.shape[0])
 
     def quick_scores(self, v: np.ndarray) -> np.ndarray:
-        """The same in the precision of X."""
+        """`scores` in the precision of X."""
         return self.products.scores(v, quick=True) - float(self.centre @ v)
 
     def at(self, scores: np.ndarray) -> Point:
@@ -348,7 +348,7 @@ class SquaredHingeLoss:
         return Point(self.scale * value, pairs, slope)
 
     def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        """Xᵀ slope; the slopes add up to 0 but for rounding, which is kept away from large means."""
+        """Xᵀ slope; subtracting the sum of the slopes, 0 but for rounding, keeps it from multiplying large means."""
         return self.products.back(slope) - float(slope.sum()) * self.centre
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -361,11 +361,11 @@ class SquaredHingeLoss:
         return self.hessian_at(self.at(self.scores(w)).pairs)
 
     def hessian_at(self, pairs: SortedPairs) -> Callable[[np.ndarray], np.ndarray]:
-        """The function v -> ∇²f v at given scores, for many v; of sparse X it reads only rows in pairs that count."""
+        """The function v -> ∇²f v at given scores, for many v; of a sparse X only rows in pairs that count are read."""
         positives, negatives = pairs.active()
         rows: Any = slice(None)
         products, u = self.products, np.zeros(self.products.shape[0])
-        # With more rows in a pair that counts, products with a copy of those save nothing.
+        # If nearly all rows are in a pair that counts, a copy of these rows saves nothing.
         if products.is_sparse and positives.size + negatives.size <= 0.85 * u.size:
             counts = np.zeros(u.size, dtype=bool)
             counts[pairs.up[positives]] = counts[pairs.down[negatives]] = True
@@ -387,17 +387,17 @@ class SquaredHingeLoss:
     def hessian_matrix(self, pairs: SortedPairs, columns: np.ndarray | None = None) -> np.ndarray:
         """∇²f as a matrix, of the rows in `pairs` and of some of the columns, in bounded memory.
 
-        With B_i the weight of the negatives that count for positive i, P_i their weighted sum, and A_j as B_i for
-        negatives,
+        With B_i the weight of the negatives that count for positive i, P_i their weighted sum, and A_j the weight of
+        the positives that count for negative j,
 
             ∇²f = k (Σ_j b_j A_j x_j x_jᵀ + symmetric part of Σ_i a_i x_i (B_i x_i - 2 P_i)ᵀ).
 
-        P_i changes with i only by the negatives in between, so one walk down the sorted scores gives all of them, as
-        the difference of the sums from its first and from the one after its last negative on.
+        From one i to the next, P_i changes only by the negatives in between, so one walk down the sorted scores gives
+        every P_i, as the sum from its first negative on minus the sum from the one after its last negative on.
         """
         centre = self.centre if columns is None else self.centre[columns]
         d = centre.size
-        out, tail, over = np.zeros((d, d)), np.zeros(d), np.zeros(d)  # `over`: the sum behind the part of a block's end
+        out, tail, over = np.zeros((d, d)), np.zeros(d), np.zeros(d)  # `over`: the sum after a part that spans blocks
         step = max(1, BLOCK_ENTRIES // max(d, 1))
         first, last, below = pairs.reach
         above = np.append(np.cumsum(pairs.b[::-1])[::-1], 0.0)
@@ -438,11 +438,11 @@ class SquaredHingeLoss:
     def rounding_of(self, moved: np.ndarray, point: Point) -> np.ndarray:
         """A bound on the rounding of each entry of the gradient that `gradient_of` computes from slopes in float64.
 
-        `moved` is |w| where the scores were computed from w, and Σ |d| where they are a sum of those of steps d.
+        `moved` is |w| if the scores were computed from w, plus Σ |d| if the scores of steps d were added to them.
 
-        A sum of m products is wrong by at most m·eps times the sum of their absolute values, and by 10 √m·eps but for
-        a chance of 1e-21 (Higham & Mary 2019); means and variances of the columns bound that sum (Cauchy-Schwarz). The
-        slopes are sums of terms that are not negative, in two operations a row, and are then summed. Wrong scores
+        A sum of m products is wrong by at most m·eps times the sum of their absolute values, and by 10 √m·eps times it
+        except with probability 1e-21 (Higham & Mary 2019); means and variances of columns bound it (Cauchy-Schwarz).
+        The slopes are sums of terms that are not negative, in two operations a row, and are then summed. Wrong scores
         change the gradient by at most the curvature. A row above some rows and below others has a slope of two parts
         that may cancel; over all pairs their sizes are bounded by the value (Cauchy-Schwarz).
         """
@@ -459,7 +459,7 @@ class SquaredHingeLoss:
 
 
 def _growth(terms: int) -> float:
-    """How many roundings of its terms a sum is wrong by."""
+    """The error of a sum of so many terms, in roundings of the sum of their absolute values."""
     return min(terms + 4.0, 10.0 * float(np.sqrt(terms + 4.0)))
 
 
@@ -470,9 +470,9 @@ def _growth(terms: int) -> float:
 #     f(w) = pq · max over t of Σ_j c_j t_j g_j / α,     0 ≤ t_j ≤ 1,  Σ_j c_j t_j = α.
 #
 # g_j rises with the score s_j, so the maximum takes the highest-scored negatives of total weight α, the last of them in
-# part. A maximum of convex functions is convex. It has kinks where negatives tie at the edge, and its minimum lies on
-# one: there the gradient is small only with the right t among the tied rows. An augmented Lagrangian finds them
-# (`vrspam.solvers.proximal_newton`): `SmoothedPartialLoss` takes off μ/(2α) Σ_j c_j (t_j - before_j)², so that the
+# part. A maximum of convex functions is convex. It has kinks where negatives tie at the edge, and its minimum lies on a
+# kink: there the gradient is small only with the right t of the tied rows. An augmented Lagrangian finds this t
+# (`vrspam.solvers.proximal_newton`): `SmoothedPartialLoss` subtracts μ/(2α) Σ_j c_j (t_j - before_j)², so that the
 # maximum is unique and the loss smooth, and `before` moves on to the t that was found.
 
 
@@ -495,18 +495,18 @@ class PartialHingeLoss:
         self.scale, self.n_features = whole.scale, whole.n_features
 
     def curvature(self) -> np.ndarray:
-        """That of the whole loss over α: a negative counts up to 1/α times as much."""
+        """That of the whole loss divided by α: a negative counts up to 1/α times as much."""
         return self.whole.curvature() / self.max_fpr
 
     def top_shares(self, scores: np.ndarray) -> np.ndarray:
-        """The maximising t, in the order of the negative rows; rows that tie at the edge share alike."""
+        """The maximising t, in the order of the negative rows; rows that tie at the edge get equal shares."""
         rows = self.whole.pair_rows
         own = scores[rows.negative]
         order = np.argsort(own)
         ranked = own[order]
-        above = np.append(np.cumsum(rows.b[order][::-1])[::-1], 0.0)  # the weight from each one on
+        above = np.append(np.cumsum(rows.b[order][::-1])[::-1], 0.0)  # the weight from each row on
         first, last = (above[np.searchsorted(ranked, own, side=side)] for side in ("left", "right"))
-        weight = np.maximum(first - last, np.finfo(float).tiny)  # 0 where it is lost beside that of the rows above
+        weight = np.maximum(first - last, np.finfo(float).tiny)  # 0 where rounding loses it in the sums
         return np.clip((self.max_fpr - last) / weight, 0.0, 1.0)
 
     def at_shares(self, scores: np.ndarray, shares: np.ndarray) -> Point:
@@ -534,19 +534,19 @@ class SmoothedPartialLoss(SquaredHingeLoss):
         self._curvature, self.max_fpr, self.before, self.mu = partial.curvature(), partial.max_fpr, before, mu
 
     def shares(self, scores: np.ndarray) -> np.ndarray:
-        """The maximising t: before + (g - θ)/μ, cut off at 0 and 1, with θ such that their weight is α."""
+        """The maximising t: before + (g - θ)/μ, cut off at 0 and 1, with θ such that Σ c_j t_j = α."""
         rows = self.pair_rows
         order = np.argsort(scores[rows.positive])
         upper, a = scores[rows.positive][order] - 1.0, rows.a[order]
         lower = scores[rows.negative]
         below = np.searchsorted(upper, lower, side="left")
         mass, first, second = (np.append(0.0, np.cumsum(a * upper**power))[below] for power in range(3))
-        # The rounding of g moves t, which any certificate may use, and nothing else.
+        # The rounding of g changes only t, and the certificate holds for any t.
         costs = np.maximum(lower * (lower * mass - 2.0 * first) + second, 0.0)
         aim = self.before + costs / self.mu
         aim -= _threshold(aim, self.pair_rows.b, self.max_fpr)
         over, weight = _excess(aim, self.pair_rows.b, self.max_fpr)
-        # θ/μ may be large, and its rounding moves all t at once: one more step, now that nothing large is left.
+        # θ/μ may be large, and its rounding moves all t at once: this takes one more step, with small numbers.
         return np.clip(aim - over / weight if weight > 0.0 else aim, 0.0, 1.0)
 
     def at(self, scores: np.ndarray) -> Point:
@@ -598,9 +598,9 @@ class SmoothedPartialLoss(SquaredHingeLoss):
 class EdgePairs(SortedPairs):
     """Sorted pairs at the maximising t, whose change with the scores adds to the Hessian.
 
-    With K_j u = 2 Σ_i a_i max(0, 1 - s_i + s_j) (u_j - u_i), the change of g_j along u, the tied rows, 0 < t_j < 1, add
+    With K_j u = 2 Σ_i a_i max(0, 1 - s_i + s_j) (u_j - u_i), the change of g_j along u, the tied rows (0 < t_j < 1) add
     Σ c_j (K_j u - m)(K_j v - m) / (α μ), where m is their weighted mean. In the order of the scores they are at the
-    places `tied`, with c_j `tied_weights`; `below` positives are in a pair that counts with each of them, `first` is Σ
+    places `tied`, with the c_j `tied_weights`; `below` positives are in a pair that counts with each, `first` is Σ
     a_i max(0, 1 - s_i + s_j), and `stiffness` is 1 / (α μ).
     """
 
@@ -636,14 +636,14 @@ class EdgePairs(SortedPairs):
         return out
 
     def active_part(self, most: int) -> SortedPairs:
-        """The rows in pairs that count, thinned to about `most` of them; they remember the tied rows."""
+        """The rows in pairs that count, thinned to about `most` of them; `edge` keeps the tied rows."""
         part = super().active_part(most)
         part.edge = self
         return part
 
 
 def _excess(aim: np.ndarray, weights: np.ndarray, total: float) -> tuple[float, float]:
-    """Σ weights · clip(aim, 0, 1) - total, and the weight of the rows that change it."""
+    """Σ weights · clip(aim, 0, 1) - total, and the weight of the rows that are not clipped."""
     cut = np.clip(aim, 0.0, 1.0)
     return float(weights @ cut) - total, float(weights[cut == aim].sum())
 

@@ -1,8 +1,8 @@
-"""Limits of coefficients: signs, boxes, and curves that rise or fall. A penalty is infinite outside of them.
+"""Limits of coefficients: signs, boxes, and curves that must rise or fall. Outside the limits a penalty is infinite.
 
-A limit of single coefficients is one more penalty of single coordinates (`Bounded`). A curve that must rise is a sum of
-rising functions with coefficients v ≥ 0, and v = A w for the coefficients w of its features. In these the penalty of
-the curve is still l2/2 ‖w‖², but the limit is not one of single coordinates (`Shaped`).
+With limits of single coefficients the penalty remains a sum over coordinates (`Bounded`). A curve that must rise is a
+sum of rising functions with coefficients v ≥ 0, and v = A w for the coefficients w of the curve's features. The penalty
+of the curve is still l2/2 ‖w‖², but the limit A w ≥ 0 joins several coordinates (`Shaped`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vrspam.objective.penalties import ElasticNet, Penalty, Separable
 
 
 class Rising(NamedTuple):
-    """Coefficients w[places] such that, of v = rows @ w[places], those that are `bound` must not be negative."""
+    """A limit on w[places]: the entries of v = rows @ w[places] where `bound` is True must not be negative."""
 
     places: slice
     rows: np.ndarray  # square and invertible
@@ -28,7 +28,7 @@ class Rising(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """lower ≤ w ≤ upper, both with 0 between them, and curves that must rise.
+    """lower ≤ w ≤ upper, where lower ≤ 0 ≤ upper, and curves that must rise.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Limits:
     curves: Sequence[Rising] = ()
 
     def __call__(self, penalty: Any) -> Penalty:
-        """The penalty with these limits; the same where there are none."""
+        """The penalty with these limits, or the penalty itself if there are none."""
         if self.curves:
             return Shaped(penalty.l2, penalty.l1, self)
         if np.isneginf(self.lower).all() and np.isposinf(self.upper).all():
@@ -63,7 +63,7 @@ class Limits:
         return bool(all((np.isinf(ends) | (ends == 0.0)).all() for ends in (self.lower, self.upper)))
 
     def blocks(self) -> list[Rising]:
-        """The curves, and each sign of a single coefficient as one of a single function."""
+        """The curves, and each sign of a single coefficient as a curve of a single function."""
         found = list(self.curves)
         for ends, sign in ((self.lower, 1.0), (self.upper, -1.0)):
             for j in np.flatnonzero(ends == 0.0).tolist():
@@ -72,7 +72,7 @@ class Limits:
 
 
 class BoundedNumbers(NamedTuple):
-    """A penalty, and between which numbers each coefficient lies."""
+    """A penalty, and the lower and upper bound of each coefficient."""
 
     penalty: Any
     lower: np.ndarray
@@ -85,7 +85,7 @@ class Bounded(BoundedNumbers, Separable):
     Attributes
     ----------
     penalty : ElasticNet, MCP or SCAD
-        The last two with signs alone: there the best point inside is 0, or the best of all points.
+        MCP and SCAD take only signs as bounds: the best point inside is then 0, or the best of all points.
     lower, upper : ndarray of shape (d,)
 
     Examples
@@ -99,29 +99,29 @@ class Bounded(BoundedNumbers, Separable):
 
     __slots__ = ()
 
-    is_convex, strong_convexity, l1 = (  # as of the penalty
+    is_convex, strong_convexity, l1 = (  # those of the penalty
         property(attrgetter(f"penalty.{name}")) for name in ("is_convex", "strong_convexity", "l1")
     )
 
     def value(self, w: np.ndarray) -> float:
-        """Ω(w), infinite outside, but for rounding."""
+        """Ω(w), infinite outside the bounds, with room for rounding."""
         room = 1e-13 * (1.0 + np.abs(w))
         outside = np.any(w < self.lower - room) or np.any(w > self.upper + room)
         return float("inf") if outside else self.penalty.value(w)
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
-        """The prox of the penalty, clipped."""
+        """The prox of the penalty, clipped to the bounds."""
         return np.clip(self.penalty.prox(v, step), self.lower, self.upper)
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
-        """Fenchel-Young gap, NaN without l2 or a certificate of the penalty.
+        """Fenchel-Young gap, NaN if l2 = 0 or the penalty is not convex.
 
         With u = clip(-soft(grad, l1)/l2, lower, upper), which minimises tangent + Ω, r = -(grad + l2 u), s the slope of
         l1 |u| that is nearest to r, and λ = r - s, which is 0 unless u lies on a bound,
 
             gap = Σ_j (l2/2 (w_j - u_j)² + (l1 |w_j| - s_j w_j) + λ_j (u_j - w_j));
 
-        every term is ≥ 0 inside, so nothing cancels.
+        every term is ≥ 0 inside the bounds, so nothing cancels.
         """
         if not self.is_convex or self.strong_convexity == 0.0:
             return float("nan")
@@ -137,26 +137,26 @@ class Bounded(BoundedNumbers, Separable):
         return float(scaled @ scaled) + float(np.sum(l1 * np.abs(w) - s * w)) + float(np.sum(off))
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
-        """The gap, or where there is none what a step along each coordinate gains."""
+        """The gap or, where it is not finite, what a step along each coordinate gains."""
         gap = self.gap(w, grad)
         return gap if np.isfinite(gap) else super().violation(w, grad, curvature)
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
-        """As of the penalty; without l2 the mean curvature."""
+        """That of the penalty, or the mean curvature if the penalty is convex and l2 = 0."""
         known = self.is_convex and self.strong_convexity == 0.0
         return super().gap_curvature(curvature) if known else self.penalty.gap_curvature(curvature)
 
     def zero_from(self, grad: np.ndarray) -> float:
-        """The largest slope at 0 in a direction that is inside."""
+        """The largest slope at 0 in a direction that the bounds allow."""
         down, up = np.where(self.lower < 0.0, grad, 0.0), np.where(self.upper > 0.0, -grad, 0.0)
         return float(max(np.max(down, initial=0.0), np.max(up, initial=0.0)))
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
-        """As of the penalty."""
+        """That of the penalty."""
         return self.penalty.quadratic_piece(w)
 
     def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As of the penalty, up to the bounds; a coordinate that lies on one stays."""
+        """Those of the penalty, but not beyond the bounds; a coordinate that lies on a bound stays."""
         low, high = self.penalty.piece_ends(w)
         stays = (w == self.lower) | (w == self.upper)
         low, high = np.maximum(low, self.lower), np.minimum(high, self.upper)
@@ -175,14 +175,14 @@ class Bounded(BoundedNumbers, Separable):
 def nonnegative_minimum(
     matrix: np.ndarray, linear: np.ndarray, bound: np.ndarray, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The v of the least vᵀMv/2 - b·v with v ≥ 0 where it is `bound`, and Mv - b; M is positive definite.
+    """The v that minimises vᵀMv/2 - b·v with v ≥ 0 where `bound` is True, and Mv - b; M is positive definite.
 
-    Block principal pivoting (Kim and Park, 2011): coordinates are either 0 or solved for, and all of those change sides
-    whose sign, or whose slope, is wrong. If that does not make fewer of them wrong for some time, only the last one of
-    them does, which ends after finitely many changes. `start` says which are solved for at first.
+    Block principal pivoting (Kim and Park, 2011): each coordinate is either 0 or solved for, and all coordinates whose
+    sign or slope is wrong change sides. If the number of wrong coordinates does not fall for some time, only the last
+    of them changes sides, which ends after finitely many changes. `start` is True where v is solved for at first.
     """
     solved = np.ones(linear.size, dtype=bool) if start is None else start | ~bound
-    unit = 1e-14 * np.sqrt(np.diagonal(matrix))  # of v in units of its own curvature
+    unit = 1e-14 * np.sqrt(np.diagonal(matrix))  # tolerance of the slope along each coordinate, over `size`
     fewest, tries, v, slope = linear.size + 1, 3, np.zeros_like(linear), -linear
     for _ in range(50 + 10 * linear.size):
         v, inside = np.zeros_like(linear), np.flatnonzero(solved)
@@ -207,12 +207,12 @@ def nonnegative_minimum(
 
 @dataclass(frozen=True, eq=False)
 class Shaped:
-    """Ω(w) = l2/2 ‖w‖² for curves that rise, and other coefficients inside their signs; infinite elsewhere.
+    """Ω(w) = l2/2 ‖w‖² where the curves rise and the other coefficients have their signs, infinite elsewhere.
 
     Parameters
     ----------
     l2, l1 : float
-        l1 is 0: |w| of a rotated basis of a curve means nothing.
+        l1 must be 0: |w| has no meaning in a rotated basis of a curve.
     limits : Limits
 
     Examples
@@ -241,11 +241,11 @@ class Shaped:
         return self.l2
 
     def value(self, w: np.ndarray) -> float:
-        """Ω(w), for w inside."""
+        """Ω(w), for w inside the limits."""
         return ElasticNet(self.l2).value(w)
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
-        """The nearest w inside, one curve after the other; `step` is one number."""
+        """The point inside the limits nearest to v / (1 + step·l2), curve by curve; `step` is one number."""
         found = v / (1.0 + step * self.l2)
         for places, rows, bound in self.limits.blocks():
             back = np.linalg.inv(rows)
@@ -255,11 +255,11 @@ class Shaped:
     def gap(self, w: np.ndarray, grad: np.ndarray, curvature: float | None = None) -> float:
         """An upper bound on F(w) - F* that is 0 at the optimum; NaN without l2.
 
-        f lies above its tangent, and tangent + Ω above what is left of it with any λ ≥ 0 for the limits A w ≥ 0, so
+        f lies above its tangent, and tangent + Ω above its Lagrangian with any λ ≥ 0 for the limits A w ≥ 0, so
 
             gap = ‖l2·w + grad - Aᵀλ‖² / (2 l2) + λ·(A w);
 
-        no term is negative inside. The λ of the least value is that of the nearest point to -grad/l2 inside.
+        no term is negative inside the limits. The best λ is that of the point inside that is nearest to -grad/l2.
         """
         if curvature is None and self.l2 == 0.0:
             return float("nan")
@@ -279,18 +279,18 @@ class Shaped:
         return self.gap(w, grad, self.gap_curvature(curvature))
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
-        """As of the elastic net."""
+        """That of the elastic net."""
         return ElasticNet(self.l2).gap_curvature(curvature)
 
     def zero_from(self, grad: np.ndarray) -> float:
-        """Never: there is no l1."""
+        """Infinity, because there is no l1."""
         return float("inf")
 
     def quadratic_piece(self, w: np.ndarray) -> None:
         """None: pieces end where curves are flat, not where coordinates change their sign."""
 
     def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """No coordinate moves alone."""
+        """w and w, because no coordinate may move alone."""
         return w, w
 
     def start(self) -> None:

@@ -51,10 +51,10 @@ class WithinProducts:
     With a_i = weight_i / n_(class of i) and scores s = Xw, Σw = Xᵀr - Σ_c μ_c Σ_(i in c) r_i, where
     r_i = a_i (s_i - μ_(class of i)·w). The sums over r are 0 but for rounding; taking them off keeps the
     rounding of large means out of the result. With `sizes`, the class weights of a larger data set of which X is
-    one block of rows, the result is the block's part of Σw: the parts add up. Products are those of float64 also for
-    float32 rows, which are converted block by block: certificates hold to its rounding. With `centre`, a vector, it is
-    subtracted from blocks of rows before they are multiplied, and `offsets` are the means minus it: for rows
-    far from the origin.
+    one block of rows, the result is the block's part of Σw: the parts add up. Products are computed in float64 even
+    for float32 rows, which are converted block by block: certificates hold to the rounding of float64. For rows far
+    from the origin, the vector `centre` is subtracted from blocks of rows before they are multiplied, and `offsets`
+    are the means minus `centre`.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ def are_far(moments: ClassMoments) -> bool:
 
 
 class DeviceProducts:
-    """Σ as products with X where X lies (see `WithinProducts`)."""
+    """Σ as products with X, on the device of X (see `WithinProducts`)."""
 
     def __init__(self, X: Any, is_positive: Any, weights: Any, means: np.ndarray, sizes: np.ndarray):
         xp = array_api.device_namespace(X)
@@ -170,7 +170,7 @@ class PairProducts:
     """Σ of certain pairs as products with X: scores, sums of them in sorted order, and back.
 
     With s = Xw, Σ c_i c_j (s_i - s_j)(x_i - x_j) = Xᵀr, where r_i = c_i ((e N + b) s_i - e Σ_below c s - Σ_above c s),
-    in the words of `vrspam.moments.pairs`. Scores are those of rows minus their mean over the pairs.
+    in the notation of `vrspam.moments.pairs`. Scores are those of rows minus their mean over the pairs.
     """
 
     def __init__(self, X: Any, groups: SortedGroups, moments: PairMoments):
@@ -243,7 +243,7 @@ class SmoothLoss(Protocol):
         """An upper bound on the second derivative of f along each coordinate, for any w; shape (d,)."""
 
     # Optional: gradient_error(w, grad) -> float, how far (in norm) rounding may have moved ∇f(w), computed as `grad`.
-    # The certificate makes room for it; without this method it holds for exact arithmetic.
+    # The certificate makes room for this error; without the method the certificate holds for exact arithmetic only.
 
 
 class QuadraticLoss(SmoothLoss, Protocol):
@@ -285,7 +285,7 @@ class QuadraticLoss(SmoothLoss, Protocol):
 
 
 class Exclusive(NamedTuple):
-    """Columns at most one of which is not 0 in a row, and their means in both classes, of shape (2, columns)."""
+    """Columns of which at most one is not 0 in each row, and their means in both classes, of shape (2, columns)."""
 
     where: slice
     means: np.ndarray
@@ -306,7 +306,7 @@ class SquaredPairLoss:
     diagonal : ndarray of shape (d,)
         Diagonal of Σ₊ + Σ₋.
     q : float, optional
-        Share of the negative class, where 1 - p would round it away.
+        Share of the negative class, for shares that 1 - p would lose to rounding.
     rounding : float
         Relative error of a product in Σ, if it was not gathered in float64.
     matrix : ndarray of shape (d, d), optional
@@ -320,8 +320,7 @@ class SquaredPairLoss:
     matrix_on_device : array of shape (d, d), optional
         `matrix` once more, on the device where the rows lie.
     exclusive : Exclusive, optional
-        Columns that are the indicators of one category, where they are known: `vrspam.solvers.gram` eliminates
-        them.
+        The indicators of one categorical column, if they are known: `vrspam.solvers.gram` eliminates them.
 
     Examples
     --------
@@ -366,7 +365,7 @@ class SquaredPairLoss:
 
     @classmethod
     def from_moments(cls, moments: ClassMoments, exclusive: Sequence[slice] = ()) -> SquaredPairLoss:
-        """The loss from sufficient statistics alone; the widest of some slices of columns is kept as `exclusive`."""
+        """The loss from sufficient statistics alone; the widest of the given slices is kept as `exclusive`."""
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
         classes, errors = moments.pair_statistics(), moments.pair_errors()
@@ -402,7 +401,7 @@ class SquaredPairLoss:
 
     @classmethod
     def from_centred_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
-        """The same, as accurate as float64 allows: a common centre is subtracted from the rows block by block.
+        """`from_rows`, as accurate as float64 allows: a common centre is subtracted from the rows block by block.
 
         Sparse rows are centred only in columns that are more than half full: in the others the mean is small against
         the spread, and they stay sparse.
@@ -445,7 +444,7 @@ class SquaredPairLoss:
         return float(np.linalg.norm(self.errors.of_gradient(w, grad, self.k, self.delta)))
 
     def tilted(self, tilt: np.ndarray) -> SquaredPairLoss:
-        """The loss plus tilt·w; its rounding errors are those of another loss, so they are left out."""
+        """The loss plus tilt·w; `errors` bounds the rounding of another loss, so it is left out."""
         return replace(self, tilt=tilt, errors=None)
 
     def restricted_to(self, columns: np.ndarray, matrix: np.ndarray) -> SquaredPairLoss:

@@ -1,7 +1,7 @@
 """Penalties: the part Ω of F = f + Ω, as named tuples of numbers that Python and compiled code both take.
 
-A penalty is a sum over coordinates. Python uses the methods of `Penalty`; compiled loops use its prox of one
-number, `vrspam.kernels.prox1`, which a penalty joins with `vrspam.kernels.register_prox`.
+A penalty is a sum over coordinates. Python uses the methods of `Penalty`; compiled loops use its prox of one number,
+which `vrspam.kernels.register_prox` adds to `vrspam.kernels.prox1`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vrspam._utils.messages import PenaltyName
 
 
 class Penalty(Protocol):
-    """What solvers need of a penalty; `Separable` has defaults for most of it.
+    """The interface of a penalty for solvers; `Separable` has defaults for most methods.
 
     Attributes
     ----------
@@ -48,28 +48,28 @@ class Penalty(Protocol):
         """Ω(w)."""
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
-        """The w that minimises Σ_j ((w_j - v_j)²/(2 step_j) + Ω_j(w_j)); `step` is one number, or one a coordinate."""
+        """The w that minimises Σ_j ((w_j - v_j)²/(2 step_j) + Ω_j(w_j)); `step` is a number or an array."""
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
         """An upper bound on F(w) - min F, given grad = ∇f(w); NaN where there is none."""
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
-        """How far w is from a stationary point, in units of F: 0 there, always finite; it decides when to stop.
+        """How far w is from a stationary point, in units of F: 0 there, always finite. It decides when to stop.
 
         `curvature` bounds the second derivative of f along each coordinate.
         """
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
-        """The number that the gap, or the violation, divides squares of the gradient by."""
+        """The number by which the gap, or the violation, divides squares of the gradient."""
 
     def zero_from(self, grad: np.ndarray) -> float:
-        """The least l1 from which on w = 0 is the solution, given grad = ∇f(0)."""
+        """The smallest l1 for which w = 0 is the solution, given grad = ∇f(0)."""
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
         """(c, s) such that Ω(u) = Σ_j (c_j/2 u_j² + s_j u_j) + a constant, for u near w with the same zeros."""
 
     def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Between which numbers each coordinate may move on its piece: w itself and w for one that stays."""
+        """The ends of the interval in which each coordinate may move on its piece: both are w where it has to stay."""
 
     def start(self) -> Penalty | None:
         """A convex penalty whose solution is a good start for this one; None where every start is as good."""
@@ -81,8 +81,8 @@ class Penalty(Protocol):
 class Separable:
     """Defaults for any sum of functions of one coordinate: a new penalty defines only its value and its prox.
 
-    Use it beside a named tuple of the penalty's numbers: ``class MCP(NumbersOfMCP, Separable)``; docs/add_a_penalty.md
-    writes one.
+    Inherit from it and from a named tuple of the penalty's numbers: ``class MCP(NumbersOfMCP, Separable)``;
+    docs/add_a_penalty.md shows an example.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Separable:
         return float(np.max(np.abs(grad), initial=0.0))
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
-        """None: solvers do without Newton steps on the columns in use."""
+        """None: solvers take no Newton steps on the columns in use."""
         return None
 
     def piece_ends(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -232,7 +232,7 @@ class ElasticNet(ElasticNetNumbers, Separable):
         return self.gap(w, grad, self.gap_curvature(curvature))
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
-        """l2, or where that is 0 a share of 1e-10 of the mean curvature of f."""
+        """l2 or, if l2 = 0, 1e-10 times the mean curvature of f."""
         if self.l2 > 0.0:
             return self.l2
         return 1e-10 * max(float(np.mean(curvature)), float(np.finfo(float).tiny))
@@ -255,8 +255,8 @@ class Concave(ConcaveNumbers, Separable):
     """Ω(w) = l2/2 ‖w‖² + Σ_j P(h_j w_j)/h_j, where the slope of P falls to 0: large coefficients are not shrunk.
 
     P is symmetric. Its slope is l1 up to t = onset·l1, then falls in a straight line, and is 0 from t = gamma·l1 on.
-    h_j is the curvature of f along column j: with it gamma depends neither on the scale of a column nor on class
-    imbalance, and F is strictly convex along each coordinate if gamma > 1 + onset. A column with h_j = 0 has the limit,
+    h_j is the curvature of f along column j: thanks to h_j, gamma depends neither on the scale of a column nor on class
+    imbalance, and F is strictly convex along each coordinate if gamma > 1 + onset. For h_j = 0 the penalty is its limit
     l1 |w_j|.
     """
 
@@ -266,7 +266,7 @@ class Concave(ConcaveNumbers, Separable):
 
     @property
     def bend(self) -> float:
-        """gamma - onset: the largest -P'' is 1 over this."""
+        """gamma - onset: the largest -P'' is 1 / bend."""
         return self.gamma - self.onset
 
     def value(self, w: np.ndarray) -> float:
@@ -278,10 +278,10 @@ class Concave(ConcaveNumbers, Separable):
         return float(0.5 * self.l2 * (w @ w) + np.sum(parts))
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
-        """The best of three pieces: soft-thresholded, less and less so, and unshrunk by l1.
+        """The best of three pieces: soft-thresholded, shrunk less and less, and not shrunk by l1.
 
-        The middle piece has a minimum only where the prox is convex, as for every step of coordinate descent. Else the
-        better one of the outer pieces is the minimiser, because both lie above Ω outside their ranges.
+        The middle piece has a minimum only where the prox is convex, as for every step of coordinate descent. Otherwise
+        the minimiser is the better one of the outer pieces, because both lie above Ω outside their ranges.
         """
         size, threshold = np.abs(v), step * self.l1
         ridge, bend = 1.0 + step * self.l2, step * self.h / self.bend
@@ -296,7 +296,7 @@ class Concave(ConcaveNumbers, Separable):
         return np.sign(v) * np.where(is_near, near, np.where(is_flat, flat, middle))
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
-        """The mean curvature, times (1 - 1/bend)²: so much steeper than 1 is the prox in its middle piece."""
+        """The mean curvature times (1 - 1/bend)²: the prox has a slope of up to 1/(1 - 1/bend) in its middle piece."""
         return float(np.mean(curvature)) * (1.0 - 1.0 / self.bend) ** 2
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -322,7 +322,7 @@ class MCP(Concave):
     Attributes
     ----------
     l2, l1, gamma : float
-        Of the squared norm added to it; the slope at 0; where the penalty becomes constant.
+        The strength of the added squared norm; the slope at 0; the |w_j| h_j / l1 from which on it is constant.
     h : ndarray of shape (d,)
         Curvature of the loss along each column.
 
@@ -366,7 +366,7 @@ class SCAD(Concave):
     onset = 1.0
 
 
-Strengths = Callable[[float, float], Penalty]  # the penalty of an l2 and an l1
+Strengths = Callable[[float, float], Penalty]  # from l2 and l1 to the penalty
 CONCAVE: dict[str, tuple[type[Concave], float]] = {"mcp": (MCP, 3.0), "scad": (SCAD, 3.7)}  # with the usual gamma
 
 
@@ -378,9 +378,9 @@ class PenaltyFamily:
     ----------
     name : {"elasticnet", "mcp", "scad"}, default="elasticnet"
     gamma : float or None
-        Of "mcp" (default 3.0) and "scad" (3.7).
+        Only for "mcp" (default 3.0) and "scad" (default 3.7).
     limits : callable or None
-        From the number of features to the `Limits` of their coefficients, or None where there are none.
+        Returns the `Limits` of the coefficients of so many features, or None if there are none.
 
     Examples
     --------
@@ -412,7 +412,7 @@ class PenaltyFamily:
         return self.name == "elasticnet"
 
     def check(self, l1s: Any) -> None:
-        """Refuse unknown names, a gamma that is too small or not used, and l1 = 0 where that is the strength."""
+        """Refuse an unknown name, a gamma that is too small or not used, and l1 = 0 for "mcp" and "scad"."""
         if self.name not in ("elasticnet", *CONCAVE):
             raise ValueError(f"penalty must be 'elasticnet', 'mcp' or 'scad', got {self.name!r}.")
         if self.name == "elasticnet":
@@ -422,8 +422,8 @@ class PenaltyFamily:
         kind, usual = CONCAVE[self.name]
         if self.gamma is not None and not 1.0 + kind.onset < self.gamma < np.inf:
             raise ValueError(
-                f"penalty={self.name!r} needs a finite gamma > {1.0 + kind.onset:g}, got {self.gamma:g}: up to there "
-                f"the problem is not convex along each coordinate (the usual value is {usual:g})."
+                f"penalty={self.name!r} needs a finite gamma > {1.0 + kind.onset:g}, got {self.gamma:g}: with a "
+                f"smaller one the problem is not convex along each coordinate (the usual value is {usual:g})."
             )
         if not np.all(np.asarray(l1s, dtype=np.float64) > 0.0):
             raise ValueError(

@@ -1,7 +1,7 @@
-"""How far rounding may have moved ∇f and f: what the certificate makes room for.
+"""Bounds on the rounding errors of ∇f and f, for which the certificate makes room.
 
 The certificate of F = f + Ω with l2 > 0 is a function of g = ∇f(w) that is convex, never negative, and whose gradient
-is 1/l2-Lipschitz. If g is wrong by e, its root therefore grows by at most ‖e‖ / √(2 l2):
+is 1/l2-Lipschitz. If g is wrong by e, the root of the certificate therefore grows by at most ‖e‖ / √(2 l2):
 
     √gap(g + e) ≤ √gap(g) + ‖e‖ / √(2 l2).
 
@@ -24,7 +24,7 @@ UNIT = 2.0**-53
 class MatrixErrors:
     """Σ as a matrix with |error of Σ_ij| ≤ root_i root_j, and |Σ_ij| ≤ spread_i spread_j.
 
-    As for the next two, `of_product` bounds the error of each entry of Σw, and `of_square` that of wᵀΣw.
+    Here and in the next two classes, `of_product` bounds the error of each entry of Σw, `of_square` that of wᵀΣw.
     """
 
     root: np.ndarray
@@ -45,7 +45,7 @@ class FinishedErrors:
 
     |TᵀETw| ≤ |T|ᵀ root (root · |Tw|), where |error of S_ij| ≤ root_i root_j: a bound by the columns of Σ would have
     |T| |w| in the place of |Tw|, which is far larger where parts cancel. Products with T are rounded as well, and so
-    are the features that a map computes, to which F belongs.
+    are the features that a map computes, for which F is defined.
     """
 
     last: LastProduct
@@ -65,7 +65,7 @@ class FinishedErrors:
         return cls(last, np.sqrt(within), roots, levels, spread, moments.of_features)
 
     def _of_matrix(self, size: np.ndarray) -> np.ndarray:
-        """What the rounding of products with T, with Σ and of the features adds, with |w|."""
+        """The error from rounding in products with T and Σ and in the features; `size` is |w|."""
         by_level, by_spread, by_features = (float(v @ size) for v in (self.levels, self.spread, self.features))
         found = self.last.of_matrices * (by_level + 2.0 * by_spread) * self.levels
         found += (2.0 * gamma(size.size) * by_spread + by_features) * self.spread
@@ -90,10 +90,10 @@ class RowErrors:
     """Σ as products with rows: scores s = Xw, minus those of the class means, and back.
 
     With σ the spread of each column within a class and μ its mean (minus what is subtracted from the rows beforehand),
-    scores are wrong by γ_d (2|μ| + |x - μ|)·|w|. Back in the columns their error is multiplied by σ at most
+    scores are wrong by γ_d (2|μ| + |x - μ|)·|w|. The product with Xᵀ multiplies their error by σ at most
     (Cauchy-Schwarz), and the sum over the rows adds γ_n (σ + 2|μ|) times the spread of the scores, at most σ·|w|.
-    With `from_scores` wᵀΣw is the sum of the squares of the scores, not w times Σw: that is more accurate for a large w
-    whose parts cancel in the scores.
+    With `from_scores`, wᵀΣw is the sum of the squared scores, not w·(Σw): the sum is more accurate for a large w whose
+    parts cancel in the scores.
     """
 
     spreads: np.ndarray  # σ for each class, as the next two of shape (2, d)
@@ -141,7 +141,7 @@ class LossErrors:
     def from_rows(
         cls, moments: ClassMoments, centre: np.ndarray | None = None, from_scores: bool = False
     ) -> LossErrors:
-        """Σ is multiplied by products with the rows of these moments, minus `centre`; see `RowErrors`."""
+        """For products with Σ by way of the rows of these moments, minus `centre`; see `RowErrors`."""
         errors, classes = moments.pair_errors(), moments.pair_statistics()
         levels = np.abs(classes.means if centre is None else classes.means - centre)
         spreads = np.sqrt(moments.variances + errors.within + errors.means**2)

@@ -55,7 +55,7 @@ class Solution:
     ----------
     w : ndarray of shape (d,)
     value, gap : float
-        F(w), and the certificate: F(w) is at most so far above the minimum.
+        F(w), and the certificate: an upper bound on F(w) minus the minimum.
     n_iter : int
     converged : bool
         Whether the certificate reached the tolerance.
@@ -107,7 +107,7 @@ class Solver(Protocol):
 class EpochSolver:
     """Base of the solvers that work in epochs: `solve` runs them from `w0`.
 
-    docs/add_a_solver.md writes one.
+    docs/add_a_solver.md shows an example.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def certify(
 def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float) -> bool:
     """Whether the certificate has reached its target, or would have but for rounding, which no step can improve."""
     exact = objective.exact_certificate(w, grad)[1]
-    but_for_rounding = 1e-2  # of the target: at a certificate without rounding of this size no solver goes on
+    but_for_rounding = 1e-2  # share of the target: a solver stops once its certificate without rounding is this small
     if exact <= but_for_rounding * target:
         return True
     return bool(exact <= target and objective.certificate(w, grad)[1] <= target)
@@ -168,9 +168,9 @@ def run(
 
     `solver` has `refuses` as any `Solver`, `init`, which returns the starting point as an evaluated `State`, and
     `epoch`, which advances it in place, leaving `grad` and `value` those of the new `w`; it does not test for the end.
-    Where the penalty allows no certificate its `violation` takes that place. Where rounding alone keeps it above its
-    target, the run ends when it no longer falls. The clock runs only while the solver works. `callback` gets one row
-    of the history after each epoch.
+    Where the penalty allows no certificate, its `violation` takes that place. If rounding alone keeps this number above
+    its target, the run ends when the number no longer falls. The clock runs only while the solver works. `callback`
+    gets one row of the history after each epoch.
     """
     refusal = solver.refuses(objective)
     if refusal is not None:

@@ -1,9 +1,9 @@
 """The exact optimum of given penalties: from moments, by products with the rows, or by Newton's method on them.
 
 Moments of float32 rows are coarse, and all moments square what is small in the rows. Products with the rows are
-accurate, so the gradient they give certifies a solution that the moments could not. Where it is not good enough, the
-next one minimises the loss of the moments plus a linear term that makes its gradient right at the last one (iterative
-refinement, for any penalty):
+accurate, so the gradient they give certifies a solution that the moments could not. Where the solution is not good
+enough, the next one minimises the loss of the moments plus a linear term that makes the gradient right at the last
+solution (iterative refinement, for any penalty):
 
     w ← argmin f̂(w) + t·w + Ω(w),   t = ∇f(w_last) - ∇f̂(w_last).
 """
@@ -59,9 +59,9 @@ def measured_on_centred_rows(
 def refine(
     objective: Objective, moments_loss: SquaredPairLoss, solution: Solution, *, tol: float, max_iter: int
 ) -> Solution:
-    """The solution with the certificate of `objective`, whose loss multiplies rows, improved until that is reached.
+    """The solution, certified by `objective`, whose loss multiplies rows, and refined until it reaches the tolerance.
 
-    It was found from moments, whose loss is `moments_loss`; `max_iter` bounds the iterations of all rounds.
+    `solution` was found from moments, whose loss is `moments_loss`; `max_iter` bounds the iterations of all rounds.
     """
     best = certify(objective, solution.w, solution.n_iter, tol)
     most_rounds = 6
@@ -84,7 +84,7 @@ def refine(
     return best
 
 
-COARSE_FROM = 256  # features of float32 rows from which on products in float32, and one more pass, are quicker
+COARSE_FROM = 256  # features from which on float32 rows are first multiplied in float32: faster even with one more pass
 
 
 def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
@@ -115,7 +115,7 @@ class ExactSolver:
     def from_rows(
         self, rows: Rows, classes: np.ndarray, solver: SolverName, moments: ClassMoments | None = None
     ) -> ExactFit:
-        """Solve for rows in memory or on a device; `moments`, where they are known already, are those of all rows."""
+        """Solve for rows in memory or on a device; `moments` are those of all rows, if already known."""
         X, y, weights = rows
         if moments is None:
             # Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the
@@ -126,7 +126,7 @@ class ExactSolver:
         if self.loss.needs_rows:
             with blas_threads(columns=X.shape[1]):
                 return self._solve(self.loss.from_rows(X, y == classes[1], weights, moments), moments, "newton")
-        # Not for rows on a device, nor for features that a map computes, nor for certain pairs.
+        # Solutions for rows on a device, for features that a map computes and for certain pairs are not refined.
         on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and self.loss.pairs is None
         for again in (False, True) if solver == "moments" else ():
             loss = SquaredPairLoss.from_moments(moments)
@@ -150,7 +150,7 @@ class ExactSolver:
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
         loss = SquaredPairLoss.from_rows(X, y == classes[1], weights, moments)
         fit = self._solve(loss, moments, "products")
-        if not sparse.issparse(X):  # dense ones are centred where that is of use
+        if not sparse.issparse(X):  # dense rows are already centred where that helps
             return fit
         objective = Objective(loss, self.penalty(loss)(fit.l2, float(self.l1)))
         return fit._replace(solution=measured_on_centred_rows(objective, fit.solution, rows, moments, tol=self.tol))

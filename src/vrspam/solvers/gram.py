@@ -23,20 +23,20 @@ from vrspam.objective import ElasticNet, Objective, Shaped
 from vrspam.objective.limits import nonnegative_minimum
 from vrspam.solvers.base import Solution, certify, is_done
 
-# (H + shift I)⁻¹ b where some columns are indicators of one category: they are eliminated, others are factorised.
+# (H + shift I)⁻¹ b where some columns are indicators of one categorical column: only the others are factorised.
 #
-# Of columns at most one of which is not 0 in a row, Σ_c + μ_c μ_cᵀ is diagonal for either class c. So their part of H =
+# At most one of these is not 0 in a row, so that their Σ_c + μ_c μ_cᵀ is diagonal for either class c. Their part of H =
 # Σ + δδᵀ is, with s = μ₊ + μ₋,
 #
 #     H_cc = E - ½ s sᵀ + ½ δ δᵀ,     E = diag(Σ_cc) + μ₊² + μ₋²,
 #
-# which a shift does not change but for the diagonal, and whose inverse costs as much as reading it (Sherman, Morrison
-# and Woodbury). What is left is a Cholesky factor of the Schur complement of the other columns, for each shift.
+# of which a shift changes only the diagonal, and whose inverse costs as much as reading it (Sherman, Morrison and
+# Woodbury). What is left is a Cholesky factor of the Schur complement of the other columns, for each shift.
 
 
 def pays(loss: Any, n_shifts: int) -> bool:
-    """Whether the columns that exclude each other are so many that this is quicker than one tridiagonal form."""
-    exclusive = getattr(loss, "exclusive", None)  # which losses from outside need not have
+    """Whether so many columns exclude each other that `exclusive_coefs` is faster than one tridiagonal form."""
+    exclusive = getattr(loss, "exclusive", None)  # losses defined elsewhere need not have it
     if exclusive is None:
         return False
     width = float(exclusive.means.shape[1])
@@ -48,8 +48,8 @@ def pays(loss: Any, n_shifts: int) -> bool:
 def exclusive_coefs(loss: Any, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """(H + s I)⁻¹ b for each s, one row for each; an error if one of these matrices is not positive definite.
 
-    Each is refined once: where the category of every row is known, the indicators and a constant depend on each other,
-    and all that Woodbury's formula has left in that direction is the shift.
+    Each row is refined once: if the category of every row is known, the indicators and a constant are linearly
+    dependent, and in that direction Woodbury's formula has only the shift left.
     """
     (where, means), delta, matrix = loss.exclusive, loss.delta, loss.matrix
     others = np.delete(np.arange(loss.n_features), where)
@@ -157,15 +157,15 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     """One row of coefficients for each l2, l1 = 0, from one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
 
     Where all l2 are above the rounding of H, a tridiagonal matrix in the place of Λ serves as well, in a third of the
-    time; indicators of one category can be eliminated instead (`exclusive_coefs`). Directions in which both l2
-    and the data are lost in rounding get 0, so that l2 = 0 gives the shortest minimiser. With `like`, an array on a
+    time; indicators of one categorical column can be eliminated instead (`exclusive_coefs`). Directions in which both
+    l2 and the data are lost in rounding get 0, so that l2 = 0 gives the shortest minimiser. With `like`, an array on a
     device, all is computed there, if possible by Cholesky factors of all H + l2/k I at once.
     """
     tilt = getattr(loss, "tilt", None)
     linear = loss.delta if tilt is None else loss.delta - tilt / loss.k
     shifts = np.asarray(l2s) / loss.k
     xp = None if like is None else array_api.device_namespace(like)
-    unresolved = linear.size * float(np.finfo(float).eps)  # of the largest eigenvalue: what is not told from 0
+    unresolved = linear.size * float(np.finfo(float).eps)  # share of the largest eigenvalue: less is rounding
     trace = float(np.sum(loss.curvature())) / loss.k
     is_resolved = shifts.min() > unresolved * trace  # no direction is lost; not so for NaN
     if xp is not None:
@@ -201,7 +201,7 @@ class RidgePath:
 
     l2s: np.ndarray
     like: Any = None
-    _loss: Any = None  # the one that `_solutions` belong to, and the tolerance they were solved to
+    _loss: Any = None  # the loss that `_solutions` belong to, and the tolerance they were solved to
     _tol: float = 0.0
     _solutions: dict[float, Solution] = field(default_factory=dict)
 
@@ -236,7 +236,7 @@ def gram_of(loss: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 class GramDescent:
-    """Any penalty on a d×d matrix: coordinate descent, and Newton steps on the columns in use when that is slow.
+    """Any penalty on a d×d matrix: coordinate descent, and Newton steps on the columns in use when descent is slow.
 
     Where the penalty is quadratic as long as no coordinate changes its sign, the minimiser of F there is one Cholesky
     solve away, and moving towards it until a coordinate reaches zero never raises F. Other penalties have more pieces:
@@ -258,7 +258,7 @@ class GramDescent:
         grad = self.gram @ w - self.linear
         penalty, divisor = objective.penalty, objective.penalty.gap_curvature(self._diagonal)
         sweeps, inner_target, stalled = 0, target, False
-        # Of a penalty that is not convex pieces change for long, and often there is no Cholesky factor.
+        # If the penalty is not convex, pieces change for long, and often there is no Cholesky factor.
         sweeps_per_newton = 20 if penalty.is_convex else 200
         while sweeps < max_iter and not stalled:
             before = w.copy()
@@ -267,11 +267,11 @@ class GramDescent:
                 self.gram, self._diagonal, w, grad, penalty, divisor, inner_target, budget
             )
             sweeps += done
-            grad = self.gram @ w - self.linear  # the updated one has gathered rounding
+            grad = self.gram @ w - self.linear  # the updated gradient has gathered rounding
             if is_done(objective, w, grad, target):
                 break
             w = self._minimise_on_support(objective, w)
-            if 0.0 < left <= inner_target:  # the loop measures by something else than the certificate
+            if 0.0 < left <= inner_target:  # the criterion of the loop is not the certificate
                 inner_target = 0.1 * left
             else:
                 stalled = np.array_equal(w, before)  # rounding allows no further progress
@@ -318,14 +318,14 @@ class GramDescent:
                 return w
 
 
-# Curves that must rise or fall: in coefficients v of rising functions a limit is v ≥ 0, and F is quadratic. Which v are
-# 0 is found by pivoting, from those of the neighbour on a grid. Features without a limit are eliminated first.
+# Curves that must rise or fall: in coefficients v of rising functions a limit is v ≥ 0, and F is quadratic. Pivoting
+# finds which v are 0, starting from those of the neighbour on a grid. Features without a limit are eliminated first.
 
 NO_CURVES = "it is for curves that must rise or fall"
 
 
 def shaped_minimum(gram: np.ndarray, linear: np.ndarray, penalty: Shaped, w0: np.ndarray | None) -> np.ndarray:
-    """The w of the least wᵀHw/2 - b·w + Ω(w)."""
+    """The w that minimises wᵀHw/2 - b·w + Ω(w)."""
     least = 1e-13 * float(np.mean(np.diagonal(gram)))
     matrix, blocks = gram.copy(), penalty.limits.blocks()
     matrix[np.diag_indices_from(matrix)] += max(penalty.l2, least)
@@ -349,7 +349,7 @@ def shaped_minimum(gram: np.ndarray, linear: np.ndarray, penalty: Shaped, w0: np
 
 
 class ShapedGram:
-    """A quadratic loss whose curves must rise or fall: one system for the features that are not 0, or a few."""
+    """A quadratic loss with curves that must rise or fall: a few linear systems for the features that are not 0."""
 
     _loss: Any = None  # the one that was prepared
 

@@ -1,4 +1,4 @@
-"""What estimators are told about coefficients and directions of columns: `monotonic_cst`, `positive` and `bounds`."""
+"""Limits of coefficients from the parameters `monotonic_cst`, `positive` and `bounds` of an estimator."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ LIMITS: dict = {
 
 
 class Asked(NamedTuple):
-    """The same as of an estimator, where there is none."""
+    """The parameters that `limits_of` reads, for functions without an estimator."""
 
     monotonic_cst: Any = None
     positive: bool = False
@@ -26,10 +26,10 @@ class Asked(NamedTuple):
 
 
 def by_column(name: str, given: Any, names: Sequence[Any] | None, n: int, default: Any) -> list[Any]:
-    """What is given for each of n columns, in their order or by their names."""
+    """A list of one value for each of n columns; `given` holds them in the order of the columns or by their names."""
     if isinstance(given, Mapping):
         if names is None:
-            words = "{given} names columns, and the rows have no names: give a list of {n} values, or a frame."
+            words = "{given} names columns, but the columns have no names: give a list of {n} values, or a frame."
             raise WordedError(words, given=Parameter(name), n=n)
         if unknown := [column for column in given if column not in set(names)]:
             words = "{given} names {column!r}, which is not among the columns: {names}."
@@ -38,7 +38,7 @@ def by_column(name: str, given: Any, names: Sequence[Any] | None, n: int, defaul
         return [given.get(column, default) for column in names]
     values = list(given)
     if len(values) != n:
-        words = "{given} has {count} values for {n} columns: give one for each, 0 where it is free, or a dict of names."
+        words = "{given} has {count} values for {n} columns: give one for each column, or a dict by column name."
         raise WordedError(words, given=Parameter(name), count=len(values), n=n)
     return values
 
@@ -61,26 +61,26 @@ def directions_of(estimator: Any, names: Sequence[Any] | None, n: int) -> np.nda
 
 
 def directions_as_read(signs: np.ndarray, reading: Any) -> np.ndarray:
-    """The directions of the columns that a `TableSchema` makes of those of a frame."""
+    """The directions of the columns that a `TableSchema` makes from the columns of a frame; `signs` are theirs."""
     found: dict[Any, float] = {}
     for column, sign in zip(reading.source, signs.tolist(), strict=True):
         made = reading.readings[column].made(column) if column in reading.readings else [str(column)]
         if sign and (len(made) > 1 or column in reading.identifiers):
             why = "looks like an identifier and is not used" if len(made) == 1 else f"becomes {', '.join(made)}"
-            words = "{given} is given for {column!r}, which {why}: leave it out there, or convert it to numbers."
+            words = "{given} is given for {column!r}, which {why}: leave it out of {given}, or convert it to numbers."
             raise WordedError(words, given=Parameter("monotonic_cst"), column=column, why=why)
         found |= dict.fromkeys(made, sign)
     return np.array([found[str(name)] for name in reading.names])
 
 
 def names_of(estimator: Any) -> Sequence[Any] | None:
-    """The names of the columns, where the rows had some; those of a Spark frame are the names of its features."""
+    """The names of the columns, or None if they have none; for a Spark frame, the names of its features."""
     names = getattr(estimator, "feature_names_in_", getattr(estimator, "feature_names_", None))
     return None if names is None else list(names)
 
 
 def limits_of(estimator: Any, n: int) -> Limits | None:
-    """The limits of the coefficients of n columns as they are, where there are any."""
+    """The limits of the coefficients of n columns that are features themselves; None if there are none."""
     signs = directions_of(estimator, names_of(estimator), n)
     if signs is None and estimator.bounds is None:
         return None
@@ -98,12 +98,12 @@ def limits_of(estimator: Any, n: int) -> Limits | None:
             except (TypeError, ValueError):
                 low, high = 1.0, -1.0
             if not low <= 0.0 <= high:
-                words = "{given} must hold pairs (lower, upper) with 0 between them, and None for no end; got {pair!r}."
+                words = "{given} must hold pairs (lower, upper) with 0 between them, None for no bound; got {pair!r}."
                 raise WordedError(words, given=Parameter("bounds"), pair=pair)
             lower[j], upper[j] = max(lower[j], low), min(upper[j], high)
         if estimator.penalty != "elasticnet" and not Limits(lower, upper).are_signs:
             raise WordedError(
-                "{penalty} takes signs alone: use {cst} or {positive} instead of bounds, or {net}.",
+                "{penalty} cannot be combined with these bounds: use {cst} or {positive} for signs, or {net}.",
                 penalty=Parameter("penalty", estimator.penalty),
                 cst=Parameter("monotonic_cst"),
                 positive=Parameter("positive", True),

@@ -1,13 +1,13 @@
 """Newton's method for the squared hinge over pairs, with l2 alone.
 
 A step starts from d = -M⁻¹∇F, where M is the Hessian of some thousand rows, drawn evenly from those that are in a
-pair that counts: nearly as good as that of all rows at a fraction of its price, and the Hessian itself where few pairs
-count. The step taken is the best one, by the Hessian of all rows, in the plane of
-d and the step before; the Hessian is needed only between the scores of the two, where it costs no product with X. So a
-step takes one product with X, one with Xᵀ and one sort, and as long as the active pairs stay the same the steps are
-those of the conjugate gradient method with preconditioner M.
+pair that counts: nearly as good as the Hessian of all rows at a fraction of its price, and equal to it where few pairs
+count. The step taken is the best one, by the Hessian of all rows, in the plane of d and the step before; that Hessian
+is applied only to the scores of these two, which costs no product with X. So a step takes one product with X, one with
+Xᵀ and one sort, and as long as the active pairs stay the same the steps are those of the conjugate gradient method with
+preconditioner M.
 
-Wide data has no such matrix. There a step solves (∇²f + l2) d = -∇F by conjugate gradient, roughly, and the
+For wide data no matrix is formed. A step solves (∇²f + l2) d = -∇F roughly by conjugate gradient, and the
 preconditioner is between the diagonal and a multiple of the identity: few pairs count, most directions bend by l2
 alone, and the diagonal would hide that.
 """
@@ -34,7 +34,7 @@ QUICK_ROWS = 20.0  # times n/d: the Hessian of so many rows costs little more th
 class Preconditioner:
     """The Hessian of some of the rows plus l2, factorised, for one loss and many l2."""
 
-    slow = 12  # steps after which it is too coarse, and the next one takes more rows
+    slow = 12  # after more steps than these it was too coarse, and the next one takes more rows
 
     def __init__(self, loss: SquaredHingeLoss):
         n, d = loss.products.shape
@@ -50,10 +50,10 @@ class Preconditioner:
         self._share, self._thinned = 0.0, False
 
     def pays(self, pairs: SortedPairs, steps: int, steps_left: float) -> bool:
-        """Whether a new one, after so many steps with the last, costs less than the steps that it is likely to save."""
+        """Whether a new preconditioner costs less than it is likely to save, after `steps` steps with the old one."""
         if self._hessian is None:
             return True
-        about = 0.4  # a relative change of the weight of the pairs that count that leaves a preconditioner as it was
+        about = 0.4  # relative change of the weight of the pairs that count up to which a preconditioner stays good
         if self._thinned and steps <= self.slow and abs(pairs.share() - self._share) <= about * self._share:
             return False
         n, d = self.loss.products.shape
@@ -70,13 +70,13 @@ class Preconditioner:
         matrix = self.loss.hessian_matrix(part)
         self._share, self._thinned = pairs.share(), part.up.size + part.down.size < sum(map(len, pairs.active()))
         if self._thinned:
-            # A column that is zero in all chosen rows would otherwise look as if nothing bent along it.
+            # Without this, f would seem to have no curvature along a column that is zero in all chosen rows.
             diagonal = np.einsum("ii->i", matrix)
             np.maximum(diagonal, self._share * self.loss.curvature(), out=diagonal)
         self._hessian = matrix
 
     def solve(self, r: np.ndarray, l2: float) -> np.ndarray:
-        """Divide by it."""
+        """Solve (Hessian + l2 I) x = r."""
         if self._factor is None or self._l2 != l2:
             assert self._hessian is not None
             mean = float(np.trace(self._hessian)) / max(self._hessian.shape[0], 1)
@@ -85,7 +85,7 @@ class Preconditioner:
 
 
 def cholesky_of(hessian: np.ndarray, shift: float) -> Any:
-    """The factor of hessian + shift I, for `cho_solve`; where rounding allows none, of a larger shift."""
+    """The factor of hessian + shift I, for `cho_solve`; with a larger shift, if rounding allows no factor."""
     shift = max(shift, float(np.finfo(float).tiny))
     while True:
         matrix = np.array(hessian, order="F")
@@ -97,10 +97,10 @@ def cholesky_of(hessian: np.ndarray, shift: float) -> Any:
 
 
 class SortedScores(EpochSolver):
-    """Base of the solvers that keep the scores of w sorted: what a step costs, and the search along it."""
+    """Base of the solvers that keep the scores of w sorted, with their search along a step."""
 
     preconditioner: Any = None
-    _w: np.ndarray | None = None  # where `scores`, `point` and `moved` belong to, and the smooth part's gradient there
+    _w: np.ndarray | None = None  # the w that `scores`, `point`, `moved` and `grad` (of the smooth part) belong to
     tol = 0.0
     line_steps = 30
 
@@ -116,7 +116,7 @@ class SortedScores(EpochSolver):
             self.w0 = type(self)().solve(some, tol=1e-4, max_iter=max_iter).w
         found = run(self, objective, tol=tol, max_iter=max_iter)
         solution = with_rounding(objective, found, self.moved, self.point, tol)
-        # The room for rounding may take the gap above the tolerance again: then go on below it.
+        # The room for rounding may lift the gap above the tolerance again: then go on to a smaller gap.
         left = max_iter - solution.n_iter
         if not solution.converged and not np.isnan(solution.gap) and left > 0:
             slack = solution.gap - solution.history["gap"][-1]
@@ -141,7 +141,7 @@ class SortedScores(EpochSolver):
         return State(w, self.grad, self.point.value + objective.penalty.value(w), passes=passes)
 
     def goal_of(self, objective: Objective, size: float, accuracy: float = 0.1) -> float:
-        """The square of the residual at which a linear system counts as solved; `size` is that at its start."""
+        """The square of the residual at which a linear system counts as solved; `size` is the square at the start."""
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
         return max(accuracy**2 * size, 0.1 * self.tol * objective.scale * divisor)
 
@@ -156,8 +156,8 @@ class SortedScores(EpochSolver):
     ) -> float:
         """Move along the direction, at most `most` of it, to a point where F is lower; each trial is one sort.
 
-        `image` are the scores of the direction, `slope` is that of f along it if `state.grad` does not tell. Returns
-        the fraction of the direction that was taken, 0 if rounding allows none.
+        `image` are the scores of the direction, `slope` is the slope of f along it, by default that of `state.grad`.
+        Returns the fraction of the direction that was taken, 0 if rounding allows none.
         """
         loss, penalty = objective.loss, objective.penalty
         slope = float(state.grad @ direction) if slope is None else slope
@@ -175,7 +175,7 @@ class SortedScores(EpochSolver):
                 self.scores, self.point = scores, point
                 self.moved = self.moved + fraction * np.abs(direction)
                 return fraction
-            # F is convex along the direction, and f has about constant curvature: where it would be least, but inside.
+            # F is convex along the direction, and f has about constant curvature: go to the minimum of a parabola.
             rise = (value - state.value) / fraction - slope
             fraction *= min(max(-slope / (2.0 * rise), 0.05), 0.7) if rise > 0.0 else 0.5
         return 0.0
@@ -231,11 +231,11 @@ class PairNewton(SortedScores):
     def _go_on(
         self, objective: Objective, state: State, slope: float, direction: np.ndarray, image: np.ndarray
     ) -> float:
-        """Move on along the direction while F changes much along it, as where few pairs count; returns how far."""
+        """Move on along the direction while F is steep along it, as where few pairs count; returns how far."""
         l2 = objective.penalty.ridge
         assert l2 is not None
         bend, moved = l2 * float(direction @ direction), 0.0
-        flat = 0.2  # of the slope at its start that may be left at the end of a step
+        flat = 0.2  # share of the slope at the start that may be left at the end of a step
         for _ in range(self.line_steps):
             there = float(self.point.slope @ image) + l2 * float(state.w @ direction)
             if abs(there) <= flat * abs(slope):
@@ -271,7 +271,7 @@ class PairNewton(SortedScores):
         self.arrive(objective, state)
 
     def _steps_left(self, objective: Objective, gradient: np.ndarray) -> float:
-        """How many more steps there are if they go on as the last one did."""
+        """How many more steps it takes if each gains as much as the last one did."""
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
         size, target = float(gradient @ gradient), divisor * self.tol * objective.scale
         before, self._before = self._before, size

@@ -62,7 +62,7 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: 
 
 
 class SumsMethod:
-    """Base of SPAM and SOLAM: `classes` are `ClassSums`, `carry` is what kernels go on with, `total` for `average`s."""
+    """Base of SPAM and SOLAM: `classes` are `ClassSums`; kernels keep `carry` between calls, and `total` to average."""
 
     def __init__(self, n_features: int, slots: int, average: bool):
         self.classes = kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
@@ -105,7 +105,7 @@ class SumsMethod:
 class ShuffledEpochs:
     """Epochs of an online method over a data set, each in a new order, for the driver `vrspam.solvers.base.run`.
 
-    `advance` visits the rows of some numbers; `diverged` makes the error for steps that diverge. With `sparsify` the
+    `advance` visits rows of given numbers; `diverged` makes the error for steps that diverge. With `sparsify` the
     coefficients are those after one proximal-gradient step: an average has tiny entries where the optimum has zeros.
     """
 
@@ -246,7 +246,7 @@ BUFFERED_ROWS = 32  # rows gathered before they are added to a d×d matrix
 
 
 class OPAUC:
-    """The state of OPAUC, and its steps; `sketch` is the rank of that of each covariance, None keeps d×d matrices."""
+    """The state of OPAUC, and its steps; `sketch` is the rank of each covariance's sketch, None keeps d×d matrices."""
 
     def __init__(self, n_features: int, sketch: int | None = None):
         d = n_features
@@ -268,7 +268,7 @@ class OPAUC:
             self.scatters = padded(self.scatters, size, (1, 2))
 
     def know(self, moments: ClassMoments) -> None:
-        """Use the statistics of a data set; it needs scatter matrices, and works only without a sketch."""
+        """Use the statistics of a data set: `moments` must have scatter matrices, and `sketch` must be None."""
         self.scatters = np.ascontiguousarray(moments.scatters)
         traces = np.trace(self.scatters, axis1=1, axis2=2)
         self.classes = kernels.RunningCovariances(moments.weights, moments.means, traces)

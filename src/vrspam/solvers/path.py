@@ -143,7 +143,7 @@ def coef_path(
     monotonic_cst, positive, bounds
         As in `vrspam.AUCClassifier`, in the order of the columns.
     tol : float, default=1e-8
-        Each point is certified to lie within tol·F(0) of the optimum ("mcp" and "scad": stationary to it); if one is
+        Each point is certified to lie within tol·F(0) of the optimum ("mcp" and "scad": stationary to it); if some are
         not, a `ConvergenceWarning` says how many.
     max_iter : int, default=1000
         Most sweeps at a point with l1 > 0.

@@ -25,7 +25,7 @@ NOT_QUADRATIC = "it needs a quadratic loss"
 
 
 class ConjugateGradient(EpochSolver):
-    """(Σ + δδᵀ + l2/k I) w = δ by conjugate gradient, one product with X and one with Xᵀ an iteration.
+    """(Σ + δδᵀ + l2/k I) w = δ by conjugate gradient, with one product with X and one with Xᵀ per iteration.
 
     The residual is the gradient up to a factor, so the certificate is free. With l2 > 0 the diagonal is the
     preconditioner; with l2 = 0 there is none (but a scale), and the start is 0, so that the least-norm solution is
@@ -88,7 +88,7 @@ class ColumnDescent(EpochSolver):
     ACTIVE_SWEEPS = 10
     GRAM_MAX_SUPPORT = 500
     _copied: WithinProducts | None = None  # the rows whose columns were copied
-    _columns: Any  # of √share · X, centred where X is dense; else `_means` are those to subtract
+    _columns: Any  # of √share · X, centred if X is dense; else `_means` are still to subtract
 
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:
@@ -131,7 +131,7 @@ class ColumnDescent(EpochSolver):
             matrix = self._gram(support) - self._means[:, support].T @ self._means[:, support]
             part = Objective(loss.restricted_to(support, matrix), objective.penalty.restricted_to(support))
             if loss.rows.X.dtype == np.float32:
-                # float32 columns alone have another optimum: the gradient there is made that of the rows.
+                # float32 columns alone have another optimum: `tilt` makes their gradient that of the rows.
                 tilt = objective.gradient(state.w)[support] - part.loss.value_and_grad(state.w[support])[1]
                 part = Objective(part.loss.tilted(tilt), part.penalty)
                 state.passes += 2.0
@@ -155,7 +155,7 @@ class ColumnDescent(EpochSolver):
 
 # All l2 of a grid at the cost of the smallest: conjugate gradient with shifts, by products with the data alone.
 
-MARGIN = 0.25  # of the gap at which a point is done: its certificate makes room for rounding
+MARGIN = 0.25  # share of the tolerated gap at which a point is done: its certificate makes room for rounding
 
 
 @dataclass(eq=False)
@@ -167,7 +167,7 @@ class ShiftedConjugateGradient:
     """
 
     l2s: np.ndarray
-    _loss: Any = None  # the one that `_found` belong to, and the tolerance they were solved to
+    _loss: Any = None  # the loss that `_found` belong to, and the tolerance they were solved to
     _tol: float = 0.0
     _found: dict[float, tuple[np.ndarray, int]] = field(default_factory=dict)
 
@@ -187,7 +187,7 @@ class ShiftedConjugateGradient:
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
-        budget = 2  # times the most iterations of one point: products for all points together
+        budget = 2  # times `max_iter`: products for all points together
         if self._loss is not loss or self._tol != tol:
             self._found = self._solve_together(loss, tol, budget * max_iter)
             self._loss, self._tol = loss, tol
@@ -195,11 +195,11 @@ class ShiftedConjugateGradient:
         solution = certify(objective, w, products, tol)
         if solution.converged or products == budget * max_iter:
             return solution
-        # Rounding was larger than thought.
+        # Rounding was larger than expected.
         return ConjugateGradient().solve(objective, tol=tol, max_iter=max_iter, w0=w)
 
     def _solve_together(self, loss: Any, tol: float, most: int) -> dict[float, tuple[np.ndarray, int]]:
-        """Coefficients of each l2, and how many products they took, at most so many."""
+        """Coefficients of each l2, and how many products they took, at most `most`."""
         l2s, k, delta = np.unique(self.l2s[self.l2s > 0.0]), loss.k, np.asarray(loss.delta)
         least, extra = l2s[0] / k, (l2s - l2s[0]) / k
         enough = MARGIN * tol * loss.scale * 2.0 * l2s / k**2
@@ -234,7 +234,7 @@ class ShiftedConjugateGradient:
 
 
 class ScaledRows:
-    """B, such that BᵀB = Σ + δδᵀ: rows √share · (x - mean of its class), and δ as the last; never held as a whole."""
+    """B, such that BᵀB = Σ + δδᵀ: rows √share · (x - mean of its class), and δ as the last row. B is never formed."""
 
     block_bytes = 1 << 25  # of columns that are converted and centred at once
 
@@ -279,8 +279,8 @@ class DualRidge:
 
     B has one row for each training row and one more, δ, which e picks. The minimiser lies in the span of these rows, so
     that it comes from a matrix of rows × rows: its eigenvectors serve all l2 of a grid (`many`), its Cholesky factor
-    one. The certificate comes from products with X, as for any other solver, and the solution is refined until it is
-    reached; where rounding does not allow that, `ConjugateGradient` goes on.
+    one. The certificate comes from products with X, as for any other solver, and the solution is refined to the
+    tolerance; where rounding does not allow that, `ConjugateGradient` goes on.
     """
 
     many: bool = False

@@ -1,8 +1,8 @@
 """Newton's method for the squared hinge over pairs with l1 > 0.
 
 Steps of two kinds. A proximal one minimises g·d + dᵀMd/2 + Ω(w + d), where M is the Hessian of some of the rows, by
-coordinate descent on the columns that are in use or should be: it finds which coefficients are 0. As soon as that does
-not change, F is smooth on the others, and Newton steps by conjugate gradient, preconditioned by M, solve for them.
+coordinate descent on the columns that are in use or should be: it finds which coefficients are 0. As soon as these no
+longer change, F is smooth on the others, and Newton steps by conjugate gradient, preconditioned by M, solve for them.
 """
 
 import time
@@ -21,7 +21,7 @@ from vrspam.solvers.smooth import TruncatedNewton
 
 
 class QuadraticModel:
-    """A quadratic function wᵀMw/2 - b·w, for `GramDescent`; `scale` is what its tolerance is relative to."""
+    """A quadratic function wᵀMw/2 - b·w, for `GramDescent`; tolerances are relative to `scale`."""
 
     def __init__(self, matrix: np.ndarray, linear: np.ndarray, scale: float):
         self.matrix, self.linear, self.scale = matrix, linear, scale
@@ -68,7 +68,7 @@ class PairProximalNewton(newton.SortedScores):
         self.arrive(objective, state)
 
     def _choose_columns(self, objective: Objective, state: State) -> np.ndarray:
-        """The columns in use, and those that a step along them alone would bring into use: first the largest steps."""
+        """The columns in use, and those that a step along them alone would bring into use, the largest steps first."""
         curvature = objective.loss.curvature()
         step = 1.0 / np.where(curvature > 0.0, curvature, np.inf)
         moved = objective.penalty.prox(state.w - step * state.grad, np.where(step > 0.0, step, 1.0))
@@ -90,7 +90,7 @@ class PairProximalNewton(newton.SortedScores):
         self._matrix = loss.hessian_matrix(part, columns)
         diagonal = np.einsum("ii->i", self._matrix)
         bound = loss.curvature()[columns]
-        # A column without entries in these rows must not look as if nothing bent along it.
+        # Without this, f would seem to have no curvature along a column without entries in these rows.
         np.maximum(diagonal, self.point.pairs.share() * bound, out=diagonal)
         diagonal += 1e-10 * float(np.mean(bound))
         w = state.w[columns]
@@ -112,9 +112,9 @@ class PairProximalNewton(newton.SortedScores):
         self._settled = taken > 0.0 and same
 
     def _majorised_step(self, objective: Objective, state: State, columns: np.ndarray) -> float:
-        """A step that minimises g·d + c/2 Σ h_j d_j² + Ω(w + d), c raised until that lies above F and F falls.
+        """A step that minimises g·d + c/2 Σ h_j d_j² + Ω(w + d), c raised until this lies above F and F falls.
 
-        h bounds the curvature along each column, so with c = number of columns it always does.
+        h bounds the curvature along each column, so that c = number of columns is always enough.
         """
         loss, bound = objective.loss, objective.loss.curvature()[columns]
         penalty, w = objective.penalty.restricted_to(columns), state.w[columns]
@@ -184,9 +184,9 @@ class PairProximalNewton(newton.SortedScores):
 
 
 class MatrixNewton:
-    """Newton's method for a smoothed loss with l2 alone, by its whole Hessian: tied rows make it stiff as μ falls.
+    """Newton's method for a smoothed loss with l2 alone, by its whole Hessian: tied rows make F stiff as μ falls.
 
-    Curves that must rise or fall take the minimum of the quadratic model inside their limits.
+    With curves that must rise or fall, a step goes to the minimum of the quadratic model inside their limits.
     """
 
     def refuses(self, objective: Objective) -> str | None:
@@ -242,7 +242,7 @@ class EdgeWeights:
 
         F(w) - min F ≤ (f(w) - f_t(w)) + (Fenchel-Young gap of f_t + Ω at w).
 
-    It is small for the t that the last round found.
+    This bound is small for the t that the last round found.
     """
 
     _last: tuple[Any, np.ndarray, float] | None = None  # of the last problem: its loss, t, and the last μ
@@ -273,7 +273,7 @@ class EdgeWeights:
         rounds = 40
         first_tol = 1e-3  # of the first smooth problem
         inner_share = 0.1  # of the tolerance that a smooth problem may use up
-        inner_steps = 50  # of a smooth problem: what more do than a few is follow rounding
+        inner_steps = 50  # most steps of a smooth problem: more of them would follow rounding
         for number in range(rounds):
             smooth = SmoothedPartialLoss(loss, before, mu)
             accuracy = first_tol if best is None else max(inner_share * tol, inner_share * 0.01 * least / loss.scale)
@@ -285,7 +285,7 @@ class EdgeWeights:
             value, gap, left = certificate(objective, w, before)
             rows.append((number + 1, passes, time.perf_counter() - begun, value, gap))
             gained, result = loss.scale - value, w
-            if gained <= gap:  # not certified to be better than w = 0, whose ties are honest where these are rounding
+            if gained <= gap:  # not certified to be better than w = 0, where ties are real and not rounding
                 result, value, gap = np.zeros_like(w), loss.scale, gap + max(gained, 0.0)
                 left = gap
             if best is None or left < least:
@@ -302,7 +302,7 @@ class EdgeWeights:
 
 
 def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tuple[float, float, float]:
-    """F(w), the certificate with these weights of the negatives, and what decides when to stop; rounding included."""
+    """F(w), the certificate with these weights of the negatives, and what decides when to stop, with rounding."""
     loss: PartialHingeLoss = objective.loss
     whole = loss.whole
     scores = whole.scores(w)

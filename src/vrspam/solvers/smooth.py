@@ -17,12 +17,12 @@ from vrspam.solvers.base import EpochSolver, State
 class ProximalGradient(EpochSolver):
     """FISTA: a proximal gradient step from a point ahead of w, w + m (w - w_before).
 
-    The gradient of a quadratic loss is linear, so that at the point ahead follows from those at the last two w, and
-    each epoch costs one product by Σ: for data that is read anew for every product. Other losses are evaluated once
-    more. The step 1/L is found by the power method, and L is raised where the quadratic bound fails. The momentum
-    starts again when it points uphill (O'Donoghue & Candès 2015), which with l2 > 0 gives linear convergence without
-    knowing the condition. It accepts every objective; where the penalty is not convex, momentum that raises F is given
-    up, so that F always falls.
+    The gradient of a quadratic loss is linear, so the gradient at the point ahead follows from those at the last two w,
+    and an epoch costs one product by Σ, which matters if each product reads the data. For other losses an epoch costs
+    one more evaluation. The step 1/L is found by the power method, and L is raised where the quadratic bound fails. The
+    momentum starts again when it points uphill (O'Donoghue & Candès 2015), which with l2 > 0 gives linear convergence
+    without knowing the condition number. Every objective is accepted; where the penalty is not convex, momentum that
+    raises F is given up, so that F always falls.
 
     References
     ----------
@@ -74,7 +74,7 @@ class ProximalGradient(EpochSolver):
 
 
 def _raised(lipschitz: float, factor: float) -> float:
-    """A larger bound on the curvature; steps that are never short enough mean that the loss is not a number."""
+    """A larger bound on the curvature; an error if no step is short enough, as for a loss that is not a number."""
     largest_curvature = 1e150  # squares of larger numbers overflow
     if lipschitz > largest_curvature:
         raise ValueError(
@@ -189,7 +189,7 @@ def conjugate_gradient(
     is_enough: Callable[[np.ndarray, float], bool],
     most: int,
 ) -> tuple[np.ndarray, int]:
-    """Solve A x = target, A positive semidefinite; returns x and the number of products with A, at most so many.
+    """Solve A x = target, A positive semidefinite; returns x and the number of products with A, at most `most`.
 
     `is_enough` decides by the residual r and rᵀ M⁻¹ r, with M⁻¹ the preconditioner; a direction of no curvature ends
     the search as well.

@@ -64,7 +64,7 @@ def best_combination(anchors: Sequence[Point], penalty: ElasticNet, point: Point
         S = (moves[moved] / lengths[moved, np.newaxis]).T
         Y = (np.array([anchor.grad - grad for anchor in anchors])[moved] / lengths[moved, np.newaxis]).T
         _, singular, basis = np.linalg.svd(S, full_matrices=False)
-        kept = singular > 1e-8 * singular[0]  # other directions do not count
+        kept = singular > 1e-8 * singular[0]  # other directions are ignored
         orthonormal = basis[kept].T / singular[kept]
         S, Y = S @ orthonormal, Y @ orthonormal
         c = _minimised(penalty, w, grad, S, S.T @ Y, size)
@@ -72,7 +72,7 @@ def best_combination(anchors: Sequence[Point], penalty: ElasticNet, point: Point
             return None
         step = S @ c
         gain = -(float(grad @ step) + 0.5 * float(step @ (Y @ c)) + penalty.value(w + step) - penalty.value(w))
-        if not gain > 1e-10 * scale:  # rounding in the combinations would count; not so for NaN
+        if not gain > 1e-10 * scale:  # a smaller gain may be rounding; not so for NaN
             return None
     return Point(w + step, grad + Y @ c, value - gain)
 
@@ -90,8 +90,8 @@ def _minimised(
     def smoothed(c: np.ndarray, u: np.ndarray, epsilon: float) -> float:
         return float(slope @ c + 0.5 * c @ curvature @ c + 0.5 * l2 * u @ u + l1 * np.sqrt(u * u + epsilon**2).sum())
 
-    most_steps = 25  # of Newton's method, for each of them
-    for epsilon in size * np.array([1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8]):  # of |w_j|, one after the other
+    most_steps = 25  # of Newton's method, for each epsilon
+    for epsilon in size * np.array([1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8]):  # smoothing |w_j| less and less
         for _ in range(most_steps):
             u = w + S @ c
             root = np.sqrt(u * u + epsilon**2)
