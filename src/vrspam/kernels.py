@@ -21,7 +21,7 @@ from numba.extending import intrinsic, overload, register_jitable
 from vrspam.objective.limits import Bounded
 from vrspam.objective.penalties import MCP, SCAD, ElasticNet
 
-# What is not public in Numba: without it each process compiles anew, and no cache line is asked for ahead of time.
+# Parts of Numba that are not public: without them each process compiles anew, and no cache line is prefetched.
 FunctionCache: Any = object
 IndexDataCacheFile: Any = object
 ir: Any = None
@@ -50,10 +50,10 @@ def _is_foreign(argument: Any) -> bool:
 
 
 class _CacheFile(IndexDataCacheFile):
-    """Numba's files of compiled code, named after what they hold: numbers of two processes may be the same."""
+    """Numba's files of compiled code, named after their content: numbers as names could collide between processes."""
 
     def save(self, key, data):
-        with suppress(AttributeError):  # without these names nothing is kept
+        with suppress(AttributeError):  # if Numba lacks these names, nothing is stored
             held = repr((self._version, self._source_stamp, key))
             name = f"{self._index_name.removesuffix('.nbi')}.{sha256(held.encode()).hexdigest()[:16]}.nbc"
             self._save_data(name, data)
@@ -61,7 +61,7 @@ class _CacheFile(IndexDataCacheFile):
 
 
 class _Cache(FunctionCache):
-    """Numba's disk cache, but not of code for penalties defined elsewhere: it notices edits of this file alone."""
+    """Numba's disk cache, without code for penalties defined elsewhere: the cache notices edits of this file alone."""
 
     def __init__(self, function):
         super().__init__(function)
@@ -80,7 +80,7 @@ class _Cache(FunctionCache):
 def compiled(function: F) -> F:
     """Compile for any types of arguments, without Python's global lock, and store the result on disk."""
     dispatcher: Any = njit(nogil=True, fastmath=FASTMATH)(function)
-    with suppress(AttributeError, TypeError):  # without Numba's own cache
+    with suppress(AttributeError, TypeError):  # if Numba lacks its own cache
         dispatcher._cache = _Cache(function)
     return dispatcher
 
@@ -178,7 +178,7 @@ def _either(of_array: Callable, of_csr: Callable) -> Any:
     return function
 
 
-# The places of the entries of a row, and what is there: a value, and its column.
+# The places of the entries of a row, and the value and the column of the entry at a place.
 entries = _either(lambda X, i: range(X.shape[1]), lambda X, i: range(X.indptr[i], X.indptr[i + 1]))
 value_at = _either(lambda X, i, place: X[i, place], lambda X, i, place: X.data[place])
 column_at = _either(lambda X, place: place, lambda X, place: X.indices[place])
@@ -211,9 +211,9 @@ def add_row(X, i, scale, out):
 
 
 def violation(penalty, w, grad, curvature, divisor):
-    """0 at a solution; it decides when to stop: the elastic net's certificate, with its `gap_curvature` as `divisor`.
+    """The number that decides when to stop: the elastic net's certificate; `divisor` is the penalty's `gap_curvature`.
 
-    For other penalties it is what a step along each coordinate gains, as in `Separable.violation`.
+    For other penalties it is what a step along each coordinate gains (`Separable.violation`). It is 0 at a solution.
     """
     raise TypeError("only compiled code calls this")
 
@@ -1191,8 +1191,8 @@ def write_curves(values, nodes, steps, bins, per_bin, table, slopes, extend, out
 
     `steps` are the distances of the nodes, and `slopes` the differences of the lines of `table`. Bins of equal width,
     `per_bin` of them in a unit, cover the nodes but the last; the last node at or below a value is one of those from
-    `bins[b, 0]` to `bins[b, 1]`. Outside the nodes the functions go on as straight lines with `extend`, and else stay
-    what they are at the end.
+    `bins[b, 0]` to `bins[b, 1]`. Outside the nodes the functions go on as straight lines with `extend`, and else are
+    constant.
     """
     last = steps.size - 1
     for i in range(values.size):
@@ -1339,13 +1339,13 @@ NO_SPLIT = 2**31 - 1
 
 @compiled
 def _split_value(code, multiplier):
-    """What a node compares with its threshold: the code, or the place of a category in the node's own order."""
+    """The number that a node compares with its threshold: the code, or the place of a category in the node's order."""
     return code if multiplier == 0 else (np.int64(code) + 1) * multiplier % CATEGORY_PRIME
 
 
 @compiled
 def _value_below(codes, rows, j, multiplier, highest, share):
-    """What a random one of the rows has in column j, of those with less than the highest; `share` is random."""
+    """The value in column j of a random one of the rows below the highest value; `share` is the random number."""
     below = 0
     for row in rows:
         below += codes[row, j] >= 0 and _split_value(codes[row, j], multiplier) < highest
@@ -1563,14 +1563,14 @@ def count_shared_leaves(leaves, others):
     return counts
 
 
-# Trees that learn from labels (`vrspam.features.boosted`), in the same form as random ones. Of rows, by their codes
-# (columns × rows), a histogram of gradients, curvatures and numbers is made for each node and column: place 0 of a
-# column's histogram is that of absent values, place c + 1 that of code c.
+# Trees that learn from labels (`vrspam.features.boosted`), in the same form as random ones. Each node has a
+# histogram of each column: sums of gradients and curvatures and numbers of rows, by their `codes` (columns × rows).
+# Place 0 of a histogram is that of absent values, place c + 1 that of code c.
 
 
 @compiled
 def _fill_histogram(codes, starts, tried, rows, g, h, sums):
-    """The gradients, curvatures and numbers of some rows, by code, for the columns that are tried."""
+    """Write the histograms of some rows, for the columns that are tried."""
     for k in range(0, tried.size, 2):  # two at a time: a sum that was just written is not at once asked for again
         a, b = tried[k], tried[min(k + 1, tried.size - 1)]
         first, other, line, beside = starts[a] + 1, starts[b] + 1, codes[a], codes[b]
@@ -1592,8 +1592,8 @@ def _fill_histogram(codes, starts, tried, rows, g, h, sums):
 def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
     """The largest gain; its column, threshold and side of absent values go to `split`. It is 0 if none is allowed.
 
-    Each side keeps `least` rows. Where the node has no absent values, they go with the larger side. With `signs` values
-    lie between `ends`, and that of the side of larger numbers is not smaller (1), or not larger (-1).
+    Each side keeps `least` rows. Where the node has no absent values, they go with the larger side. With `signs`
+    values lie between `ends`, and the value of the side of larger numbers is not smaller (1), or not larger (-1).
     """
     gain, column, threshold, absent_left = 0.0, 0, NO_SPLIT, True
     g, h, n = totals
@@ -1693,7 +1693,7 @@ def _most_gaining(gains, active, count):
 
 @compiled
 def _set_ends(ends, totals, node, sign, ridge):
-    """Between which values those of the children of a node lie: with a sign each on its side of the middle of both."""
+    """Write the bounds of the values of a node's children: with a sign each stays on its side of the middle of both."""
     left, right = 2 * node + 1, 2 * node + 2
     (low, high), middle = ends[node], 0.0
     for child in (left, right):
@@ -1883,7 +1883,7 @@ def pair_rows(X, places, offset, first, last, group, weight, bounds, groups, pil
 
     `groups` has for each group its stratum, the row after its last, e N + b, e w N, b w N/(N + w) and N; `bounds` are
     the first rows of the strata. `state` is carried from chunk to chunk: the centre of the stratum, the sum of the rows
-    below, and that of the rows of a group so far, with its weight behind.
+    below, and that of the rows of a group so far, followed by its weight.
     """
     d = X.shape[1]
     centre, lower, part = state[0], state[1], state[2]
