@@ -178,4 +178,4 @@ def test_without_the_training_file_a_file_is_asked_for(folder, tmp_path, monkeyp
     (tmp_path / "m.json").write_bytes((folder / "linear.json").read_bytes())
     monkeypatch.chdir(tmp_path)
     assert main(["explain", "m.json", "--row", "1"]) == 2
-    assert "name a file, as in vrspam explain m.json FILE --row 1" in capsys.readouterr().err
+    assert "name a file of rows, as in vrspam explain m.json FILE --row 1" in capsys.readouterr().err

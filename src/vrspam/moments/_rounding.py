@@ -35,14 +35,16 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     return total, (a - (total - part)) + (b - part)
 
 
-def difference(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(a + a_low) - (b + b_low), wrong by at most 2u of itself and 8u² of its level, where |low| ≤ u |high|.
-
-    The level is the second result: the larger of |a| and |b|, and 0 where both are the same single float.
-    """
+def difference(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> np.ndarray:
+    """(a + a_low) - (b + b_low), wrong by at most 2u of itself and 8u² of its `level_of`, where |low| ≤ u |high|."""
     high, low = two_sum(a, -b)
+    return high + (low + (a_low - b_low))
+
+
+def level_of(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> np.ndarray:
+    """The larger of |a| and |b|, and 0 where both are the same single float: `difference` is exact there."""
     exact = (a == b) & (a_low == 0.0) & (b_low == 0.0)
-    return high + (low + (a_low - b_low)), np.where(exact, 0.0, np.maximum(np.abs(a), np.abs(b)))
+    return np.where(exact, 0.0, np.maximum(np.abs(a), np.abs(b)))
 
 
 @dataclass

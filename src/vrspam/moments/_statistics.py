@@ -25,7 +25,17 @@ from scipy import sparse
 
 from vrspam._utils.array_api import padded
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, UNKNOWN_SCATTER, Errors, difference, gamma, joined, two_sum
+from vrspam.moments._rounding import (
+    UNIT,
+    UNIT_FLOAT32,
+    UNKNOWN_SCATTER,
+    Errors,
+    difference,
+    gamma,
+    joined,
+    level_of,
+    two_sum,
+)
 
 
 class Indicated(NamedTuple):
@@ -267,7 +277,8 @@ class ClassStatistics:
         first = self.weight == 0.0
         ones = [] if residual is None else [(-other.weight, residual)]
         if not first:
-            shift, level = difference(other.mean, other.low, self.mean, self.low)
+            means = other.mean, other.low, self.mean, self.low
+            shift = difference(*means)
             ones.insert(0, (self.weight * share, shift))
         if taken := first and residual is not None:  # of a block that nobody else holds
             self.scatter = other.scatter
@@ -277,7 +288,7 @@ class ClassStatistics:
         else:
             size = np.maximum(self.diagonal, other.diagonal)
             weights = (self.weight, other.weight, total)
-            self.errors = joined(self.errors, other.errors, weights, shift, size, level)
+            self.errors = joined(self.errors, other.errors, weights, shift, size, level_of(*means))
             mean, low = two_sum(self.mean, share * shift)
             self.mean, self.low = two_sum(mean, low + self.low)
         self.rows += other.rows
@@ -293,11 +304,12 @@ class ClassStatistics:
         if self.rows == other.rows or rest <= 0.0:
             self._clear()
             return
-        shift, level = difference(other.mean, other.low, self.mean, self.low)
+        means = other.mean, other.low, self.mean, self.low
+        shift = difference(*means)
         pull = other.weight * (self.weight / rest)
         size = self.diagonal + other.diagonal + pull * shift**2
         weights = (self.weight, -other.weight, rest)
-        self.errors = joined(self.errors, other.errors, weights, shift, size, level)
+        self.errors = joined(self.errors, other.errors, weights, shift, size, level_of(*means))
         self._add_scatter(other, -1, [(-pull, shift)])
         mean, low = two_sum(self.mean, (-other.weight / rest) * shift)
         self.mean, self.low = two_sum(mean, low + self.low)

@@ -14,7 +14,7 @@ from vrspam._utils.docstrings import share_texts
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
 from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_of_groups, statistics_on_device
-from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, relative
+from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, level_of, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
 
 documented = share_texts("""
@@ -397,7 +397,7 @@ class ClassMoments:
             p=positive.weight / total,
             q=negative.weight / total,
             means=np.stack([negative.mean, positive.mean]),
-            delta=difference(positive.mean, positive.low, negative.mean, negative.low)[0],
+            delta=difference(positive.mean, positive.low, negative.mean, negative.low),
             within_diagonal=self.variances.sum(axis=0),
         )
 
@@ -405,7 +405,8 @@ class ClassMoments:
         """How far rounding may have moved each of the statistics."""
         negative, positive = self._both()
         shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
-        delta, level = difference(positive.mean, positive.low, negative.mean, negative.low)
+        means = positive.mean, positive.low, negative.mean, negative.low
+        delta, level = difference(*means), level_of(*means)
         within = np.zeros_like(level)
         for s, share in zip((negative, positive), shares, strict=True):
             within += (1.01 * s.errors.scatter + (share + 4.0 * UNIT) * (s.diagonal + s.errors.scatter)) / s.weight

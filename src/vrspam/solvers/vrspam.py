@@ -298,12 +298,17 @@ class VRSPAM:
     # The inner steps. Each method returns the next anchor and u = (the point of the next gradient) - w̃.
 
     def _plain(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
-        gradient, rows = self.gradient, self.rows
-        if rows.is_sparse and objective.penalty.ridge is not None:
+        gradient, rows, l2 = self.gradient, self.rows, objective.penalty.ridge
+        if rows.is_sparse and l2 is not None:
             zero = np.zeros_like(state.w)
             _, moved, _ = self._sparse_ridge(objective, state, zero, zero, 1.0, 0.0, self.step)
             return state.w + moved, moved
         order, w = gradient.draw(self.rng, self.steps), state.w.copy()
+        if l2 is not None and not gradient.centred:
+            shrink, moved = 1.0 / (1.0 + self.step * l2), np.zeros_like(w)
+            constant = shrink * self.step * (state.grad + l2 * w)
+            kernels.ridge_epoch(rows.kernel, order, gradient.draws, rows.means, constant, moved, self.step, shrink)
+            return w + moved, moved
         kernels.svrg_epoch(
             rows.kernel, order, gradient.draws, rows.means, state.w, state.grad, w, self.step, objective.penalty
         )
