@@ -33,7 +33,7 @@ ONE_DEVIATION = "One deviation: what the score gains when the feature rises by o
 SHARE = "Share: how much of the distance between the average scores of the two classes comes from it."
 SHARE_OF_PAIRS = "Share: how much of the mean distance of the scores in a pair comes from it."
 ELSEWHERE = (
-    "The scores were made elsewhere: these numbers hold for new rows if no row was used to fit the model that scored it."
+    "The scores were made elsewhere: these numbers hold for new rows if no model scored rows that it was trained on."
 )
 CELLS = (
     "Orange cells raise the score and blue ones lower it, by up to {:.2f}, on top of the curves of both columns; grey: "
