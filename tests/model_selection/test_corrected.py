@@ -427,3 +427,14 @@ def test_a_blend_is_scored_as_the_mixture_of_its_points():
     expected = newcombe_interval(same.auc, float(np.linalg.norm(errors)) / 3, rows.totals, widened=rows.widening())
     assert (same.low, same.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
     assert 0.0 < corrected_choice(rows, scores, grid.auc, towards_the_best, mixed=True).optimism < 0.2
+
+
+@pytest.mark.parametrize("names", [[3, -1, 3, 7, -1, 0], [True, False, False, True], np.array([255, 0, 255], np.uint8)])
+def test_groups_named_by_integers_have_the_numbers_of_any_names(names):
+    """In order of appearance; draws of groups go by these numbers."""
+    names = np.asarray(names)
+    seen = list(dict.fromkeys(names.tolist()))
+    found = correction.group_numbers(names, names.size)
+    assert found.tolist() == [seen.index(name) for name in names.tolist()]
+    assert correction.group_numbers(names.astype(object), names.size).tolist() == found.tolist()
+    assert correction.group_numbers(np.empty(0, dtype=names.dtype), 0).size == 0

@@ -453,10 +453,13 @@ def some_of_each_class(sides: Sequence[Any], most: int, rng: np.random.Generator
 
 
 def group_numbers(groups: Any, n_rows: int) -> NDArray:
-    """The number of each row's group; groups may be named by anything that can be hashed."""
+    """The number of each row's group, in order of appearance; groups may be named by anything that can be hashed."""
     names = array_api.on_host(groups)
     if names.shape != (n_rows,):
         raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
+    if names.dtype.kind in "biu":  # the same numbers in a tenth of the time
+        first, inverse = np.unique(names, return_index=True, return_inverse=True)[1:]
+        return np.argsort(np.argsort(first))[inverse]
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()], dtype=np.intp)
 
