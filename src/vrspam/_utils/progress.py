@@ -94,11 +94,11 @@ class StepProgress(StatusLine):
         """Begin a part of the work with `steps` steps of about equal length."""
         self._steps, self._done, self._start = steps, 0, time.monotonic()
 
-    def tell(self, what: str) -> None:
-        """Record that a step is done."""
+    def tell(self, what: Any) -> None:
+        """Record that a step is done; `what` is written as text."""
         self._done += 1
         left = _time_left(time.monotonic() - self._start, self._done, self._steps)
-        text = f"{self._done} of {self._steps}: {self._in_words(what)}"
+        text = f"{self._done} of {self._steps}: {self._in_words(str(what))}"
         if self.moves:  # a narrow terminal cuts its end off: the time comes first
             self.show(f"{left}  {text}", self._done, self._steps)
         else:

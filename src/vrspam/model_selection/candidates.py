@@ -49,7 +49,7 @@ from vrspam.solvers.base import Solution
 from vrspam.tables.frames import rows_of
 
 FEW_BYTES = 1 << 25  # features of all rows are held up to this size, for the moments and then for the scores
-Watch = Callable[[str], None]  # receives a line of text about each step done
+Watch = Callable[[Any], None]  # receives what each step has found, whose text is a line
 
 
 @dataclass
@@ -93,8 +93,7 @@ class Candidate:
             return None
         return self.scores.coefs[:, self.choice.index[0], int(self.scores.grid["l1"].argmin())]
 
-    @property
-    def described(self) -> str:
+    def __str__(self) -> str:
         """Name and score in a line."""
         mean, error = self.measured
         return f"{self.name}: {self.scores.scoring.name} {mean:.4f} ± {error:.4f} on {self.n_rows:,} rows"
@@ -435,7 +434,7 @@ def compare(maps: dict[str, Any], evaluator: Any, rule: SelectionRule, watch: Wa
         if rule != "one-standard-error":  # that rule may still take another point
             new.scores.coefs = None  # those of a grid with l1 would take much memory
         del source  # frees the features that its rows may hold
-        watch(new.described)
+        watch(new)
         best = int(weights_of(candidates, rule).argmax())
         for number, one in enumerate(candidates):  # keep the square matrices of the best alone
             if number != best and one.fit is not None and one.fit.moments.has_scatter:
@@ -624,7 +623,7 @@ class Heat(NamedTuple):
                 while untold and untold[0] in done:
                     told = untold.popleft()
                     if told in found:
-                        watch(found[told].described)
+                        watch(found[told])
 
         ours = [name for name, features in maps.items() if isinstance(features, FeatureMap)]
         small = [name for name in ours if maps[name].n_features_out_ <= SMALL]

@@ -163,7 +163,7 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray 
     groups = exact = np.unique(whole, return_inverse=True)[1]
     if 5 <= len(hashes) <= 100 and whole.size <= 100_000:
         for part in hashes:
-            groups = whole_units(groups, np.unique(whole - part, return_inverse=True)[1])
+            groups = whole_units(groups, whole - part)
         sizes = np.bincount(groups)
         if sizes.max() > max(20, 0.02 * groups.size):
             groups = exact
