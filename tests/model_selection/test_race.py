@@ -19,7 +19,7 @@ from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.features.mapped import MappedArray, TooManyFeatures
 from vrspam.model_selection import candidates as room
-from vrspam.model_selection.candidates import learn_maps
+from vrspam.model_selection.candidates import Candidate, learn_maps
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import FoldedRows, Split, make_splits
 from vrspam.model_selection.sources import RowsInMemory
@@ -49,7 +49,7 @@ def _small_race(monkeypatch):
 
 
 def run(X, y, maps, splits=None, weights=None, **changes):
-    told: list[str] = []
+    told: list[Candidate] = []
     classes = np.unique(y)
     splits = splits or make_splits(3, Rows(X, y, None), classes, None, 0)
     found = room.race(maps, FoldedRows(Rows(X, y, weights), splits, classes, y == classes[1]), SEARCH, told.append)
@@ -65,7 +65,7 @@ def test_lines_lose_against_curves_on_a_part_of_the_rows():
     assert len(found.finalists) == 1
     assert set(found.finalists) | set(found.others) == set(maps)
     assert found.others["lines"].n_rows == 300
-    assert [text.split(":")[0] for text in told] == list(maps)
+    assert [candidate.name for candidate in told] == list(maps)
     assert all(map_ is maps[name] for name, map_ in found.finalists.items())  # not fitted on the part
     assert not hasattr(maps["curves"], "encoders_")
 
