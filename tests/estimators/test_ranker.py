@@ -605,6 +605,21 @@ def test_a_stream_of_sorted_strata_gives_the_fit_of_all_rows(same):
         ConcordanceRanker().fit_stream(blocks)
 
 
+@pytest.mark.parametrize("weighted", [0, 1])
+def test_a_stratum_may_lie_in_blocks_with_and_without_weights(weighted):
+    """Rows of a block without weights count once."""
+    rng = np.random.default_rng(27)
+    X, y, strata, weights = rng.standard_normal((60, 3)), np.tile([0, 1], 30), np.repeat(np.arange(4), 15), np.ones(60)
+    halves = slice(0, 20), slice(20, 60)  # the second stratum is rows 15 to 29
+    weights[halves[weighted]] = rng.exponential(size=weights[halves[weighted]].size)
+    blocks = [
+        (X[rows], y[rows], weights[rows] if number == weighted else None, strata[rows])
+        for number, rows in enumerate(halves)
+    ]
+    streamed = AUCClassifier().fit_stream(iter(blocks))
+    np.testing.assert_allclose(streamed.coef_, AUCClassifier().fit(X, y, weights, strata=strata).coef_, rtol=1e-10)
+
+
 @pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.StrataWithoutPairs")
 def test_dask_adds_the_pairs_of_its_blocks():
     da = pytest.importorskip("dask.array")

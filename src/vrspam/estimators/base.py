@@ -126,8 +126,10 @@ def whole_strata(
         (X, y, weights), names = held
         both = (X, rows.X)
         joined = sparse.vstack(both, format="csr") if sparse.issparse(rows.X) else np.concatenate(both)
-        ones = None if weights is None or rows.weights is None else np.concatenate([weights, rows.weights])
-        rows, strata = Rows(joined, np.concatenate([y, rows.y]), ones), np.concatenate([names, strata])
+        if weights is not None or rows.weights is not None:  # rows without a weight count once
+            each = zip((weights, rows.weights), (y, rows.y), strict=True)
+            weights = np.concatenate([np.ones(np.shape(of)) if given is None else given for given, of in each])
+        rows, strata = Rows(joined, np.concatenate([y, rows.y]), weights), np.concatenate([names, strata])
     ended = strata != strata[-1]
     done, last = (
         (Rows(rows.X[some], rows.y[some], None if rows.weights is None else rows.weights[some]), strata[some])
