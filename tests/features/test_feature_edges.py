@@ -137,6 +137,15 @@ def test_blocks_are_whole_so_that_equal_rows_have_equal_scores(width):
     assert all((cut.stop - cut.start) * width <= max(1 << 20, WHOLE_ROWS * width) for cut in cuts)
 
 
+@pytest.mark.parametrize("rows", [3, 50, 191])
+def test_copies_of_one_row_have_one_score(rows):
+    """Also in tables of many columns and few rows, whose features could be computed all at once."""
+    X = np.random.default_rng(0).standard_normal((400, 300))
+    features = AdditiveFeatures().fit(X)
+    coef = np.random.default_rng(1).standard_normal(features.n_features_out_)
+    assert np.unique(features.products(np.tile(X[0], (rows, 1)), coef)).size == 1
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("spacing", ["normal", "heavy tails", "ties in float32", "wide", "tiny", "one", "two"])
 def test_curves_are_those_of_numpy(dtype, spacing):

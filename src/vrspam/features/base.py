@@ -355,8 +355,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         columns, blocks = coefs.reshape(len(coefs), -1), self.blocks()
-        # for few rows of many columns, computing all features of a block at once is faster than column by column
+        # for few rows of numbers, computing all features of a block at once is faster than column by column
         at_once = len(blocks) == 1 and isinstance(blocks[0], parts.ColumnBlock) and parts.can_pack(self.encoders_, X)
+        at_once = at_once and X.shape[0] % frames.WHOLE_ROWS == 0  # otherwise equal rows may get unequal scores
         if columns.shape[1] <= few_coefs and not at_once:
             found = self.parts(columns).scores(X, columns.shape[1], single=True)
         else:
@@ -460,7 +461,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature; features of a single column begin with the name of the column.
+        """Return the name of each feature; those of features of a single column begin with its name.
 
         Parameters
         ----------
