@@ -103,7 +103,7 @@ def check_parameters(estimator: Any) -> None:
 
 
 def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
-    """Return a decorator of `fit` that checks the parameters first; `skip_nested` skips estimators fitted inside."""
+    """Decorate `fit` to check parameters first; with `skip_nested`, not those of estimators that are fitted inside."""
 
     def decorate(fit: Callable[..., Any]) -> Any:
         @wraps(fit)

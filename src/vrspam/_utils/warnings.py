@@ -21,7 +21,7 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
 
 @dataclass_transform(eq_default=False)
 class WordedWarning(UserWarning):
-    """A warning with a template; each subclass becomes a data class, whose fields fill the template and pickle it."""
+    """A warning with a template; each subclass becomes a data class, whose fields fill the template and are pickled."""
 
     template: ClassVar[str] = ""
 

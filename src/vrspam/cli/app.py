@@ -383,7 +383,7 @@ READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is rea
 
 
 def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Callable[[Command], Command]:
-    """A decorator for a command with `**given`: it adds options of the plan, in help grouped by those of `panels`."""
+    """A decorator for a command with `**given`: it adds options of the plan; help pages group those of `panels`."""
     from vrspam.tool.plan import PANELS
 
     def place(one: inspect.Parameter) -> int:
@@ -454,7 +454,7 @@ def read_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
-    """Return the plan of a command's options; refuse options that cannot be combined before the file is read."""
+    """Return the plan of a command's options; what cannot be done is refused before the file is read."""
     from vrspam.tool.plan import ReportPlan
 
     with misuse():

@@ -48,7 +48,7 @@ class Chunks:
         Take text in columns of numbers as missing, and leave out rows without a label. If False, one warning names
         the columns whose integers lose digits as floats.
     compared : bool, default=False
-        Count the values that the schema does not know in `unseen` (not for LIBSVM). Refuse columns of which most values
+        Count in `unseen` the values that the schema does not know (not for LIBSVM). Refuse columns of which most values
         cannot be read, except those in `allow_missing`.
     allow_missing : sequence of str
 
@@ -63,7 +63,7 @@ class Chunks:
     n_rows, n_bytes : int
         The number of rows if the headers of all files give it (None for text), and the size of all files on disk.
     skipped_, n_skipped_, n_skipped_rows_ : list of Skipped, int, int
-        The parts that the last reading left out (at most 1,000 are listed), their number, and their known rows.
+        The parts that the last reading left out (at most 1,000 are listed), their number, and the number of known rows.
 
     Examples
     --------

@@ -357,7 +357,7 @@ def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: flo
 
 
 def _checked(info: FileInfo, path: Path, source: str, advice: str) -> tuple[LoadedFile, bytes]:
-    """Check the hash of a file where it is known, its shape and its labels; return its rows and its LIBSVM text."""
+    """Check a file: its hash (with `publisher_bytes`), shape and labels. Return its rows and its LIBSVM text."""
     from sklearn.datasets import load_svmlight_file
 
     try:

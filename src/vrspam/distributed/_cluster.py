@@ -166,7 +166,7 @@ class Cluster(NamedTuple):
     most: int
 
     def held_out(self, positive: Any, features: FeatureMap | None, coefs: np.ndarray) -> HeldOut:
-        """Return the held-out scores of all rows, or of a sample of each class; each fold has its own coefficients."""
+        """Return scores of all rows, or of a sample of each class, by the coefficients fitted without their fold."""
         shared = self._replace(blocks=None)  # these are sent to the workers, where the rows are
         return held_out_of(self.blocks.reduce(block_scores, add_scores, shared, positive, features, coefs))
 

@@ -224,7 +224,7 @@ positive : bool, default=False
 bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
     Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
 strata_weight : {"pairs", "strata"}, default="pairs"
-    With `strata` in `fit` and `score`: each pair inside a stratum has the same weight, or each stratum.
+    With `strata` in `fit` and `score`: with "pairs" all pairs inside strata weigh the same, with "strata" all strata.
 coef_ : ndarray of shape (1, n_features)
 intercept_ : ndarray of shape (1,)
     Puts the score 0 half-way between the class means; the AUC does not depend on it.

@@ -230,7 +230,7 @@ random_state, verbose
     {strata_weight}
     features : str, transformer, list of these, or dict, default="linear"
         As in `AUCClassifierCV`. The trees of "forest" and "boosted" learn for each row the share of its pairs in which
-        it is the upper one, weighted by the number of pairs; "auto" leaves these out.
+        it is the upper one, weighted by the number of pairs; "auto" does without these trees.
 
     Attributes
     ----------

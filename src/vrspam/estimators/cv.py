@@ -161,7 +161,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         the point was chosen for it.
     corrected_score_ : float
         The AUC to expect on new rows: the mean AUC at the chosen point, corrected for the choice among all points and
-        maps, whatever `scoring` (docs/corrected_auc.md). NaN, with a warning, if no fold has two rows of each class.
+        maps, whatever `scoring` (docs/corrected_auc.md). NaN, with a warning, if no fold holds out two rows of each
+        class.
     corrected_interval_ : tuple of two floats
         95 % interval of the AUC that the model has on new rows, around `corrected_score_`.
     l2s_, l1s_ : ndarray

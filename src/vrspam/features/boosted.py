@@ -320,9 +320,9 @@ class BoostedFeatures(LabelledTrees):
     Parameters
     ----------
     n_trees : int or "auto", default="auto"
-        "auto" is 150 below 12,500 rows and 100 from 50,000 rows on. In between, 75 trees are first grown on nine tenths
-        of the rows, then 25 more as long as the last 25 lower the logistic loss of the other tenth by 1 %, up to 200;
-        this number is used for all sets of rows.
+        "auto" is 150 below 12,500 rows and 100 from 50,000 rows on. In between, 100 trees are first grown on nine
+        tenths of 25,000 rows at most, then 25 more as long as the last 25 lowered the logistic loss of the other tenth
+        by 1 %, up to 200; this number is used for all sets of rows.
     learning_rate : float or "auto", default="auto"
         Factor by which each tree is multiplied. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root of the
         number of rows up to 0.1.

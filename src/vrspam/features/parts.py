@@ -397,7 +397,7 @@ Block = ColumnBlock | KernelPart | TreePart
 
 
 def joined(parts: Sequence[TreePart]) -> list[TreePart]:
-    """The parts; trees that learnt from labels are merged if their encoders are equal, and left out if all are 0."""
+    """The parts; trees that learnt from labels are merged if their encoders are equal, left out if all weigh 0."""
     groups: list[list[TreePart]] = []
     for part in parts:
         labelled = part.leaves is None and part.codes is None

@@ -88,7 +88,7 @@ class StackedFeatures(FeatureMap):
         return [block for part in self.maps_ for block in part.blocks()]
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
-        """Where the features of each column are in all maps; if a map mixes columns, all features are one slice."""
+        """Where the features of each column are in all maps; one slice of all if columns are not kept apart."""
         if not self.keeps_columns_apart:
             return [], slice(0, self.n_features_out_)
         starts, slices = [where.start for where in self.map_slices_], (part.column_slices_ for part in self.maps_)

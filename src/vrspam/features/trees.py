@@ -55,7 +55,8 @@ class TreeFeatures(LandmarkFeatures):
     trees_ : dict of ndarray of shape (n_trees, 2**max_depth - 1)
         The nodes of each tree, level by level: "columns"; "thresholds", numbers of quantiles up to which rows go to
         the left; "multipliers", which order the categories (0 for numbers); "absent_left", whether missing numbers and
-        unknown categories go to the left: at random if the node had some in fit, else if the left side is the larger.
+        unknown categories go to the left. If the node had some in fit, this is random (to the right if the other values
+        were all equal); else they go to the larger side.
     landmarks_ : ndarray of shape (m, n_trees)
         The leaf of each landmark in each tree.
     whitening_ : ndarray of shape (m, r)

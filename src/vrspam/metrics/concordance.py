@@ -326,8 +326,8 @@ def concordance_index_ci(
     """The concordance index with a confidence interval, in O(n log n).
 
     The standard error is that of the jackknife: the index is computed without each row in turn, exactly, from sums that
-    one pass gives; with strata, the variation of the pairs themselves, which both rows count, is subtracted once. The
-    interval is symmetric on the scale log(c/(1-c)), with Student's t for the number of events.
+    one pass gives; with strata, the variation of single pairs, counted with both rows, is subtracted once. The interval
+    is symmetric on the scale log(c/(1-c)), with Student's t for the number of events.
     With at least 20 strata (an effective number if sizes differ) whole strata are left out instead of rows, since rows
     of one query are not independent of each other. With Uno's weights the error of G is included. docs/pairs.md has the
     coverage in simulations with 30, 100 and 500 events.
@@ -442,7 +442,7 @@ def _measured(
     if lost.size < 2:
         raise ValueError("An interval needs at least two rows, or two groups, that can be left out.")
     variance = (lost.size - 1) * float(np.var(lost))
-    if units is None and len(scores) == 1 and pairs.strata.any():  # a large part in small strata
+    if units is None and len(scores) == 1 and pairs.strata.any():  # much in small strata
         variance = max(variance - pairs.counted_twice(scores[0], value), 0.5 * variance)
     error = float(np.sqrt(variance))
     return value, error if error > 1e-12 else 0.0, freedom

@@ -274,10 +274,10 @@ def corrected_choice(
 
     `scores` has the scores of the sample's rows at all points, `point_auc` the AUCs on all held-out rows, (points,
     folds). The choice is by the AUC of drawn rows or by an `other` measure of them, (points, folds, draws); `mixed`
-    means that it is a blend. `before` is the AUC to correct, if not that of the sample; `optimism_by` computes the
-    optimism of the choice, if draws do not. `stable` is as in `stable_share`; 0, for an unknown share, gives the widest
-    interval. `fixed` is the same for the optimism. If rows belong to groups, the error comes from `clusters`. All is
-    NaN, with a warning, if no fold has two rows of each class.
+    means that it is a blend. `before` is the AUC to correct; by default it comes from `point_auc`, or for a blend from
+    the sample. `optimism_by` computes the optimism of the choice, if draws do not. `stable` is as in `stable_share`; 0,
+    for an unknown share, gives the widest interval. `fixed` is the same for the optimism. If rows belong to groups, the
+    error comes from `clusters`; otherwise all is NaN, with a warning, if no fold has two rows of each class.
     """
     if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())

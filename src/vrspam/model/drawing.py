@@ -125,7 +125,7 @@ def is_curve(shape: Shape) -> bool:
 
 
 def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
-    """The common range of what columns add; curves of few rows at the ends and wide bands may lie outside of it."""
+    """The common range of what columns add; ends of curves, of few rows, and wide bands may lie outside of it."""
     values, bands = [np.zeros(1)], [np.zeros(1)]
     for shape in shapes:
         # without the outermost hundredth of the rows on each side, where the grid holds many values

@@ -83,7 +83,8 @@ class Scorer:
     left_out : tuple of str
         Columns of the training table that the score does not need.
     typical : ndarray of shape (2, columns) or None
-        Mean and standard deviation of the columns of numbers in training; None if the score has curves.
+        Mean and standard deviation of the columns of numbers in training; None if the score has curves, or if they are
+        not known.
     ranks : str
         What a higher score means, if scores only rank rows: then there is neither label nor probability.
     coef : ndarray or None

@@ -49,7 +49,7 @@ from vrspam.solvers.base import Solution
 from vrspam.tables.frames import rows_of
 
 FEW_BYTES = 1 << 25  # features of all rows are held up to this size, for the moments and then for the scores
-Watch = Callable[[Any], None]  # receives what each step has found, whose text is a line
+Watch = Callable[[Any], None]  # receives the result of each step; str(result) is one line
 
 
 @dataclass
@@ -193,7 +193,7 @@ class Comparison:
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        if search.rule == "blend":  # also if one candidate has all the weight: the sample measures all mixtures
+        if search.rule == "blend":  # even one candidate: the correction would measure it on the sample
             aucs = []
             for number in np.unique(held_out.fold):
                 rows = held_out.fold == number
@@ -219,7 +219,7 @@ class Selected(NamedTuple):
 def choose_point(
     folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, progress: StepProgress | None = None
 ) -> Selected:
-    """Choose the penalties for the columns as they are, for rows in memory or on a device, and fit all rows."""
+    """Choose the penalties for the columns as they are, of rows in memory or on a device, and fit these on all rows."""
     if progress is not None:
         progress.start(folds.n_folds)
     watch = (lambda what: None) if progress is None else progress.tell
@@ -376,7 +376,7 @@ class MapsInMemory(NamedTuple):
     search: GridSearch
 
     def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory | None]:
-        """Cross-validate the grid of a fitted map; also return the source of its folds (None for supervised)."""
+        """Cross-validate the grid of a fitted map; also return the source of its folds (None if it is supervised)."""
         folds, search = self
         if getattr(features, "supervised", False):
             scores, held_out, by_all, fit = cross_validate_labelled(features, folds, search)

@@ -295,7 +295,7 @@ class LearningCurve:
 
         For each c, weighted least squares give a and b ≥ 0; c has the prior 0.8 ± 0.3, and the curves of all c are
         averaged by how well they fit. No curve is exactly a power of n: the AUC of a size is taken to be off by 0.4 of
-        its drop, a gain beyond the largest size by 0.7 of itself. Both were chosen on tables that no figure uses.
+        its drop, a gain beyond the largest size by 0.7 of itself. These were chosen on tables that no figure uses.
         """
         drop = np.maximum.accumulate((self.auc.max() - self.auc)[::-1])[::-1]
         weight = 1.0 / (self.noise**2 + (0.4 * drop) ** 2 + 1e-8)

@@ -31,7 +31,7 @@ def row_hashes(X, seed: int = 0) -> np.ndarray:
     # Multilinear hashing: the sum of bit patterns times random odd numbers, modulo 2^64. A zero adds nothing,
     # so that sparse rows need only their entries.
     factors = np.random.default_rng(seed).integers(0, 2**64, d, dtype=np.uint64) | np.uint64(1)
-    hashes, step = np.empty(X.shape[0], dtype=np.uint64), max(1, (1 << 15) // max(d, 1))  # they fit the cache
+    hashes, step = np.empty(X.shape[0], dtype=np.uint64), max(1, (1 << 15) // max(d, 1))  # that fit the cache
     if is_sparse := sparse.issparse(X):
         X, step = sparse.csr_array(X), max(1, X.shape[0])
         if not X.has_canonical_format:

@@ -51,7 +51,7 @@ def of_pairs(sample: Sample, part: slice, lines: np.ndarray) -> tuple[np.ndarray
     """The concordance of some rows by each line of scores, and the influences of the rows; ½ and 0 without a pair.
 
     A row that stands for g rows varies by √g times its own influence, not by g times. Where units are whole strata,
-    both rows of a pair belong to one unit, so the pair would count twice.
+    both rows of a pair belong to one unit, which would count the pair twice: influences are halved.
     """
     groups = sample.pairs.take(sample.rows[part]).groups(sample.standing_for[part])
     found, moves = np.full(lines.shape[0], 0.5), np.zeros(lines.shape)

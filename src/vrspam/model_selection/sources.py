@@ -178,7 +178,7 @@ class RowsInMemory:
         rest = np.flatnonzero(uses == 0)
         if rest.size:
             parts.append(rest)
-        # Large parts of features are cut in two, whatever the number of threads: then two threads share five evenly.
+        # Large parts of features are cut in two, whatever the number of threads: two then share five parts evenly.
         cut = [np.array_split(part, 2 if self.mapped and part.size >= 2_000 else 1) for part in parts]
         pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
         found: list[dict[int, ClassMoments]] = [{} for _ in parts]
@@ -339,8 +339,9 @@ ClassSamples = tuple[HashSample, HashSample]  # of the negative and of the posit
 def score_block(
     rows: Rows, positive_label: object, coefs: np.ndarray, folds: HashFolds, most: int, features: Any = None
 ) -> ClassSamples:
-    """Score each row of a block by the coefficients of its fold, (folds, points, features), of X or of a map.
+    """Score each row of a block by the coefficients of its fold; `coefs` has the shape (folds, points, features).
 
+    The features are the columns of X, or those of the map `features`.
     The `most` rows of each class with the smallest hashes are kept, whatever the order of the rows and their blocks.
     """
     hashes = folds.hashes(rows.X)

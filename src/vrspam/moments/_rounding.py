@@ -49,7 +49,7 @@ def level_of(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray)
 
 @dataclass
 class Errors:
-    """Bounds on the errors of the statistics of one class: copies share the arrays, which nobody writes into."""
+    """Bounds on the errors of the statistics of one class. Copies share the arrays: replace an array, do not write."""
 
     weight: float
     mean: np.ndarray

@@ -102,7 +102,7 @@ class PairRows(NamedTuple):
 
     Where only certain pairs count, positives and negatives lie part by part, and pairs are formed inside a part: part
     k of the positives is from ``edges[0][k]`` to ``edges[0][k + 1]``. Then the weights of all pairs add up to 1, and
-    `unit` numbers units of rows that are only sampled together: a sample of units, with its pairs, stands for all.
+    `unit` has a number for each row, for samples: rows of some of these numbers, with their pairs, stand for all.
     """
 
     positive: np.ndarray
@@ -348,7 +348,7 @@ class SquaredHingeLoss:
         return Point(self.scale * value, pairs, slope)
 
     def gradient_of(self, slope: np.ndarray) -> np.ndarray:
-        """Xᵀ slope; subtracting the sum of the slopes, 0 but for rounding, keeps it from multiplying large means."""
+        """Xᵀ slope - Σ slope · centre: the sum is 0 but for rounding, which large means would multiply."""
         return self.products.back(slope) - float(slope.sum()) * self.centre
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:

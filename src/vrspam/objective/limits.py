@@ -207,7 +207,7 @@ def nonnegative_minimum(
 
 @dataclass(frozen=True, eq=False)
 class Shaped:
-    """Ω(w) = l2/2 ‖w‖² where the curves rise and the other coefficients have their signs, infinite elsewhere.
+    """Ω(w) = l2/2 ‖w‖² where the curves rise and no coefficient has a forbidden sign, infinite elsewhere.
 
     Parameters
     ----------

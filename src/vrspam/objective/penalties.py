@@ -48,7 +48,7 @@ class Penalty(Protocol):
         """Ω(w)."""
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
-        """The w that minimises Σ_j ((w_j - v_j)²/(2 step_j) + Ω_j(w_j)); `step` is a number or an array."""
+        """The w that minimises Σ_j ((w_j - v_j)²/(2 step_j) + Ω_j(w_j)); `step` is a number, or one a coordinate."""
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
         """An upper bound on F(w) - min F, given grad = ∇f(w); NaN where there is none."""

@@ -419,7 +419,7 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
 
 
 def row_values(row: Any, names: Sequence[str]) -> dict[str, str]:
-    """The values of a row as texts, by the names of its columns; those of an array are named by `names` in order."""
+    """The values of a row as texts, by the names of its columns; `names` are for an array that is not longer."""
     if row is None:
         return {}
     if hasattr(row, "to_frame") and getattr(row, "ndim", 0) == 1:  # a row of a pandas frame

@@ -208,8 +208,9 @@ def plot_reliability(
     ----------
     predicted, observed : sequence of numbers
         Mean probability and share of positives in each group. Without `rows`, the two are labels and probabilities, or
-        labels and a fitted estimator that predicts those of `X`; rows are then put into ten groups of about equal size
-        by their probability. A fitted AUCClassifierCV alone is drawn on the held-out rows that it was calibrated on.
+        labels and a fitted estimator that predicts the probabilities of `X`; rows are then put into ten groups of about
+        equal size by their probability. A fitted AUCClassifierCV alone is drawn on the held-out rows that it was
+        calibrated on.
     rows : sequence of int
         Size of each group.
     X : rows to predict, optional

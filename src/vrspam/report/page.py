@@ -284,11 +284,12 @@ class Stops:
     positives: float
     negatives: float
     probabilities: np.ndarray | None = None
-    effective: tuple[float, float] = (1.0, 1.0)  # independent rows that a positive counts for, and a row called
+    # how many independent rows a positive counts for, and a row that is called positive
+    effective: tuple[float, float] = (1.0, 1.0)
 
     @classmethod
     def of(cls, curve: Curve, fine: float = FINE) -> Stops:
-        """Return the thresholds of a curve, thinned so that no share changes by more than `fine` between two of them.
+        """Return the thresholds of a curve, thinned so that no share changes by more than `fine` from one to the next.
 
         Where the curve itself jumps by more, the jump stays.
 

@@ -287,7 +287,7 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
 def distribution(curve: Curve, edges: np.ndarray, names: Mapping[str, str], threshold: float) -> Html:
     """Scores of both classes as shares of their class, with the threshold."""
     low, high, shares = float(edges[0]), float(edges[-1]), []
-    places = np.searchsorted(-curve.thresholds, -edges[1:-1], side="right") - 1  # with all scores of at least each edge
+    places = np.searchsorted(-curve.thresholds, -edges[1:-1], side="right") - 1  # last scores >= each edge
     for counts in (curve.alarms, curve.hits):
         shares.append(-np.diff(np.concatenate([counts[-1:], counts[places], [0.0]])) / counts[-1])
     highest = 1.05 * max(float(share.max()) for share in shares)

@@ -158,7 +158,7 @@ def evaluation_page(
         words.describe_ranks(model) if model.ranks else words.AUC_IS,
         parameter,
         "Noticed in these rows",
-        "These rows look like those of training." if made is None else "Nothing stands out.",
+        "No difference from the rows of training was noticed." if made is None else "Nothing stands out.",
     )
     if several is not None and not alone:  # side by side: AUCs, tests of all pairs, curves; further numbers of each
         compared, drawn, numbers = several.comparison, [], []
@@ -373,7 +373,7 @@ def add_scores(
         place = int(np.argmin(np.abs(stops.hits + stops.alarms - weights @ called)))
         start = f"The threshold of the model, which {chosen.words}."
     if evaluation.weights is not None or evaluation.groups is not None:
-        counted = []  # independent rows that a positive counts for, and a row called
+        counted = []  # how many independent rows a positive counts for, and a row that is called positive
         for rows, right in ((evaluation.positive, called), (called, evaluation.positive)):
             groups = None if evaluation.groups is None else evaluation.groups[rows]
             counted.append(effective_share(right[rows], weights[rows], groups))

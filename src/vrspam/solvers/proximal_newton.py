@@ -68,7 +68,10 @@ class PairProximalNewton(newton.SortedScores):
         self.arrive(objective, state)
 
     def _choose_columns(self, objective: Objective, state: State) -> np.ndarray:
-        """The columns in use, and those that a step along them alone would bring into use, the largest steps first."""
+        """The columns in use, and those that a step along them alone would bring into use.
+
+        If there is no room for all of these, those with the largest steps are taken.
+        """
         curvature = objective.loss.curvature()
         step = 1.0 / np.where(curvature > 0.0, curvature, np.inf)
         moved = objective.penalty.prox(state.w - step * state.grad, np.where(step > 0.0, step, 1.0))

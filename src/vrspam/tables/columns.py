@@ -67,9 +67,9 @@ class Asked:
 
 
 class Learned(NamedTuple):
-    """How a column is used: as numbers by their names (read from text if there is a `kind`), as categories, or not.
+    """How a column is used: as named columns of numbers, as categories, or not.
 
-    `grouped` says that the column has more categories than these.
+    With a `kind` the numbers are read from text or dates. `grouped` says that there are more categories than these.
     """
 
     numbers: Mapping[str, NumberColumn] = {}

@@ -30,7 +30,8 @@ Strays = Mapping[Any, Mapping[str, int]]
 class Comparison:
     """Counts, block by block, what new rows hold that the training rows, as the schema describes them, did not.
 
-    A number is far outside if it is out of its range by more than its width; infinite ones are refused elsewhere.
+    A number is far outside if it misses the range of training by more than the width of that range; infinite ones are
+    refused elsewhere.
     """
 
     schema: TableSchema

@@ -58,8 +58,9 @@ class Diagnosis(NamedTuple):
 class Examined:
     """The columns of a table as the doctor sees them.
 
-    `codes` numbers the distinct values of each column, numbers in their order; -1 is a missing value. Of a date only
-    the first part is there. `names` are codes of columns that only name rows, `dates` are names of date columns.
+    `codes` has the place of each row's value among the distinct values of a column, which are sorted if they are
+    numbers; -1 is a missing value. Of a date only the first part is there. `names` are codes of columns that
+    only name rows, `dates` are names of date columns.
     """
 
     X: Any
@@ -411,7 +412,8 @@ def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Fin
     fix = Parameter("groups", found.name)
     if found.matters:
         words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
-        words += ": a quick model has the AUC {apart} on independent rows, {together} if folds keep {how} together"
+        words += ": a quick model has the AUC {apart} if rows are taken as independent, {together} if folds keep {how} "
+        words += "together"
         words += "; expect the second for {new}" if found.changes_headline else "; intervals would be too narrow"
         words += ". So folds keep them together, as with {fix}; "
         words += "{none} takes rows as independent" if copies else "add {none} if {known} will come back in new rows"

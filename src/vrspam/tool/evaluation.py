@@ -200,9 +200,9 @@ def score_file(
 def columns_beside(
     model: Model, path: str, names: Any, given: Mapping[str, str | None]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the column of a table for each option, such as weights and groups, and notes on columns that it lacks.
+    """Return the column of each option, such as weights and groups, and notes on columns that the table lacks.
 
-    It is the column in `given` (INDEPENDENT stands for none), or else the column of training.
+    An option has the column in `given` (INDEPENDENT stands for none), or else the column of training.
     """
     found, missed = dict[str, str](), list[str]()
     for option, name in given.items():
@@ -332,7 +332,8 @@ def evaluate(
 ) -> Evaluation | Evaluations:
     """Evaluate a model, or scores that any model has made, on labelled rows: ranking, thresholds, probabilities.
 
-    Use rows that the model was not trained on. A warning tells of values new since training, and of training rows.
+    Use rows that the model was not trained on. Warnings name values that training did not have, and say if the model
+    was trained on these rows.
     ``evaluate(table, target="sick", scores=["a", "b"])`` takes columns of scores in the place of a model. Scores that
     all lie between 0 and 1 are taken as probabilities; rows that lack one of the scores are left out of all columns.
 

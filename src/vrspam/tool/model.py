@@ -362,8 +362,8 @@ class Model:
         """Open a file with the columns of this model; `reading` is that of `vrspam.data.readers.Source.open`.
 
         Indices of LIBSVM files start as they did in training, unless told otherwise. A category that training did not
-        have sets all indicators to 0. Text in columns of numbers counts as missing; rows without a label are left out.
-        With `keep_errors` rows that cannot be scored keep their places.
+        have sets all indicators of its column to 0. Text in columns of numbers counts as missing; rows without a label
+        are left out. With `keep_errors` rows that cannot be scored keep their places.
         """
         schema = self.schema if labels else self.schema.without_target()
         return Chunks(

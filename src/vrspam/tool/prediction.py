@@ -125,7 +125,7 @@ def predict_rows(
     copied: dict[str, str] = {}  # columns to copy, and their names in the result: known when the file is opened
 
     def choose(names: Mapping[str, Any]) -> list[str]:
-        """Choose the columns to copy; a copied column that has a name of the result's own columns is renamed."""
+        """Choose the columns to copy. Names of the result's own columns are refused in `ids`, and changed otherwise."""
         for name in ids or ():
             if name not in names:
                 raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")

@@ -86,7 +86,8 @@ class Report:
     cost_ratio : float or None
         How many false alarms are as bad as one missed positive, before the reader changes it.
     curve : LearningCurve or None
-        How the AUC grows with the rows; None with times, an order, strata or time-ordered folds, and for too few rows.
+        How the AUC grows with the rows. None with times, an order, strata, time-ordered folds or a stream, and for too
+        few rows or groups, or more than 1,000 features.
     apart : str
         How groups or times separate the rows; the page appends it to the words on how the rows are scored.
     beside : Comparison or None

@@ -244,8 +244,8 @@ class TableReading:
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
         """Choose what to read of a file whose columns have these types; the first file decides for all.
 
-        Refuse to leave labels out, to take labels or columns that are left out as weights, groups or times, and to keep
-        labels or columns that the file does not have.
+        Labels may not be left out, kept or used as weights, groups or times. Weights, groups, times and columns to keep
+        must be in the file, and the first three may not be left out.
         """
         import pyarrow.types as t
 

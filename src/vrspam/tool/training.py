@@ -269,7 +269,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
-        auto = features == "auto" and plan.event is not None  # events allow no trees that learn from the target
+        auto = features == "auto" and plan.event is not None  # without trees that learn from the target
         left_out = [name for name, new in maps.items() if auto and new.supervised]
         maps = {name: new for name, new in maps.items() if (few is None or name in few) and name not in left_out}
         features = {name: new.set_params(max_categories=plan.max_categories) for name, new in maps.items()}
