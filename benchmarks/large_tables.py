@@ -133,7 +133,7 @@ def main() -> None:
                 if (name, split, model) not in known:
                     if read is None:
                         X, y = load_table(name, given.folder)
-                        read = TableSchema.learn_frame(X).read(X)[0], y
+                        read = TableSchema.learn(X).read(X)[0], y
                     known[name, split, model] = found = measure(name, split, model, *read)
                     if given.records:
                         with given.records.open("a") as file:

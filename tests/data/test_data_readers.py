@@ -11,11 +11,13 @@ import lzma
 import tracemalloc
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from messy_files import MESSY
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from vrspam.data import Chunks, DataError, Schema, read_chunks
@@ -593,9 +595,10 @@ def test_misuse_of_files(tmp_path):
     (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
     with pytest.raises(DataError, match="'a' twice"):
         read_chunks(tmp_path / "twice.csv")
-    (tmp_path / "date.csv").write_text("when,y\n2024-01-01,1\n2024-01-02,0\n")
-    with pytest.raises(DataError, match=r"'when' of type .* is not a number; leave it out with drop="):
-        read_chunks(tmp_path / "date.csv", target="y")
+    table = pa.table({"parts": pa.array([[1], [2]]), "y": [1, 0]})
+    pq.write_table(table, tmp_path / "lists.parquet")
+    with pytest.raises(DataError, match=r"'parts' of type .* is not a number; leave it out with drop="):
+        read_chunks(tmp_path / "lists.parquet", target="y")
     (tmp_path / "a.libsvm").write_bytes(libsvm())
     for options, message in (
         ({"target": "y"}, "leave target= out"),
@@ -673,9 +676,53 @@ def test_decimal_commas_equal_pandas(tmp_path, separator):
 def test_commas_are_no_fractions_where_points_are(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("dose;codes;y\n" + "".join(f"{i}.5;{i % 3},{i % 2};{i % 2}\n" for i in range(60)))
-    schema = Schema.infer(path, target="y")
+    with pytest.warns(UserWarning, match=r"categorical=\['codes'\]"):  # one by one they are, as in a frame
+        assert Schema.infer(path, target="y").numeric == ("dose", "codes")
+    schema = Schema.infer(path, target="y", categorical=["codes"])
     assert schema.numeric == ("dose",)
     assert schema.categorical["codes"] == ("0,0", "0,1", "1,0", "1,1", "2,0", "2,1")
+
+
+TEXTS = [case for case in MESSY if case.name.startswith(("dates:", "times:", "clock:")) or "income" in str(case.says)]
+TEXTS = [case for case in TEXTS if not case.options]  # read_chunks has other options
+
+
+@pytest.mark.parametrize("case", TEXTS, ids=[case.name for case in TEXTS])
+def test_text_means_what_it_means_in_every_other_reader(case, tmp_path):
+    path, twin = case.write(tmp_path), case.twin()
+    clean = expected(twin, "sick")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        chunks = read_chunks(path, target="sick", missing="mean", chunk_rows=77)
+        X, y, _ = collect(chunks)
+    assert sorted(chunks.feature_names_) == sorted(clean.columns)
+    np.testing.assert_allclose(X, clean.fillna(clean.mean())[[*chunks.feature_names_]], rtol=1e-9)
+    np.testing.assert_array_equal(y, twin["sick"])
+    said = [str(one.message) for one in caught]
+    assert sum("is read as" in one or "holds" in one for one in said) == len(chunks.schema.readings) >= 1
+    for words in case.says:
+        assert any(words in one for one in said)
+    stored = Schema.from_dict(json.loads(json.dumps(chunks.schema.to_dict())))
+    again = np.vstack([X for X, _ in read_chunks(path, schema=stored.without_target())])
+    np.testing.assert_array_equal(again, X)
+
+
+def test_text_that_names_the_rows_is_left_out_unless_it_is_asked_for(tmp_path):
+    data = frame(60).assign(name=[f"P-{k}x" for k in range(60)])
+    path = write(data, tmp_path / "t.csv")
+    with pytest.warns(UserWarning, match=r"'name' differs in nearly every row.*use categorical=\['name'\] to keep it"):
+        found = read_chunks(path, target="sick")
+    assert not any("name" in feature for feature in found.feature_names_)
+    assert found.schema.identifiers == ("name",)
+    wishes: list[dict[str, Any]] = [{"categorical": ["name"]}, {"columns": ["höhe", "name"]}]
+    for asked in wishes:
+        assert len(read_chunks(path, target="sick", **asked).schema.categorical["name"]) == 60
+    lost = data.drop(columns="name").assign(when=[f"{1 + k % 28}.{1 + k % 12}.2020" for k in range(60)])
+    lost.loc[7, "when"] = "later"
+    with pytest.warns(UserWarning, match="'later'"):
+        strict = read_chunks(write(lost, tmp_path / "gap.csv"), target="sick")
+    with pytest.raises(DataError, match=r"line \d+: column 'when \(year\)' has a missing value \(missing='mean'"):
+        list(strict)
 
 
 def test_text_that_is_not_utf8_is_named_in_a_first_look_too(tmp_path):

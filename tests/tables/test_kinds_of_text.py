@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import pickle
 import re
@@ -20,7 +21,7 @@ from vrspam._utils.warnings import TextRead
 from vrspam.data import Schema
 from vrspam.export import to_python
 from vrspam.tables import texts
-from vrspam.tables.schema import Comparison, TableLearner, TableSchema
+from vrspam.tables.schema import TableLearner, TableSchema
 from vrspam.tables.texts import KINDS, Dates, Numbers, Times
 from vrspam.tool import load_model, predict, save_model, train
 
@@ -53,10 +54,15 @@ def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, li
     frame = FRAMES[library](table)
     schema = learned_schema(frame)
     assert isinstance(schema.readings["when"], kind)
+    blocks = [frame.slice(0, 50), frame.slice(50)] if library == "arrow" else [frame[:50], frame[50:]]
+    with pytest.warns(TextRead, match="'when' holds text that was read as"):
+        learned = TableSchema.learn(block for block in blocks)
+    assert learned.fill == pytest.approx(schema.fill, rel=1e-14)
+    assert dataclasses.replace(learned, fill=schema.fill).to_dict() == schema.to_dict()
     parts = []
-    for some in (slice(0, 50), slice(50, 120)):
+    for block in blocks:
         learner = TableLearner()
-        learner.add(frame[some] if library != "arrow" else frame.slice(some.start, some.stop - some.start))
+        learner.add(block)
         parts.append(pickle.loads(pickle.dumps(learner)))
     read, strays = schema.read(frame)
     merged = parts[0].merge(parts[1]).finish(TableSchema).completed([read])
@@ -65,9 +71,9 @@ def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, li
     np.testing.assert_allclose(np.asarray(read[made], dtype=float)[2:], numbers[2:], rtol=1e-12)
     assert strays["when"] == {"unknown": 1}
     assert Schema.from_dict(schema.to_dict()).readings == schema.readings
-    new = Comparison(schema)
-    new.add(read, strays)
-    assert new.sentences() == []
+    assert schema.compare(frame).sentences() == []
+    wrong = schema.compare(FRAMES[library]({**table, "age": [1000.0 + k for k in range(120)]}))
+    assert [re.findall("far outside|100.0 %", said) for said in wrong.sentences()] == [["far outside", "100.0 %"]]
 
 
 @pytest.mark.parametrize("library", FRAMES)

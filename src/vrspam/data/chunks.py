@@ -278,7 +278,9 @@ def read_chunks(
     """Read files of any size as (X, y) blocks: LIBSVM, CSV, Parquet, Arrow/Feather, `.npy`.
 
     Text may be compressed (gzip, bzip2, xz). Numeric columns come first in X, then one 0/1 column for each category
-    of each categorical column. Where categories or means must be known first, the files are read twice.
+    of each categorical column. What text means, categories and means are found in a first pass, where there are any:
+    dates and numbers in text become columns of numbers, and text that differs in nearly every row is left out. A
+    warning names such columns.
 
     Parameters
     ----------
@@ -291,10 +293,10 @@ def read_chunks(
         The columns as found earlier (`Schema.infer`, `Chunks.schema`), instead of `target`, `columns`, `drop`,
         `categorical`, `categories`, `missing` and `n_features`.
     columns, drop : sequence of str, optional
-        The columns to take (default: all but `target`), and those to leave out. Column numbers from 0 for `.npy`,
-        indices as in the file for LIBSVM.
+        The columns to take (default: all but `target`), even if their text only identifies the rows; and those to leave
+        out. Column numbers from 0 for `.npy`, indices as in the file for LIBSVM.
     categorical : sequence of str, optional
-        Columns to take as categories although they hold numbers; text always is.
+        Columns to take as categories although they hold numbers, dates, or text that differs in nearly every row.
     categories : dict of str to sequence of str, optional
         The categories of some columns, where they are known; the others are found in a first pass.
     missing : {"error", "mean"} or float, default="error"

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
+from vrspam._utils.warnings import warn
 from vrspam.data.readers import Source
 from vrspam.data.readers.array_readers import open_npy
 from vrspam.data.readers.arrow_reader import type_kind
@@ -191,8 +192,9 @@ def infer_schema(
         return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
     if source.reader.tabular:
         found = source.reader.columns(source.paths[0])
-        asked = Asked(categorical=categorical, path=source.paths[0], error=DataError)
-        schema = table_schema(found, target, asked, columns, drop, categories or {})
+        learner = TableLearner([*map(str, columns or ())], categorical, path=source.paths[0], error=DataError)
+        schema = table_schema(found, target, learner, columns, drop, categories or {})
+        schema = _scan(source, schema, missing == "mean", labels, max_categories, problems, progress, learner)
         if not schema.columns:
             raise DataError(NO_FEATURE, path=source.paths[0])
     else:
@@ -204,9 +206,8 @@ def infer_schema(
         kind = found["0"] if label is None or label.isdigit() else open_npy(label).dtype
         target_type = None if label is None else {"b": "bool", "f": "double"}.get(kind.kind, "int64")
         schema = Schema(tuple(n for n in names if n != label), target=label, target_type=target_type)
-    if isinstance(missing, (int, float)):
-        schema = replace(schema, fill=(float(missing),) * len(schema.numeric))
-    return _scan(source, schema, missing == "mean", labels, max_categories, problems, progress)
+        schema = _scan(source, schema, missing == "mean", labels, max_categories, problems, progress)
+    return schema if missing in ("error", "mean") else replace(schema, fill=(float(missing),) * len(schema.numeric))
 
 
 def read_blocks(
@@ -244,8 +245,8 @@ def table_schema(
 ) -> Schema:
     """Return the schema of a table with these arrow types: which columns are read, and how; `asked.path` is the file.
 
-    Categories that are not given stay empty, to be found later. If empty columns are left out, then dates and times are
-    `readings`, and columns of other types than number and text are left out, with a note; else these are refused.
+    Categories that are not given stay empty, to be found later; dates and times are `readings`. Columns of other types
+    than number and text are left out, with a note, if empty columns are; else these are refused.
     """
     import pyarrow.types as t
 
@@ -262,7 +263,7 @@ def table_schema(
             continue
         if name in categories or name in asked.categorical:
             found[name] = tuple(map(str, categories.get(name, ())))
-        elif takes_all and (t.is_timestamp(kind) or t.is_date(kind) or t.is_time(kind) or t.is_duration(kind)):
+        elif t.is_timestamp(kind) or t.is_date(kind) or t.is_time(kind) or t.is_duration(kind):
             readings[name] = Dates() if t.is_timestamp(kind) or t.is_date(kind) else Times()
         elif takes_all and t.is_null(kind) and name not in asked.include:
             asked.note("left-out", name, "has no values; left out")
@@ -290,36 +291,36 @@ def table_schema(
 
 
 def _scan(
-    source: Source, schema: Schema, mean: bool, labels: bool, most: int, problems: Problems, progress: bool
+    source: Source,
+    schema: Schema,
+    mean: bool,
+    labels: bool,
+    most: int,
+    problems: Problems,
+    progress: bool,
+    learner: TableLearner | None = None,
 ) -> Schema:
-    """Read the whole stream to find unknown categories, means and labels, if any of them is needed."""
+    """Read the whole stream if means, labels, or what text and dates mean have to be found; warn about columns read."""
     unknown = [name for name, values in schema.categorical.items() if not values]
     labels = labels and schema.target is not None
-    if not (unknown or mean or labels):
+    if not (unknown or schema.readings or mean or labels):
         return schema
     wanted = Schema(
         numeric=schema.numeric if mean else (),
         categorical={name: () for name in unknown},
+        readings=schema.readings,
         target=schema.target if labels else None,
         target_type=schema.target_type if labels else None,
     )
-    learner = TableLearner(interpret=False)  # text is categories, numbers are numbers
+    learner, inputs = learner or TableLearner(), wanted.inputs()
+    learner.include = [*learner.include, *schema.numeric]  # numbers that are not read here cannot be judged
     found: set[Label] = set()
     for block in read_blocks(source, wanted, 1 << 15, problems, "first pass" if progress else None):
         if block.table is None:
             for name, values in zip(wanted.numeric, block.X.T, strict=True):
                 learner.columns.setdefault(name, NumberColumn(name)).add(values)
         else:
-            learner.add(as_table(block.table, [*wanted.numeric, *unknown]))
-        for name in unknown:
-            if len(learner.columns[name].counts) > most:  # type: ignore[union-attr]
-                raise DataError(
-                    "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
-                    "{max_categories}",
-                    file=block.file,
-                    column=name,
-                    most=most,
-                )
+            learner.add(as_table(block.table, inputs))
         if labels:
             if block.table is None:
                 found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
@@ -328,13 +329,38 @@ def _scan(
                 texts = (label.strip() if isinstance(label, str) else label for label in labels_there)
                 found.update(label for label in texts if label != "")
     learned = learner.finish(Schema)
-    for name, value in zip(learned.numeric, learned.fill or (), strict=True):
-        if np.isnan(value):
-            raise DataError(f"{source.paths[0]}: column {name!r} has no value at all; leave it out")
+    for name in learned.categorical:
+        if name in learned.grouped or len(learned.categorical[name]) > most:
+            raise DataError(
+                "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
+                "{max_categories}",
+                file=source.paths[0],
+                column=name,
+                most=most,
+            )
+    for note in learner.notes:  # the parameters here are those of `read_chunks`
+        column = [note.fields["column"]]
+        ways = {"include": Parameter("categorical", column), "dates": Parameter("drop", column)}
+        warn(Message(note.template, **note.fields | {key: ways[key] for key in note.fields.keys() & ways.keys()}))
+    made, known = [new for name, kind in learned.readings.items() for new in kind.made(name)], learned.categorical
+    schema = replace(
+        schema,
+        numeric=(*schema.numeric, *made),
+        categorical={n: v or known[n] for n, v in schema.categorical.items() if v or n in known},
+        readings=learned.readings,
+        ranges=learned.ranges,
+        identifiers=learned.identifiers,
+        labels=tuple(sorted(found)) if labels else None,
+    )
     if mean:
-        schema = replace(schema, fill=learned.fill, ranges=learned.ranges)
-    complete = {name: learned.categorical.get(name, values) for name, values in schema.categorical.items()}
-    return replace(schema, categorical=complete, labels=tuple(sorted(found)) if labels else None)
+        means = dict(zip(learned.numeric, learned.fill or (), strict=True))
+        schema = replace(schema, fill=tuple(means[name] for name in schema.numeric))
+        if not set(made).isdisjoint(schema.unfinished):
+            blocks = read_blocks(source, schema.without_target(), 1 << 15, problems)
+            schema = schema.completed(schema.read(as_table(block.table))[0] for block in blocks)
+        for name in schema.unfinished:
+            raise DataError(f"{source.paths[0]}: column {name!r} has no value at all; leave it out")
+    return schema
 
 
 def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:

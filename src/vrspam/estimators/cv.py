@@ -447,7 +447,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         rows, search, reading, shared = folds.rows, self._search(maps, folds.pairs), None, SharedColumns()
         if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
             if self._reads_columns:
-                reading = TableSchema.learn_frame(rows.X)
+                reading = TableSchema.learn(rows.X, means=False)
                 rows = rows._replace(X=reading.read(rows.X)[0])
             rows = rows._replace(X=HeldColumns.of(rows.X, orders=self._orders))
         if self._limits is not None:

@@ -219,7 +219,7 @@ class TextColumn:
             if name not in asked.categorical and (found := self._as_kind(asked)) is not None:
                 return found if found.kind is not None else None
             names_rows = different > max(NEARLY_ALL * self.filled, _ENOUGH_ROWS)
-            if name not in asked.include and names_rows:
+            if names_rows and name not in (*asked.include, *asked.categorical):
                 reason = "differs in nearly every row: it looks like an identifier and was left out"
                 asked.note("identifiers", name, reason + _WAY_IN[bool(name)])
                 return Learned(is_identifier=True)

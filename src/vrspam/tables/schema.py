@@ -41,7 +41,7 @@ class Comparison:
     present: Counter[str] = field(default_factory=Counter)
     strays: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def add(self, X: Any, strays: Strays | None = None, names: Sequence[str] | None = None) -> None:
+    def add(self, X: Any, strays: Strays | None = None, names: Sequence[str] | None = None) -> Self:
         """Add rows that were read, and texts that could not be read; `names` are those of the columns of an array."""
         for column, texts in (strays or {}).items():
             if unread := {text: n for text, n in texts.items() if text.strip().lower() not in MISSING_WORDS}:
@@ -61,6 +61,7 @@ class Comparison:
                 self.present[name] += sum(counts.values())
                 if new := {text: count for text, count in counts.items() if text not in known}:
                     self.unknown.setdefault(name, Counter()).update(new)
+        return self
 
     def sentences(self, marked: str | None = None) -> list[str]:
         """The warnings, a sentence for each column; `marked` is the result column that marks rows far outside."""
@@ -135,10 +136,16 @@ class TableSchema:
     error: ClassVar[type[WordedError]] = WordedError  # raised for what is refused
 
     @classmethod
-    def learn_frame(cls, X: Any) -> Self:
-        """Return the schema of a frame; warn about text that is read as numbers or dates, and about identifiers."""
-        learner = TableLearner()
-        learner.add(X)
+    def learn(cls, blocks: Any, *, means: bool = True, **asked: Any) -> Self:
+        """Return the schema of a frame, or of a table in several frames of rows; `asked` are fields of `Asked`.
+
+        Warn about text that is read as numbers or dates, and about identifiers. Means of numbers in text take a second
+        look at the rows; without `means` they are NaN.
+        """
+        blocks = [blocks] if frames.is_frame(blocks) else [*blocks]
+        learner = TableLearner(**asked)
+        for block in blocks:
+            learner.add(block)
         found = learner.finish(cls)
         if not (found.numeric or found.categorical):
             raise ValueError("Every column looks like an identifier: give at least one column that does not.")
@@ -146,7 +153,7 @@ class TableSchema:
             warn(TextRead(name, kind, remark))
         if found.identifiers:
             warn(ColumnsLeftOut(found.identifiers))
-        return found
+        return found.completed(found.read(block)[0] for block in blocks) if means else found
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -233,12 +240,14 @@ class TableSchema:
             others = whole[:, [place + len(kept) * new for new, place in order]]
         return others.to_native(), strays
 
+    def compare(self, table: Any) -> Comparison:
+        """Count what a frame holds that the training rows did not; `Comparison.sentences` says it."""
+        return Comparison(self).add(*self.read(table))
+
     def read_frame(self, X: Any) -> Any:
         """Return the frame as maps take it, and warn about values that training did not have."""
         frame, strays = self.read(X)
-        new = Comparison(self)
-        new.add(frame, strays)
-        if said := new.sentences():
+        if said := Comparison(self).add(frame, strays).sentences():
             warn(UnseenValues(tuple(said)))
         return frame
 
