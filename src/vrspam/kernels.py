@@ -45,12 +45,15 @@ def _kind(argument: Any) -> Any:
 
 
 def _is_foreign(argument: Any) -> bool:
-    """Whether an argument is a penalty whose prox is defined in another file."""
-    return _kind(argument) in _PROX and _PROX[_kind(argument)][1] != __file__
+    """Whether an argument is, or holds, a penalty whose prox is defined in another file."""
+    kind = _kind(argument)
+    if kind in _PROX and _PROX[kind][1] != __file__:
+        return True
+    return kind is not None and any(map(_is_foreign, argument.types))
 
 
 class _CacheFile(IndexDataCacheFile):
-    """Numba's files of compiled code, named after their content: numbers as names could collide between processes."""
+    """Numba's files of compiled code, named by a hash of their key: Numba's own numbers collide between processes."""
 
     def save(self, key, data):
         with suppress(AttributeError):  # if Numba lacks these names, nothing is stored
@@ -112,7 +115,7 @@ def register_prox(kind: type) -> Callable[[F], F]:
 
 def has_prox(penalty: Any) -> bool:
     """Whether `prox1` takes this penalty."""
-    return type(penalty) in _PROX
+    return type(penalty) in _PROX and all(has_prox(part) for part in penalty if isinstance(part, tuple))
 
 
 @register_prox(ElasticNet)
@@ -1570,7 +1573,7 @@ def shuffle_by_bits(values, left, bits, used):
         while (mask >> np.uint32(1)) >= left:
             mask = np.uint32(mask >> np.uint32(1))
         other = bits[used] & mask
-        # A number that is too large is overwritten by the next: without a branch, which no processor could foretell.
+        # A number that is too large is overwritten by the next: without a branch, which no processor could predict.
         chosen[count] = other
         step = int(other <= left)
         count += step
@@ -1606,7 +1609,7 @@ def count_shared_leaves(leaves, others):
 @compiled
 def _fill_histogram(codes, starts, tried, rows, g, h, sums):
     """Write the histograms of some rows, for the columns that are tried."""
-    for k in range(0, tried.size, 2):  # two at a time: a sum that was just written is not at once asked for again
+    for k in range(0, tried.size, 2):  # two at a time, so that no sum is read right after it was written
         a, b = tried[k], tried[min(k + 1, tried.size - 1)]
         first, other, line, beside = starts[a] + 1, starts[b] + 1, codes[a], codes[b]
         sums[starts[a] : starts[a + 1]] = 0.0
@@ -1645,7 +1648,7 @@ def _best_split(sums, starts, tried, totals, least, ridge, signs, ends, split):
                 left_g += sums[place, 0]
                 left_h += sums[place, 1]
                 left_n += sums[place, 2]
-                if not bounded:  # nearly all splits gain less than the best so far, which is told without a division
+                if not bounded:  # most splits gain less than the best so far; this test needs no division
                     a, b = left_h + ridge, h - left_h + ridge
                     if left_g * left_g * b + (g - left_g) * (g - left_g) * a < bar * (a * b):
                         continue
@@ -1698,7 +1701,7 @@ def _part_rows(line, threshold, absent_left, inside, g, h, spare, spare_g, spare
         left = (code <= threshold) & (absent_left | (code >= 0))
         left_g += x if left else 0.0
         left_h += y if left else 0.0
-        # Each row is written to both sides, and counts on one: without a branch, which no processor could foretell.
+        # Each row is written to both sides, and counts on one: without a branch, which no processor could predict.
         inside[count], g[count], h[count] = row, x, y
         spare[kept], spare_g[kept], spare_h[kept] = row, x, y
         count += np.uint64(left)
@@ -1758,15 +1761,15 @@ def _write_leaves(active, totals, begin, end, inside, ridge, rate, raw, values, 
 def grow_labelled_trees(
     codes, starts, rows, target, weights, tried, leaves, depth, least, ridge, rate, raw, slots, signs
 ):
-    """Grow trees on labels: each leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
+    """Grow trees on labels: the leaf that gains most is split next, up to `leaves` leaves and `depth` splits deep.
 
     With a positive `rate` the trees are boosted by the logistic loss, from the scores `raw` of the rows, which grow
     with them, and leaves hold steps of it; else each is grown on its own, and leaves hold the mean of `target` (0 or 1)
     minus `raw`. `rows` (1 or trees × m) are the rows of each tree, which may occur more than once. `tried` (trees × 1
-    or nodes × m) are the columns that a tree, or each node, may split. Histograms of `slots` nodes are held at once:
-    with more than `leaves`, that of the larger of two children is that of its parent minus the other. With `signs`
-    (else empty) the score rises with a column (1), or falls (-1): below a split of it, values stay on their side of the
-    middle between those of its sides.
+    or nodes × m) are the columns that a tree, or each node, may split. Histograms of `slots` nodes are held at once: if
+    these are more than `leaves`, that of the larger child is its parent's minus the smaller child's. With `signs` (else
+    empty) the score rises with a column (1), or falls (-1): below a split of it, values stay on their side of the mean
+    of the two children's values.
     Returns the columns, thresholds and sides of absent values of all nodes, and the values of all leaves.
     """
     (n_trees, per_tree), n_nodes, m = tried.shape[:2], 2**depth - 1, rows.shape[1]
@@ -1893,7 +1896,7 @@ def stratum_centre(X, places, offset, first, last, centre):
     centre[:] = 0.0
     for k in range(count):
         row = X[places[first + k * step] - offset]
-        for j in range(centre.size):
+        for j in range(X.shape[1]):  # `centre` may have room for more
             centre[j] += row[j] / count
 
 

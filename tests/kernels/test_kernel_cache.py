@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from numba import typeof
 from numba.core.caching import IndexDataCacheFile
+from other_toys import PlainNet
 
 from vrspam import kernels
+from vrspam.objective import MCP, Bounded, ElasticNet
 
 
 def save_while_another_saves(kind, folder):
@@ -55,6 +59,23 @@ def test_what_numba_does_itself(race, tmp_path):
     # If this fails, Numba has mended it: `_CacheFile` can go.
     wrong = {save_while_another_saves: "code for float64", read_before_the_code_is_written: "old code for float32"}
     assert race(IndexDataCacheFile, tmp_path)[0] == wrong[race]
+
+
+def test_a_penalty_inside_of_bounds_is_that_of_its_own_file():
+    """Code for a penalty defined elsewhere is not kept on disk, and one without a compiled prox is refused."""
+    ends = np.full(2, -1.0), np.full(2, 1.0)
+    assert kernels._is_foreign(typeof(PlainNet(0.1, 0.2)))
+    assert kernels._is_foreign(typeof(Bounded(PlainNet(0.1, 0.2), *ends)))
+    for penalty in (ElasticNet(0.1, 0.2), MCP(0.0, 0.1, 3.0, np.ones(2))):
+        assert not kernels._is_foreign(typeof(penalty))
+        assert not kernels._is_foreign(typeof(Bounded(penalty, *ends)))
+    assert not kernels._is_foreign(typeof(np.ones(2)))
+
+    class Unregistered(ElasticNet):
+        pass
+
+    assert kernels.has_prox(Bounded(PlainNet(0.1, 0.2), *ends))
+    assert not kernels.has_prox(Bounded(Unregistered(0.1, 0.2), *ends))
 
 
 def test_every_kernel_uses_it():

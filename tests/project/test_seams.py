@@ -27,7 +27,7 @@ from vrspam import AUCClassifierCV
 from vrspam.export import to_python
 from vrspam.features import LinearFeatures, StackedFeatures, map_from_dict
 from vrspam.features.mapped import kind_of_map
-from vrspam.objective import ElasticNet, Objective
+from vrspam.objective import Bounded, ElasticNet, Objective
 from vrspam.solvers import solve
 from vrspam.solvers.gram import GramDescent
 from vrspam.solvers.path import solve_grid
@@ -189,6 +189,8 @@ def test_a_penalty_without_a_compiled_prox_is_refused_by_compiled_loops_and_solv
     X, y = problem()
     objective = Objective(LOSSES["squared, moments"].make(X, y), Net(0.01, 0.05))
     assert "register_prox" in str(GramDescent().refuses(objective))
+    bounded = Objective(objective.loss, Bounded(objective.penalty, np.full(4, -np.inf), np.full(4, np.inf)))
+    assert "register_prox" in str(GramDescent().refuses(bounded))
     np.testing.assert_allclose(
         solve(objective, tol=1e-15, max_iter=1000).w, oracle("squared, moments", "elastic net")[1], atol=1e-6
     )
