@@ -55,6 +55,22 @@ def test_after_the_first_step_the_last_product_is_all_that_is_left():
     np.testing.assert_allclose(LastProduct(30, steps.last).of(begun), rows @ W, atol=1e-9)
 
 
+def test_finished_moments_cannot_be_changed_but_their_copies_can():
+    x, z, y, last = rows_to_finish()
+    finished = FinishedMoments(ClassMoments.from_data(x[:40], y[:40]), last)
+    rest = ClassMoments.from_data(z[40:], y[40:])
+    for change in (
+        lambda: finished.update(z[40:], y[40:]),
+        lambda: finished.take_out(rest),
+        lambda: finished.add_features(1),
+    ):
+        with pytest.raises(ValueError, match=r"cannot be changed in place: change a \.copy\(\) of them"):
+            change()
+    assert finished.copy().update(z[40:], y[40:]) == ClassMoments.from_data(z, y)
+    assert finished + rest == ClassMoments.from_data(z, y)
+    assert ClassMoments.from_data(z, y) - rest == finished.copy()
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("d", [5, 300])
 def test_finished_moments_are_those_of_the_features(d, weighted):

@@ -14,7 +14,8 @@ from scipy import sparse
 
 import vrspam.moments._file
 import vrspam.moments._statistics
-from vrspam import AUCClassifier, ClassMoments
+from vrspam import AUCClassifier, ClassMoments, kernels
+from vrspam.moments import PairMoments, RankedPairs
 from vrspam.moments._rounding import UNKNOWN, Errors
 from vrspam.objective import Objective, l2_unit
 
@@ -584,3 +585,48 @@ def test_new_columns_were_zero_in_all_rows_so_far(scatter):
     grown = ClassMoments(scatter=scatter).update(X[:40, :3], y[:40]).add_features(2).update(X[40:], y[40:])
     assert grown == ClassMoments.from_data(X, y, scatter=scatter)
     assert ClassMoments().add_features(2) == ClassMoments()
+
+
+def test_the_centre_of_a_stratum_is_read_inside_the_rows():
+    """NumPy raises IndexError where compiled code would read on past the end: `centre` has room for one number more."""
+    X, places = np.random.default_rng(0).standard_normal((200, 3)), np.random.default_rng(1).permutation(200)
+    centre_of = getattr(kernels.stratum_centre, "py_func", kernels.stratum_centre)
+    for last, rows in ((64, places[:1]), (200, places[::4])):
+        centre = np.full(4, 7.0)
+        centre_of(X, places, 0, 0, last, centre)
+        np.testing.assert_allclose(centre, [*X[rows].mean(axis=0), 0.0], rtol=1e-12)
+
+
+def pairs_with_differences(differences):
+    """Strata of two rows each, of which the lower one is 0."""
+    n = len(differences)
+    X, y = np.concatenate([np.zeros((n, 2)), differences]), np.repeat([0.0, 1.0], n)
+    return PairMoments.of_pairs(RankedPairs(y, y == 1.0, np.tile(np.arange(n), 2)), X)
+
+
+def test_sums_over_pairs_are_not_mixed_with_moments_of_two_classes():
+    X, y = make_data(40, 2)
+    classes, pairs = ClassMoments.from_data(X, y), AUCClassifier().fit(X, y, strata=np.arange(40) % 4).moments_
+    for mix in (
+        lambda: classes + pairs,
+        lambda: pairs + classes,
+        lambda: classes - pairs,
+        lambda: pairs - classes,
+    ):
+        with pytest.raises(ValueError, match="two classes and sums over pairs of rows cannot be combined"):
+            mix()
+    with pytest.raises(TypeError):
+        pairs + 1
+    with pytest.raises(ValueError, match="no scatter of either class: read `within` instead"):
+        _ = pairs.scatters
+    assert classes != pairs
+    assert pairs != classes
+
+
+def test_sums_over_pairs_are_equal_where_the_whole_matrices_are():
+    together = pairs_with_differences([[1.0, 1.0], [-1.0, -1.0]])
+    apart = pairs_with_differences([[1.0, -1.0], [-1.0, 1.0]])  # the same means and variances
+    assert together == pairs_with_differences([[-1.0, -1.0], [1.0, 1.0]])
+    assert together != apart
+    assert together + apart == apart + together
+    assert together + apart - apart == together

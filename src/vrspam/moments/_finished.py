@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +91,12 @@ class FinishedMoments(ClassMoments):
     def copy(self) -> ClassMoments:
         """An independent copy."""
         return self.settled.copy()
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        """Refuse to change in place: what is computed later would not agree with what is known already."""
+        raise ValueError("Moments of finished features cannot be changed in place: change a .copy() of them.")
+
+    add_checked = take_out = add_features = _refuse
 
     @cached_property
     def _stats(self) -> list[ClassStatistics]:  # type: ignore[override]

@@ -82,6 +82,7 @@ class ClassMoments:
     """
 
     __hash__ = None  # type: ignore[assignment]
+    _sums_over = "two classes"
 
     def __init__(
         self, n_features: int | None = None, *, classes=None, scatter: bool = True, half_life: float | None = None
@@ -286,6 +287,11 @@ class ClassMoments:
         return new
 
     def _check_alike(self, other: ClassMoments) -> np.ndarray:
+        if self._sums_over != other._sums_over:
+            raise ValueError(
+                "Moments of two classes and sums over pairs of rows cannot be combined: gather both with strata, or "
+                "both without."
+            )
         if None not in (self.n_features, other.n_features) and self.n_features != other.n_features:
             raise ValueError(
                 f"Moments of {self.n_features} and of {other.n_features} features cannot be combined: gather both from "

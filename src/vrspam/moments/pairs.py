@@ -28,7 +28,7 @@ from vrspam._utils.array_api import kernels
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam._utils.validation import union_of_labels
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one, two_sum
-from vrspam.moments._statistics import THREAD_PRODUCTS, ClassStatistics, check_range
+from vrspam.moments._statistics import THREAD_PRODUCTS, ClassStatistics, check_range, same
 from vrspam.moments.class_moments import ClassMoments, PairErrors, PairStatistics
 
 CHUNK_BYTES = 1 << 21  # rows that are sorted, centred and multiplied at once: they stay in the cache meanwhile
@@ -54,6 +54,16 @@ class SortedGroups(NamedTuple):
     def touched(self) -> np.ndarray:
         """`factor` (e N + b): the weight of the pairs of a row, divided by its own weight."""
         return self.factor * (self.event * self.below + self.above)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The weight of the pairs of each row; all add up to 1."""
+        mass = self.weight * self.touched[self.group]
+        return mass / mass.sum()
+
+    def by_row(self, values: np.ndarray, n_rows: int) -> np.ndarray:
+        """Such values of the sorted rows by the numbers of the rows; those of a row that is there twice add up."""
+        return np.bincount(self.rows, values, n_rows)
 
     def beside(self, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums of `mass` over the groups below each one in its stratum, and over those above it that have events."""
@@ -103,11 +113,11 @@ class RankedPairs:
     def pairs_of_strata(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The weight of the pairs of each stratum, by its number."""
         groups = self.groups(weights)
-        names = np.zeros(1, dtype=np.intp) if self.stratum is None else self.stratum[groups.rows]
         first = np.flatnonzero(np.diff(groups.group, prepend=-1))
+        names = np.zeros(first.size, dtype=np.intp) if self.stratum is None else self.stratum[groups.rows[first]]
         each = groups.event * groups.mass * groups.below
         count = 1 if self.stratum is None else int(self.stratum.max()) + 1
-        return np.bincount(names[first] if self.stratum is not None else 0 * first, each, count)
+        return np.bincount(names, each, count)
 
     def has_pair(self, index: np.ndarray, inside: np.ndarray) -> bool:
         """Whether any pair is among these rows, all with weight; `inside` is the weight of pairs in each stratum."""
@@ -202,6 +212,8 @@ class PairMoments(ClassMoments):
     κ = Σ c_i c_j / (Σ c)², the share of all ordered pairs that count.
     """
 
+    _sums_over = "pairs of rows"
+
     def __init__(self, n_features: int, *, classes: Any = (False, True), scatter: bool = True):
         self.n_features, self.half_life, self.has_scatter = n_features, None, scatter
         self.classes = self._known = np.asarray(classes)
@@ -252,7 +264,7 @@ class PairMoments(ClassMoments):
         new._join(self, 1)
         return new
 
-    def _join(self, other: PairMoments, sign: int) -> None:
+    def _join(self, other: Any, sign: int) -> None:
         (self.differences.merge if sign > 0 else self.differences.remove)(other.differences)
         self.classes = self._known = union_of_labels(self.classes, other.classes)
         self.middle = self.middle + sign * other.middle
@@ -269,16 +281,24 @@ class PairMoments(ClassMoments):
         raise ValueError("Sums over pairs of rows cannot be saved: save the fitted model instead.")
 
     def __add__(self, other: ClassMoments) -> PairMoments:
-        assert isinstance(other, PairMoments)
+        if not isinstance(other, ClassMoments):
+            return NotImplemented
+        self._check_alike(other)
         new = self.copy()
         new._join(other, 1)
         return new
 
     def take_out(self, other: ClassMoments) -> PairMoments:
         """Subtract pairs that were added before, in place."""
-        assert isinstance(other, PairMoments)
+        self._check_alike(other)
         self._join(other, -1)
         return self
+
+    def __eq__(self, other: object) -> bool:
+        """Equal up to rounding, in whichever order strata were added."""
+        if not isinstance(other, PairMoments) or not super().__eq__(other):
+            return False
+        return same(self.differences, other.differences) and bool(np.isclose(self.pairs, other.pairs, rtol=1e-9))
 
     # What the loss needs.
 
@@ -297,6 +317,11 @@ class PairMoments(ClassMoments):
     def within_on_device(self) -> None:
         """None: the matrices are on the host."""
         return
+
+    @property
+    def scatters(self) -> np.ndarray:
+        """Refused: the differences have one scatter, and no two classes have theirs."""
+        raise ValueError("Sums over pairs of rows have no scatter of either class: read `within` instead.")
 
     def pair_statistics(self) -> PairStatistics:
         """κ as p with q = 1, the means of lower and upper rows, their difference and the diagonal of `within`."""
