@@ -11,15 +11,20 @@ import fuzz
 import numpy as np
 import pytest
 from exact_oracle import ExactProblem, as_integers, power
+from exact_oracle import solve as solve_exactly
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from vrspam import AUCClassifier, ClassMoments, SlidingMoments, VRSPAMClassifier, coef_path
-from vrspam.objective import ElasticNet, Objective, SquaredPairLoss, losses
+from vrspam._utils.validation import Rows
+from vrspam.moments import RankedPairs
+from vrspam.objective import ElasticNet, LossChoice, Objective, PenaltyFamily, SquaredPairLoss, losses
 from vrspam.solvers import exact, solve
 from vrspam.solvers.base import certify
 from vrspam.solvers.exact import refine
+from vrspam.solvers.gram import GramDescent
 from vrspam.solvers.row_gradients import TrainingRows
+from vrspam.solvers.smooth import ProximalGradient
 
 
 def excess_and_gap(model, X, y, weights=None, l1=0.0):
@@ -281,6 +286,81 @@ def test_coarse_moments_lead_to_the_optimum_of_the_rows(l1):
     assert solution.converged
     best = ExactProblem(X, y).minimiser(1e-2, l1, solution.w)
     np.testing.assert_allclose(solution.w, [float(x) for x in best], atol=1e-5)
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-2])
+def test_refinement_goes_on_without_a_certificate(l2):
+    """For l2 = 0, and for penalties that are not convex, the gap is NaN: then the violation decides."""
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((400, 6)), rng.integers(0, 2, 400)
+    X[y == 1, :2] += 0.5
+    moments = ClassMoments.from_data(X, y)
+    coarse = SquaredPairLoss.from_moments(moments)
+    penalty = PenaltyFamily("mcp")(coarse)(l2, 0.02) if l2 else ElasticNet(0.0, 0.02)
+    noise = 1e-3 * rng.standard_normal((6, 6))
+    assert coarse.matrix is not None
+    coarse.matrix[:] += noise + noise.T
+    objective = Objective(SquaredPairLoss.from_centred_rows(X, y == 1, None, moments), penalty)
+    best = ProximalGradient().solve(objective, tol=1e-18, max_iter=5000).w
+    rough = GramDescent().solve(Objective(coarse, penalty), tol=1e-14, max_iter=1000).w
+    assert np.abs(rough - best).max() > 1e-4
+    found = refine(objective, coarse, certify(objective, rough, 1, 1e-12), tol=1e-12, max_iter=1000).w
+    np.testing.assert_allclose(found, best, atol=1e-7)
+
+
+class ExactPairs:
+    """f(w) = Σ over pairs (1 - w·(x_i - x_j))² / n², in fractions: pairs of a larger and a smaller y in a stratum."""
+
+    def __init__(self, X, y, strata):
+        rows = [list(map(Fraction, row)) for row in np.asarray(X, dtype=np.float64).tolist()]
+        pairs = np.argwhere((y[:, None] > y) & (strata[:, None] == strata)).tolist()
+        D = [[a - b for a, b in zip(rows[i], rows[j], strict=True)] for i, j in pairs]
+        share, size = Fraction(2, len(rows) ** 2), range(len(rows[0]))
+        self.matrix = [[share * sum(d[i] * d[j] for d in D) for j in size] for i in size]
+        self.linear = [share * sum(d[i] for d in D) for i in size]
+
+    def gradient(self, w):
+        products = (sum(a * b for a, b in zip(row, w, strict=True)) for row in self.matrix)
+        return [product - linear for product, linear in zip(products, self.linear, strict=True)]
+
+    def excess(self, w, l2):
+        """F(w) - min F with l2/2 ‖w‖²: a quadratic function of the distance to the minimiser."""
+        size = range(len(w))
+        matrix = [[self.matrix[i][j] + (Fraction(l2) if i == j else 0) for j in size] for i in size]
+        best = solve_exactly(matrix, self.linear)
+        off = [Fraction(a) - b for a, b in zip(w, best, strict=True)]
+        return (
+            sum(a * sum(m * b for m, b in zip(row, off, strict=True)) for row, a in zip(matrix, off, strict=True)) / 2
+        )
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "repeated"])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e7])
+def test_products_make_room_for_the_offsets_of_strata(kind, offset):
+    rng = np.random.default_rng(8)
+    strata, y = rng.integers(0, 3, 50), rng.integers(0, 4, 50).astype(np.float64)
+    X = rng.standard_normal((50, 3)) * [1.0, 1e-2, 10.0] + offset * rng.standard_normal((3, 3))[strata]
+    X[:, 0] += y
+    index = None
+    if kind == "float32":
+        X = X.astype(np.float32)
+    if kind == "repeated":
+        index = rng.integers(0, 50, 60)
+    used = slice(None) if index is None else index
+    exact = ExactPairs(X[used], y[used], strata[used])
+    rows = Rows(sparse.csr_array(X) if kind == "sparse" else X, y, None)
+    choice = LossChoice(pairs=RankedPairs(y, np.ones(50, dtype=bool), strata))
+    moments = choice.gather(rows, np.array([False, True]), index, scatter=False)
+    loss = choice.by_products(rows, moments, index)
+    for w in (rng.standard_normal((20, 3)) / [1.0, 1e-2, 10.0]) * 10.0 ** rng.uniform(-2, 1, (20, 1)):
+        grad = loss.value_and_grad(w)[1]
+        off = [float(Fraction(g) - e) for g, e in zip(grad, exact.gradient(list(map(Fraction, w))), strict=True)]
+        error = loss.gradient_error(w, grad)
+        assert np.linalg.norm(off) <= error
+        assert error <= 1e-9 * (1.0 + offset) * (1.0 + np.linalg.norm(grad))  # linear in the offset, not its square
+    l2 = 1e-3 * float(np.mean(loss.curvature()))
+    solution = solve(Objective(loss, ElasticNet(l2)), tol=1e-9, max_iter=300)
+    assert float(exact.excess(solution.w.tolist(), l2)) <= solution.gap
 
 
 def test_solvers_stop_where_only_rounding_is_left():

@@ -9,7 +9,7 @@ Hessian at most what it adds to that of the squared loss, so that ∇²f ≤ k (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,72 +18,8 @@ from scipy import sparse
 
 from vrspam._utils.array_api import kernels
 from vrspam.moments import ClassMoments, SortedGroups
-from vrspam.objective.losses import are_far, multiply
+from vrspam.objective.losses import RowProducts, are_far
 from vrspam.objective.rounding import UNIT
-
-# Products with the rows of X, however stored: dense, sparse, float32, or features that are computed when read.
-
-
-class RowProducts:
-    """X w and Xᵀ r in float64, for a dense or CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`."""
-
-    def __init__(self, X: Any, centre: np.ndarray | None = None):
-        self.X, self.centre = X, centre
-        self.shape: tuple[int, int] = X.shape
-        self.is_sparse = sparse.issparse(X) and centre is None
-        self.in_memory = self.is_sparse or (isinstance(X, np.ndarray) and centre is None)
-        self._direct = self.is_sparse or (self.in_memory and X.dtype == np.float64)
-        self.exact = self._direct or not self.in_memory  # whether quick products are computed in float64
-        self._transposed = X.T if self.in_memory else None
-
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        n, d = self.shape
-        converted_entries, made_entries = 1 << 19, 1 << 21  # converted from float32, and features computed, at once
-        step = max(192, (converted_entries if self.in_memory else made_entries) // max(d, 1))
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            part = self.X[rows]
-            block = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
-            yield rows, block if self.centre is None else block - self.centre
-
-    def scores(self, w: np.ndarray, quick: bool = False) -> np.ndarray:
-        """X w, or X W for a matrix W; with `quick` in the precision of X: for steps, not for certificates."""
-        if quick and not self.exact:
-            return multiply(self.X, w)
-        if self._direct:
-            return self.X @ w
-        out = np.empty((self.shape[0], *w.shape[1:]))
-        for rows, block in self._blocks():
-            out[rows] = block @ w
-        return out
-
-    def back(self, r: np.ndarray, quick: bool = False) -> np.ndarray:
-        """Xᵀ r; with `quick` in the precision of X."""
-        if quick and not self.exact:
-            return multiply(self._transposed, r)
-        if self._direct:
-            return self._transposed @ r
-        out = np.zeros((self.shape[1], *r.shape[1:]))
-        for rows, block in self._blocks():
-            out += block.T @ r[rows]
-        return out
-
-    def squares(self, mass: np.ndarray) -> np.ndarray:
-        """Σ mass_i x_i² of each column."""
-        if self.is_sparse:
-            return self.X.multiply(self.X).T @ mass
-        return sum(((block**2).T @ mass[rows] for rows, block in self._blocks()), np.zeros(self.shape[1]))
-
-    def take(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
-        """A copy of some rows, and of some of their columns, as a dense float64 array."""
-        part = self.X[rows]  # a copy: `rows` are row numbers
-        if columns is not None:
-            part = part[:, columns]
-        found = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
-        if self.centre is None:
-            return found
-        return found - (self.centre if columns is None else self.centre[columns])
-
 
 # The squared hinge over all pairs of scores, from one sort: the part of the loss that does not need X.
 #
@@ -159,7 +95,7 @@ class PairRows(NamedTuple):
         return cls(groups.rows[positive], groups.rows[negative], a, b, n_rows, (edges[0], edges[1]), unit)
 
 
-def _every_so_manieth(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+def _evenly_spaced(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """At most `most` evenly spaced rows; each gets the weight of the rows that it stands for."""
     if rows.size <= most:
         return rows, shares
@@ -226,8 +162,8 @@ class SortedPairs:
         part.n_rows, part.unit = self.n_rows, self.unit
         if self.unit is None:
             room = max(most - min(positives.size, negatives.size), most // 2)
-            positives, part.a = _every_so_manieth(positives, self.a[positives], room)
-            negatives, part.b = _every_so_manieth(negatives, self.b[negatives], room)
+            positives, part.a = _evenly_spaced(positives, self.a[positives], room)
+            negatives, part.b = _evenly_spaced(negatives, self.b[negatives], room)
         else:
             step = 1 if whole else -(-(positives.size + negatives.size) // most)
             positives = positives[self.unit[self.up[positives]] % step == 0]
@@ -306,9 +242,9 @@ class SquaredHingeLoss:
             self.pair_rows = PairRows.of(is_positive, sample_weight)
             self.root_mean_squares = np.sqrt(moments.variances + means**2)
         else:
-            self.pair_rows, mass = PairRows.of_pairs(groups, X.shape[0]), np.zeros(X.shape[0])
-            mass[groups.rows] = groups.weight * groups.touched[groups.group]  # weight of the pairs of each row
-            self.root_mean_squares = np.tile(np.sqrt(self.products.squares(mass / mass.sum())), (2, 1))
+            self.pair_rows = PairRows.of_pairs(groups, X.shape[0])
+            squares = self.products.squares(groups.by_row(groups.shares, X.shape[0]))
+            self.root_mean_squares = np.tile(np.sqrt(squares), (2, 1))
         self._curvature = self.k * (classes.within_diagonal + classes.delta**2)
 
     def thinned(self, most: int) -> SquaredHingeLoss:
@@ -320,8 +256,8 @@ class SquaredHingeLoss:
         part.__dict__.update(self.__dict__)
         small = min(rows.positive.size, rows.negative.size, most // 2)
         positives = most - small if rows.positive.size > rows.negative.size else small
-        positive, a = _every_so_manieth(rows.positive, rows.a, positives)
-        negative, b = _every_so_manieth(rows.negative, rows.b, most - positives)
+        positive, a = _evenly_spaced(rows.positive, rows.a, positives)
+        negative, b = _evenly_spaced(rows.negative, rows.b, most - positives)
         index, n = np.concatenate([positive, negative]), positive.size
         part.products = RowProducts(self.products.X[index] if self.products.is_sparse else self.products.take(index))
         part.pair_rows = PairRows(np.arange(n), np.arange(n, index.size), a, b, index.size)

@@ -15,7 +15,7 @@ Both terms of f are ≥ 0, so neither f nor ∇f suffers from cancellation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
@@ -25,10 +25,11 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments import ClassMoments, FinishedMoments, PairMoments, SortedGroups
+from vrspam.moments import ClassMoments, FinishedMoments, PairMoments, SortedGroups, gamma
 from vrspam.objective.rounding import FinishedErrors, LossErrors, MatrixErrors, RowErrors
 
 BLOCK_BYTES = 1 << 20  # rows converted, or centred, at once: they stay in the cache of a core
+MEAN_ENTRIES = 1 << 24  # of means of strata that are held at once
 
 
 class Operator(Protocol):
@@ -43,6 +44,68 @@ def multiply(X, v: np.ndarray) -> np.ndarray:
         return X @ v
     exponent = int(np.frexp(np.max(np.abs(v), initial=0.0))[1])
     return np.ldexp((X @ np.ldexp(v, -exponent).astype(np.float32)).astype(np.float64), exponent)
+
+
+class RowProducts:
+    """X w and Xᵀ r in float64, for a dense or CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`."""
+
+    def __init__(self, X: Any, centre: np.ndarray | None = None):
+        self.X, self.centre = X, centre
+        self.shape: tuple[int, int] = X.shape
+        self.is_sparse = sparse.issparse(X) and centre is None
+        self.in_memory = self.is_sparse or (isinstance(X, np.ndarray) and centre is None)
+        self._direct = self.is_sparse or (self.in_memory and X.dtype == np.float64)
+        self.exact = self._direct or not self.in_memory  # whether quick products are computed in float64
+        self._transposed = X.T if self.in_memory else None
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        n, d = self.shape
+        converted_entries, made_entries = 1 << 19, 1 << 21  # converted from float32, and features computed, at once
+        step = max(192, (converted_entries if self.in_memory else made_entries) // max(d, 1))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            part = self.X[rows]
+            block = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+            yield rows, block if self.centre is None else block - self.centre
+
+    def scores(self, w: np.ndarray, quick: bool = False) -> np.ndarray:
+        """X w, or X W for a matrix W; with `quick` in the precision of X: for steps, not for certificates."""
+        if quick and not self.exact:
+            return multiply(self.X, w)
+        if self._direct:
+            return self.X @ w
+        out = np.empty((self.shape[0], *w.shape[1:]))
+        for rows, block in self._blocks():
+            out[rows] = block @ w
+        return out
+
+    def back(self, r: np.ndarray, quick: bool = False) -> np.ndarray:
+        """Xᵀ r; with `quick` in the precision of X."""
+        if quick and not self.exact:
+            return multiply(self._transposed, r)
+        if self._direct:
+            return self._transposed @ r
+        out = np.zeros((self.shape[1], *r.shape[1:]))
+        for rows, block in self._blocks():
+            out += block.T @ r[rows]
+        return out
+
+    def squares(self, mass: np.ndarray) -> np.ndarray:
+        """Σ mass_i x_i² of each column."""
+        if self.is_sparse:
+            X = self.X.astype(np.float64, copy=False)
+            return X.multiply(X).T @ mass
+        return sum(((block**2).T @ mass[rows] for rows, block in self._blocks()), np.zeros(self.shape[1]))
+
+    def take(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """A copy of some rows, and of some of their columns, as a dense float64 array."""
+        part = self.X[rows]  # a copy: `rows` are row numbers
+        if columns is not None:
+            part = part[:, columns]
+        found = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+        if self.centre is None:
+            return found
+        return found - (self.centre if columns is None else self.centre[columns])
 
 
 class WithinProducts:
@@ -170,29 +233,48 @@ class PairProducts:
     """Σ of certain pairs as products with X: scores, sums of them in sorted order, and back.
 
     With s = Xw, Σ c_i c_j (s_i - s_j)(x_i - x_j) = Xᵀr, where r_i = c_i ((e N + b) s_i - e Σ_below c s - Σ_above c s),
-    in the notation of `vrspam.moments.pairs`. Scores are those of rows minus their mean over the pairs.
+    in the notation of `vrspam.moments.pairs`. From the scores of a stratum their mean is subtracted, which changes no
+    difference inside it: an offset of the stratum costs no digits. `share` is the weight of the pairs of each row over
+    that of its stratum.
     """
 
     def __init__(self, X: Any, groups: SortedGroups, moments: PairMoments):
         self.X, self.groups, self.moments = X, groups, moments
         self.middle, self.delta = moments.means.mean(axis=0), moments.delta
+        self.stratum, self.mass = groups.stratum[groups.group], groups.shares
+        self.mass_of_stratum = np.bincount(self.stratum, self.mass)
+        self.share = self.mass / np.maximum(self.mass_of_stratum, np.finfo(float).tiny)[self.stratum]
 
     @property
     def errors(self) -> LossErrors:
-        """Bounds on the errors of products: those of two classes, with room for sums above and below a row."""
-        found = LossErrors.from_rows(self.moments)
+        """Bounds on the errors of products: those of two classes, with room for sums above and below a row.
+
+        Rounding multiplies the scores, which have the spread inside strata, by the rows, which also have the offsets of
+        strata: the former takes the place of σ, and the root mean square of the rows that of |μ| (see `RowErrors`).
+        """
+        found, (n, d) = LossErrors.from_rows(self.moments), self.X.shape
         rows = found.products
         assert isinstance(rows, RowErrors)
-        return replace(found, products=replace(rows, spreads=4.0 * rows.spreads, levels=4.0 * rows.levels))
+        squares = RowProducts(self.X).squares(self.groups.by_row(self.mass, n))
+        room = 8.0 * gamma(n + self.mass.size) * squares
+        inside = squares + room
+        average = sparse.csr_array((self.share, (self.stratum, self.groups.rows)), (self.mass_of_stratum.size, n))
+        step = max(1, MEAN_ENTRIES // d)
+        for first in range(0, self.mass_of_stratum.size, step):
+            some = slice(first, first + step)
+            inside -= RowProducts(average[some] @ self.X).squares(self.mass_of_stratum[some])
+        spreads = np.sqrt(rows.spreads**2 + np.maximum(inside, room))
+        levels = np.maximum(rows.levels, np.sqrt(squares))
+        return replace(found, products=replace(rows, spreads=4.0 * spreads, levels=4.0 * levels))
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
         groups, along = self.groups, float(self.delta @ w)
-        scores = (self.X @ w)[groups.rows] - float(self.middle @ w)
+        scores = (self.X @ w)[groups.rows]
+        scores -= np.bincount(self.stratum, self.share * scores)[self.stratum]
         below, above = groups.beside(np.bincount(groups.group, groups.weight * scores, groups.mass.size))
         each = groups.touched[groups.group] * scores
         each -= (groups.factor * (groups.event * below + above))[groups.group]
-        residual = np.zeros(self.X.shape[0])
-        residual[groups.rows] = groups.weight * each
+        residual = groups.by_row(groups.weight * each, self.X.shape[0])
         back = self.X.T @ residual - residual.sum() * self.middle
         return back / self.moments.differences.weight - along * self.delta
 
@@ -255,8 +337,6 @@ class QuadraticLoss(SmoothLoss, Protocol):
     delta : ndarray of shape (d,)
     within : operator
         Multiplies by Σ.
-    rounding : float
-        Relative error of a product in Σ, if it was not gathered in float64.
 
     Examples
     --------
@@ -274,8 +354,6 @@ class QuadraticLoss(SmoothLoss, Protocol):
     def delta(self) -> np.ndarray: ...
     @property
     def within(self) -> Operator: ...
-    @property
-    def rounding(self) -> float: ...
 
     def value_and_grad(self, w: np.ndarray, product: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """f(w) and ∇f(w); `product` is Σw where it is known."""
@@ -366,8 +444,7 @@ class SquaredPairLoss:
     @classmethod
     def from_moments(cls, moments: ClassMoments, exclusive: Sequence[slice] = ()) -> SquaredPairLoss:
         """The loss from sufficient statistics alone; the widest of the given slices is kept as `exclusive`."""
-        there = moments.within_on_device
-        matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
+        matrix = moments.within
         classes, errors = moments.pair_statistics(), moments.pair_errors()
         products: Any
         if isinstance(moments, FinishedMoments):
@@ -384,7 +461,7 @@ class SquaredPairLoss:
             rounding=moments.rounding,
             matrix=matrix,
             errors=LossErrors(errors.share, errors.delta, products),
-            matrix_on_device=there,
+            matrix_on_device=moments.within_on_device,
             exclusive=None if where is None else Exclusive(where, (classes.means + moments.offsets)[:, where]),
         )
 
@@ -451,7 +528,8 @@ class SquaredPairLoss:
         """The loss of some of the columns, whose Σ is `matrix`."""
         delta, diagonal = self.delta[columns], self.diagonal[columns]
         alone = replace(self, rows=None, errors=None, matrix_on_device=None, exclusive=None)
-        return replace(alone, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal)
+        tilt = None if self.tilt is None else self.tilt[columns]
+        return replace(alone, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal, tilt=tilt)
 
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> k (Σ + δδᵀ) v, which does not depend on w."""

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vrspam.moments import ClassMoments, FinishedMoments, LastProduct, gamma
-
-UNIT = 2.0**-53
+from vrspam.moments import UNIT, ClassMoments, FinishedMoments, LastProduct, gamma
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,9 @@ class State:
         A point to hand back in place of `w`, such as one with exact zeros: at the end the driver moves there.
     evaluation_passes : float
         How often the data is read when the driver computes `grad` and `value`.
+    ended : bool
+        Whether the solver can do no more: the driver stops, and the last epoch, which must have changed nothing, does
+        not count.
     extra : dict
         Further columns of the history.
 
@@ -44,6 +47,7 @@ class State:
     fresh: bool = True
     candidate: np.ndarray | None = None
     evaluation_passes: float = 2.0
+    ended: bool = False
     extra: dict[str, float] = field(default_factory=dict)
 
 
@@ -62,6 +66,8 @@ class Solution:
     history : dict of ndarray
     stationarity : float or None
         Takes the place of the certificate where the penalty is not convex: how much a step along each coordinate gains.
+    left : float
+        From `certify`, the number that decides whether it converged: `gap` or, if that is NaN, the violation.
 
     Examples
     --------
@@ -82,6 +88,7 @@ class Solution:
     converged: bool
     history: dict[str, np.ndarray] = field(default_factory=dict)
     stationarity: float | None = None
+    left: float = float("nan")
 
 
 class Solver(Protocol):
@@ -138,11 +145,12 @@ def certify(
     gap, left = objective.certificate(w, grad)
     converged = bool(left <= tol * objective.loss.scale)
     stationarity = None if objective.penalty.is_convex else float(left)
-    return Solution(w, value + objective.penalty.value(w), float(gap), n_iter, converged, stationarity=stationarity)
+    value += objective.penalty.value(w)
+    return Solution(w, value, float(gap), n_iter, converged, stationarity=stationarity, left=float(left))
 
 
 def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float) -> bool:
-    """Whether the certificate has reached its target, or would have but for rounding, which no step can improve."""
+    """Whether the certificate is at its target, or only rounding keeps it above."""
     exact = objective.exact_certificate(w, grad)[1]
     but_for_rounding = 1e-2  # share of the target: a solver stops once its certificate without rounding is this small
     if exact <= but_for_rounding * target:
@@ -211,6 +219,8 @@ def run(
         start = time.perf_counter()
         solver.epoch(objective, state)
         seconds += time.perf_counter() - start
+        if state.ended:
+            break
         epoch += 1
         left, done = record(epoch)
         least, last_progress = (left, epoch) if left < 0.9 * least else (least, last_progress)

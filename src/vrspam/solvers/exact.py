@@ -75,9 +75,9 @@ def refine(
         if not np.isfinite(found.w).all():
             break
         better = certify(objective, found.w, best.n_iter + found.n_iter, tol)
-        if not better.gap < best.gap:
+        if not better.left < best.left:
             break
-        slow = better.gap > 0.25 * best.gap  # further rounds are not worth their passes over the rows
+        slow = better.left > 0.25 * best.left  # further rounds are not worth their passes over the rows
         best = better
         if slow:
             break

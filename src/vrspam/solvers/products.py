@@ -17,7 +17,7 @@ from scipy.linalg.blas import daxpy, dscal
 
 from vrspam._utils.array_api import kernels
 from vrspam.objective import Objective, WithinProducts
-from vrspam.objective.hinge import RowProducts
+from vrspam.objective.losses import RowProducts
 from vrspam.solvers.base import EpochSolver, Solution, State, certify
 from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled
 
@@ -95,6 +95,8 @@ class ColumnDescent(EpochSolver):
             return NOT_QUADRATIC
         if objective.loss.rows is None:
             return "it needs the rows in memory"
+        if getattr(objective.loss, "tilt", None) is not None:
+            return "it cannot take a linear term"
         return refuse_uncompiled(objective)
 
     def init(self, objective: Objective) -> State:
