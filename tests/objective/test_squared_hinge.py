@@ -19,6 +19,8 @@ from vrspam.features import AdditiveFeatures
 from vrspam.features.mapped import GROUPS, MappedArray
 from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss, hinge
 from vrspam.solvers import newton, solve
+from vrspam.solvers.proximal_newton import PairProximalNewton
+from vrspam.solvers.smooth import TruncatedNewton
 
 
 def sorted_loss(X, y, weights=None):
@@ -345,6 +347,34 @@ def test_wide_sparse_rows_need_no_matrix(l1):
     np.testing.assert_allclose(
         loss.value_and_grad(model.coef_[0])[1], dense.value_and_grad(model.coef_[0])[1], atol=1e-12
     )
+
+
+def test_more_columns_than_a_matrix_takes_go_on_without_it(monkeypatch):
+    """At once, and with what was done before in `n_iter` and in the history."""
+    rng, asked = np.random.default_rng(2), []
+    X = rng.standard_normal((40, 300))
+    y = (X[:, :5].sum(axis=1) + rng.standard_normal(40) > 0.0).astype(int)
+    objective = Objective(sorted_loss(X, y), ElasticNet(0.1, 1e-5))
+    choose = PairProximalNewton._choose_columns
+
+    def counted(*given):
+        asked.append(given)
+        return choose(*given)
+
+    monkeypatch.setattr(PairProximalNewton, "_choose_columns", counted)
+    monkeypatch.setattr(PairProximalNewton, "most_columns", 100)
+    found = PairProximalNewton().solve(objective, tol=1e-10, max_iter=200)
+    assert np.count_nonzero(found.w) > 100
+    assert len(asked) < 50
+    alone = TruncatedNewton().solve(objective, tol=1e-13, max_iter=200)
+    assert found.converged
+    assert found.value - alone.value <= found.gap + 1e-13 * found.value
+    history = found.history
+    np.testing.assert_array_equal(history["epoch"], np.arange(found.n_iter + 1))
+    assert history["objective"][0] == pytest.approx(objective.scale, rel=1e-12)  # F(0), where the first phase began
+    assert np.all(np.diff(history["passes"]) >= 0.0)
+    short = PairProximalNewton().solve(objective, tol=1e-13, max_iter=2)
+    assert short.n_iter == 2
 
 
 def test_rounding_that_is_too_coarse_for_the_tolerance_is_said():

@@ -8,8 +8,8 @@ Xᵀ and one sort, and as long as the active pairs stay the same the steps are t
 preconditioner M.
 
 For wide data no matrix is formed. A step solves (∇²f + l2) d = -∇F roughly by conjugate gradient, and the
-preconditioner is between the diagonal and a multiple of the identity: few pairs count, most directions bend by l2
-alone, and the diagonal would hide that.
+preconditioner is between the diagonal and a multiple of the identity: few pairs are active, so in most directions the
+only curvature is l2, and the diagonal would hide that.
 """
 
 from collections.abc import Callable

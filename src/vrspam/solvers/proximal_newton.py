@@ -37,6 +37,8 @@ class QuadraticModel:
 class PairProximalNewton(newton.SortedScores):
     """Proximal Newton steps that find the zeros, and Newton steps on the other coefficients."""
 
+    most_columns = 2_000  # in use: beyond, no matrix of them is formed
+
     def refuses(self, objective: Objective) -> str | None:
         if not isinstance(objective.loss, SquaredHingeLoss):
             return newton.NOT_SORTED
@@ -49,8 +51,9 @@ class PairProximalNewton(newton.SortedScores):
         self._columns: np.ndarray | None = None
         solution = super().solve(objective, tol=tol, max_iter=max_iter, w0=w0)
         if self._wide:  # too many columns in use for a matrix
-            solution = TruncatedNewton().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
-            point = objective.loss.at(objective.loss.scores(solution.w))
+            most = max_iter - solution.n_iter
+            more = TruncatedNewton().solve(objective, tol=tol, max_iter=most, w0=solution.w)
+            solution, point = newton.joined(solution, more), objective.loss.at(objective.loss.scores(more.w))
             solution = newton.with_rounding(objective, solution, np.abs(solution.w), point, tol)
         return solution
 
@@ -61,6 +64,7 @@ class PairProximalNewton(newton.SortedScores):
     def epoch(self, objective: Objective, state: State) -> None:
         columns = self._choose_columns(objective, state)
         if self._wide:
+            state.ended = True
             return
         settled = self._settled and np.isin(columns, np.flatnonzero(state.w), assume_unique=True).all()
         if not (settled and self._newton_step(objective, state)):
@@ -77,7 +81,7 @@ class PairProximalNewton(newton.SortedScores):
         moved = objective.penalty.prox(state.w - step * state.grad, np.where(step > 0.0, step, 1.0))
         wanted = np.where((state.w == 0.0) & (curvature > 0.0), np.abs(moved) * np.sqrt(curvature), 0.0)
         used = np.flatnonzero(state.w)
-        room = 2_000 - used.size  # beyond, no matrix of these columns is formed
+        room = self.most_columns - used.size
         self._wide = room <= 0
         new = np.flatnonzero(wanted)
         if new.size > room:
@@ -288,7 +292,7 @@ class EdgeWeights:
             value, gap, left = certificate(objective, w, before)
             rows.append((number + 1, passes, time.perf_counter() - begun, value, gap))
             gained, result = loss.scale - value, w
-            if gained <= gap:  # not certified to be better than w = 0, where ties are real and not rounding
+            if gained <= gap:  # F(w) < F(0) is not certified: return w = 0, where all scores tie exactly
                 result, value, gap = np.zeros_like(w), loss.scale, gap + max(gained, 0.0)
                 left = gap
             if best is None or left < least:
