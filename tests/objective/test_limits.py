@@ -4,12 +4,14 @@ All of these problems are least squares with coefficients that are not negative,
 differences of all pairs, the squared hinge Σ max(0, 1 - Dw)² is the least of ‖1 - Dw + s‖² over s ≥ 0.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, nnls
 
 from vrspam import AUCClassifier, ClassMoments, ConcordanceRanker, VRSPAMClassifier, coef_path
-from vrspam.objective import Bounded, ElasticNet, Limits, Objective, SquaredHingeLoss, SquaredPairLoss
+from vrspam.objective import Bounded, ElasticNet, Limits, Objective, Separable, SquaredHingeLoss, SquaredPairLoss
 from vrspam.objective.limits import Rising, Shaped, nonnegative_minimum
 from vrspam.solvers import solve
 
@@ -82,6 +84,35 @@ def test_boxes_against_bounded_least_squares(hinge):
         found = check(objective, oracle, objective.value(oracle))
         assert found.w.min() >= -high / 2
         assert found.w.max() <= high
+
+
+def test_bounds_around_another_convex_penalty_have_no_certificate():
+    """l2/2 w² + l1 (√(1 + w²) - 1) is smooth at 0, where F with the slope ½ still falls: no gap of 0 may be claimed."""
+
+    class Numbers(NamedTuple):
+        l2: float
+        l1: float
+
+    class Smooth(Numbers, Separable):
+        is_convex = True
+        strong_convexity = 0.1
+
+        def value(self, w):
+            return float(np.sum(self.l2 / 2 * w**2 + self.l1 * (np.sqrt(1 + w**2) - 1)))
+
+    inside = Bounded(Smooth(0.1, 1.0), np.full(1, -1.0), np.full(1, 1.0))
+    w, grad = np.zeros(1), np.full(1, 0.5)
+    assert inside.value(w - 0.4) - 0.4 * grad[0] < inside.value(w) - 0.1
+    assert np.isnan(inside.gap(w, grad))
+
+
+def test_a_column_without_bounds_may_be_none():
+    _, X, y = problem(0, d=2)
+    pairs = AUCClassifier(bounds=[(0.0, 0.01), (None, None)]).fit(X, y)
+    np.testing.assert_array_equal(AUCClassifier(bounds=[(0.0, 0.01), None]).fit(X, y).coef_, pairs.coef_)
+    assert 0.0 <= pairs.coef_[0, 0] <= 0.01
+    with pytest.raises(ValueError, match=r"bounds= must hold pairs \(lower, upper\) with 0 between them.*got 3"):
+        AUCClassifier(bounds=[3, (0.0, 1.0)]).fit(X, y)
 
 
 def rising_curve(rng, q=3):

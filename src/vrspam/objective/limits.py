@@ -84,8 +84,9 @@ class Bounded(BoundedNumbers, Separable):
 
     Attributes
     ----------
-    penalty : ElasticNet, MCP or SCAD
-        MCP and SCAD take only signs as bounds: the best point inside is then 0, or the best of all points.
+    penalty : ElasticNet, or any other `Separable`
+        There is a certificate for the elastic net alone. A penalty that is not convex, such as MCP and SCAD, takes only
+        signs as bounds: the best point inside is then 0, or the best of all points.
     lower, upper : ndarray of shape (d,)
 
     Examples
@@ -114,7 +115,7 @@ class Bounded(BoundedNumbers, Separable):
         return np.clip(self.penalty.prox(v, step), self.lower, self.upper)
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
-        """Fenchel-Young gap, NaN if l2 = 0 or the penalty is not convex.
+        """Fenchel-Young gap of an elastic net; NaN if l2 = 0, and for other penalties.
 
         With u = clip(-soft(grad, l1)/l2, lower, upper), which minimises tangent + Ω, r = -(grad + l2 u), s the slope of
         l1 |u| that is nearest to r, and λ = r - s, which is 0 unless u lies on a bound,
@@ -123,7 +124,7 @@ class Bounded(BoundedNumbers, Separable):
 
         every term is ≥ 0 inside the bounds, so nothing cancels.
         """
-        if not self.is_convex or self.strong_convexity == 0.0:
+        if not isinstance(self.penalty, ElasticNet) or self.penalty.l2 == 0.0:
             return float("nan")
         if np.isinf(self.value(w)):
             return float("inf")
@@ -228,12 +229,15 @@ class Shaped:
     l2: float
     l1: float
     limits: Limits
-    ridge: float | None = None
-    is_convex: bool = True
+
+    ridge = None
+    is_convex = True
 
     def __post_init__(self) -> None:
         if self.l1 != 0.0 or not self.limits.are_signs:
-            raise ValueError("Curves that must rise or fall take l1=0 and no bounds: leave these out.")
+            raise ValueError(
+                "Curves that must rise or fall cannot be combined with l1 or bounds: leave l1 and bounds out."
+            )
 
     @property
     def strong_convexity(self) -> float:

@@ -88,12 +88,13 @@ def limits_of(estimator: Any, n: int) -> Limits | None:
     lower, upper = np.where(signs > 0.0, 0.0, -np.inf), np.where(signs < 0.0, 0.0, np.inf)
     if estimator.bounds is not None:
         given = estimator.bounds
-        if not isinstance(given, Mapping) and np.ndim(given) == 1 and len(given) == 2:  # one pair for all
-            given = [given] * n
+        if not isinstance(given, Mapping) and len(given) == 2 and all(end is None or np.isscalar(end) for end in given):
+            given = [given] * n  # one pair for all
         for j, pair in enumerate(by_column("bounds", given, names_of(estimator), n, (None, None))):
+            ends = (None, None) if pair is None else pair
             try:
                 low, high = (
-                    end if one is None else float(one) for one, end in zip(pair, (-np.inf, np.inf), strict=True)
+                    end if one is None else float(one) for one, end in zip(ends, (-np.inf, np.inf), strict=True)
                 )
             except (TypeError, ValueError):
                 low, high = 1.0, -1.0
