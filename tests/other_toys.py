@@ -40,7 +40,6 @@ class QuadraticFromOutside:
 
     is_quadratic = True
     rows = None
-    rounding = 0.0
 
     def __init__(self, k, delta, matrix):
         self.k, self.delta, self.matrix, self.within = k, delta, matrix, matrix

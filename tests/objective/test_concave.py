@@ -383,10 +383,12 @@ def test_proximal_svrg(name, l2):
 
 def test_what_proximal_svrg_refuses(capsys):
     X, y = make_data(60, 3)
-    with pytest.raises(ValueError, match=r"on a sparse X it would update .* use AUCClassifier, or a dense X"):
+    with pytest.raises(ValueError, match=r"on a sparse X each step would update .* use AUCClassifier, or a dense X"):
         VRSPAMClassifier(l1=0.01, penalty="mcp").fit(sparse.csr_array(X), y)
-    with pytest.raises(ValueError, match='variant "paper" is written for the elastic net'):
+    with pytest.raises(ValueError, match='variant "paper" takes neither penalty="mcp" or "scad" nor limits'):
         VRSPAMClassifier(l1=0.01, penalty="mcp", variant="paper").fit(X, y)
+    with pytest.raises(ValueError, match="nor limits of the coefficients"):
+        VRSPAMClassifier(variant="paper", positive=True).fit(X, y)
     with pytest.raises(ValueError, match='"theory" is proven for convex penalties alone'):
         VRSPAMClassifier(l1=0.01, penalty="scad", step_size="theory").fit(X, y)
     assert not VRSPAMClassifier(0.0, 0.01, penalty="mcp").fit(np.ones_like(X), y).coef_.any()

@@ -13,7 +13,8 @@ from vrspam.objective import ElasticNet as Penalty
 from vrspam.solvers import solve
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.gram import GramDescent, RidgePath, ridge_coefs
-from vrspam.solvers.products import ColumnDescent
+from vrspam.solvers.products import ColumnDescent, ConjugateGradient
+from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 TOL = 1e-12
 
@@ -113,6 +114,42 @@ def test_certificate_is_true_and_reached(route, name):
         assert solution.gap <= tol * objective.scale
         assert -1e-12 <= solution.value - best.value <= solution.gap + 1e-14
         assert solution.gap == pytest.approx(objective.gap(solution.w), rel=1e-4, abs=1e-25)
+
+
+class Counting:
+    """Products by Σ, counted; each reads the rows twice: for Xw, and for Xᵀr."""
+
+    def __init__(self, within):
+        self.within, self.count = within, 0
+
+    def __matmul__(self, w):
+        self.count += 1
+        return self.within @ w
+
+
+@pytest.mark.parametrize("solver", [ConjugateGradient, ProximalGradient, TruncatedNewton])
+def test_passes_are_how_often_the_rows_are_read(solver):
+    X, y = make_data(120, 6, seed=8)
+    moments = ClassMoments.from_data(X, y)
+    within = Counting(moments.within)
+    objective = Objective(SquaredPairLoss.from_operator(within, moments), Penalty(1e-3))
+    solution = solver().solve(objective, tol=1e-8, max_iter=500)
+    assert solution.converged
+    assert solution.history["passes"][-1] == 1.0 + 2.0 * within.count  # one for the class means
+
+
+def test_a_linear_term_goes_with_its_columns():
+    X, y = make_data(80, 4, seed=9)
+    moments, columns = ClassMoments.from_data(X, y), np.array([0, 2])
+    whole = SquaredPairLoss.from_moments(moments).tilted(np.array([1.0, -2.0, 3.0, 5.0]))
+    part, w = whole.restricted_to(columns, moments.within[np.ix_(columns, columns)]), np.array([0.3, 0.0, -0.7, 0.0])
+    (value, grad), (of_part, grad_of_part) = whole.value_and_grad(w), part.value_and_grad(w[columns])
+    assert of_part == pytest.approx(value, rel=1e-14)
+    np.testing.assert_allclose(grad_of_part, grad[columns], rtol=1e-13)
+    rows = SquaredPairLoss.from_rows(X, y == 1, None, moments)
+    assert ColumnDescent().refuses(Objective(rows, Penalty(0.1, 0.1))) is None
+    words = ColumnDescent().refuses(Objective(rows.tilted(np.ones(4)), Penalty(0.1, 0.1)))
+    assert words == "it cannot take a linear term"
 
 
 @pytest.mark.parametrize("route", ROUTES)

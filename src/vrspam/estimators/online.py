@@ -398,7 +398,7 @@ class OPAUCClassifier(StreamClassifierBase):
     ----------
     gap_ : float
         Upper bound on F(coef_) - min F. After `partial_fit` without a sketch it is that of all rows so far,
-        which the matrices remember; with a sketch it is NaN after `partial_fit`.
+        which the matrices remember, without room for rounding; with a sketch it is NaN after `partial_fit`.
     objective_ : float
         F(coef_); NaN after `partial_fit` with a sketch.
     coef_, intercept_, classes_, l2_, n_iter_, n_steps_, history_, n_features_in_, feature_names_in_

@@ -62,7 +62,7 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: 
 
 
 class SumsMethod:
-    """Base of SPAM and SOLAM: `classes` are `ClassSums`; kernels keep `carry` between calls, and `total` to average."""
+    """Base of SPAM and SOLAM: `carry` is the kernel's state between calls; `total` is the sum for the average."""
 
     def __init__(self, n_features: int, slots: int, average: bool):
         self.classes = kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
@@ -350,7 +350,7 @@ class OPAUC:
         return total
 
     def objective(self, l2: float) -> Objective:
-        """F of all rows so far; exact without a sketch."""
+        """F of all rows so far; exact without a sketch, but its certificate has no room for rounding."""
         delta, p = self.classes.means[1] - self.classes.means[0], float(self.counts[1] / self.counts.sum())
         diagonal = np.full(delta.size, (self.classes.traces / self.counts).sum() / max(delta.size, 1))
         return Objective(SquaredPairLoss(p, delta, self, diagonal), ElasticNet(l2))

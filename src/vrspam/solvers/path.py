@@ -77,8 +77,8 @@ def solve_grid(
 ) -> GridSolution:
     """The minimisers of loss + penalty(l2, l1) for all pairs of l2 and l1.
 
-    Each point is solved by the first of `exact_solvers` that accepts it. With `like`, an array on a device,
-    eigenvectors are computed there.
+    Each point is solved by the first solver that accepts it: of those that solve all l2 at once, then of
+    `exact_solvers`. With `like`, an array on a device, eigenvectors are computed there.
     """
     shape = (len(l2s), len(l1s))
     grid = GridSolution(np.zeros((*shape, loss.n_features)), np.zeros(shape), np.ones(shape, dtype=bool))

@@ -34,10 +34,10 @@ class ProximalGradient(EpochSolver):
         return None
 
     def init(self, objective: Objective) -> State:
-        state = self.start(objective, passes=1.0)
+        state = self.start(objective, passes=2.0)
         power_steps = 12
         self._lipschitz = _largest_curvature(objective, state, power_steps)
-        state.passes += power_steps
+        state.passes += 2.0 * power_steps
         self._before, self._grad_before, self._momentum = state.w, state.grad, 1.0
         return state
 
@@ -50,12 +50,12 @@ class ProximalGradient(EpochSolver):
             grad = state.grad + ahead * (state.grad - self._grad_before)
         else:
             grad = loss.value_and_grad(point)[1]
-            state.passes += 1.0
+            state.passes += 2.0
         while True:
             step = 1.0 / self._lipschitz
             w = objective.penalty.prox(point - step * grad, step)
             value, new_grad = objective.value_and_grad(w)
-            state.passes += 1.0
+            state.passes += 2.0
             move = w - point
             # The curvature along the step, exact where the gradient is linear.
             curvature = float(move @ (new_grad - grad))
@@ -74,7 +74,7 @@ class ProximalGradient(EpochSolver):
 
 
 def _raised(lipschitz: float, factor: float) -> float:
-    """A larger bound on the curvature; an error if no step is short enough, as for a loss that is not a number."""
+    """A larger bound on the curvature; an error if no step is short enough, as for a loss that is NaN."""
     largest_curvature = 1e150  # squares of larger numbers overflow
     if lipschitz > largest_curvature:
         raise ValueError(

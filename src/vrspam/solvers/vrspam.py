@@ -170,11 +170,11 @@ class VRSPAM:
             return 'the step size "theory" is proven for convex penalties alone: use step_size="auto" or a number'
         if not isinstance(penalty, ElasticNet) and self.rows.is_sparse:
             return (
-                "on a sparse X it would update every coefficient at every step, because the steps that a coefficient "
-                "missed cannot be made up for at once with this penalty: use AUCClassifier, or a dense X"
+                "on a sparse X each step would update every coefficient with this penalty: use AUCClassifier, or a "
+                "dense X"
             )
         if self.variant in ("paper", "pair") and not isinstance(objective.penalty, ElasticNet):
-            return f'the variant "{self.variant}" is written for the elastic net'
+            return f'the variant "{self.variant}" takes neither penalty="mcp" or "scad" nor limits of the coefficients'
         if self.extrapolates and not isinstance(objective.penalty, ElasticNet):
             return "extrapolation is written for the elastic net"
         return None
