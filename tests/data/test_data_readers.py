@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tracemalloc
 import warnings
 from collections.abc import Callable
@@ -20,7 +21,12 @@ import scipy.sparse as sp
 from messy_files import MESSY
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from vrspam._utils.warnings import TextRead, UnseenValues
 from vrspam.data import Chunks, DataError, Schema, read_chunks
+from vrspam.tables.schema import TableSchema
+from vrspam.tool import train
+from vrspam.tool.plan import TrainPlan
+from vrspam.tool.table import open_labelled
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra vrspam[data]")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -254,7 +260,9 @@ def test_schema_is_found_kept_and_used_again(tmp_path):
     test.loc[0, "town"] = "Nowhere"
     test.loc[1, "höhe"] = np.nan
     later = write(test, tmp_path / "later.parquet")
-    with pytest.raises(DataError, match=r"row 1: column 'town' holds 'Nowhere', a category not met before"):
+    with pytest.raises(
+        DataError, match=r"row 1: column 'town' holds 'Nowhere', a category that the schema does not have"
+    ):
         list(read_chunks(later, schema=schema.without_target()))
     X, y, _ = collect(read_chunks(later, schema=schema.without_target(), unknown="ignore"))
     assert y is None
@@ -263,7 +271,7 @@ def test_schema_is_found_kept_and_used_again(tmp_path):
     np.testing.assert_array_equal(X, want.to_numpy())
     with pytest.raises(DataError, match="no column 'sick'"):
         list(read_chunks(later, schema=schema, unknown="ignore"))
-    with pytest.raises(DataError, match="give it alone"):
+    with pytest.raises(DataError, match=r"give it alone, or infer it with the others \(Schema\.infer\)"):
         read_chunks(path, target="sick", schema=schema)
 
 
@@ -559,7 +567,7 @@ def test_damaged_row_group(tmp_path):
     with pytest.raises(DataError, match=r"block \d+, row 1001: row group 2 is damaged"):
         list(read_chunks(path, chunk_rows=500))
     chunks = read_chunks(path, chunk_rows=500, on_error="skip")
-    with pytest.warns(UserWarning, match="1000 known row"):
+    with pytest.warns(UserWarning, match="left out 1 broken part with at least 1000 rows"):
         X, _, _ = collect(chunks)
     np.testing.assert_array_equal(X, data.drop(index=range(1000, 2000)).to_numpy())
 
@@ -576,8 +584,14 @@ def test_damaged_row_group(tmp_path):
         ({"chunk_rows": 0}, "at least 1"),
         ({"chunk_bytes": 0}, "at least 1"),
         ({"delimiter": "::"}, "one ASCII character"),
-        ({"n_features": 3}, "is for LIBSVM"),
+        ({"n_features": 3}, "n_features= applies only to LIBSVM files; leave it out"),
         ({"keep": ["nothing"]}, "no column 'nothing'"),
+        ({"categorical": ["town"], "keep": ["town"]}, "'town' is not read as a feature: leave it out of categorical="),
+        ({"categorical": ["town"], "columns": ["count"]}, "leave it out of categorical=, or change columns=, drop= or"),
+        (
+            {"categories": {"town": ["x"]}, "drop": ["town"]},
+            "'town' is not read as a feature: leave it out of categories=",
+        ),
     ],
 )
 def test_misuse(tmp_path, options, message):
@@ -597,7 +611,9 @@ def test_misuse_of_files(tmp_path):
         read_chunks(tmp_path / "twice.csv")
     table = pa.table({"parts": pa.array([[1], [2]]), "y": [1, 0]})
     pq.write_table(table, tmp_path / "lists.parquet")
-    with pytest.raises(DataError, match=r"'parts' of type .* is not a number; leave it out with drop="):
+    with pytest.raises(
+        DataError, match=r"'parts' of type .* is neither number, text nor date; leave it out with drop="
+    ):
         read_chunks(tmp_path / "lists.parquet", target="y")
     (tmp_path / "a.libsvm").write_bytes(libsvm())
     for options, message in (
@@ -721,8 +737,175 @@ def test_text_that_names_the_rows_is_left_out_unless_it_is_asked_for(tmp_path):
     lost.loc[7, "when"] = "later"
     with pytest.warns(UserWarning, match="'later'"):
         strict = read_chunks(write(lost, tmp_path / "gap.csv"), target="sick")
-    with pytest.raises(DataError, match=r"line \d+: column 'when \(year\)' has a missing value \(missing='mean'"):
+    with pytest.raises(DataError, match=r"line \d+: column 'when' has a missing value \(missing='mean'"):
         list(strict)
+    lost.assign(when=None).astype({"when": "datetime64[us]"}).to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(DataError, match=r"none\.parquet: column 'when' has no value at all"):
+        read_chunks(tmp_path / "none.parquet", target="sick", missing="mean")
+
+
+MOMENTS = ["2020-12-31", "2021-01-05", "2021-01-05 10:30:00", "2021-02-01"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("t.csv", None),
+        ("t.parquet", pa.date32()),
+        ("t.parquet", pa.timestamp("ns")),
+        ("t.feather", pa.timestamp("us")),
+        ("t.arrow", pa.timestamp("s")),
+        ("t.xlsx", None),
+    ],
+    ids=str,
+)
+def test_dates_can_be_categories_in_every_format(tmp_path, name, kind):
+    texts = [text for text in MOMENTS if kind != pa.date32() or " " not in text] * 12
+    data = pd.DataFrame({"when": texts, "y": np.arange(len(texts)) % 2})
+    if kind is None:
+        if name == "t.xlsx":
+            pytest.importorskip("openpyxl")
+            data.assign(when=pd.to_datetime(data["when"], format="ISO8601")).to_excel(tmp_path / name, index=False)
+        else:
+            data.to_csv(tmp_path / name, index=False)
+    else:
+        when = pa.array(pd.to_datetime(data["when"], format="ISO8601")).cast(kind)
+        table = pa.table({"when": when, "y": data["y"]})
+        if name == "t.parquet":
+            pq.write_table(table, tmp_path / name)
+        else:
+            with pa.ipc.new_file(tmp_path / name, table.schema) as file:
+                file.write_table(table)
+    asked: list[dict[str, Any]] = [{"categorical": ["when"]}, {"categories": {"when": sorted(set(texts))}}]
+    for wish in asked:
+        chunks = read_chunks(tmp_path / name, "y", sparse=False, **wish)
+        assert chunks.schema.categorical == {"when": tuple(sorted(set(texts)))}
+        np.testing.assert_array_equal(collect(chunks)[0], expected(data, "y"))
+
+
+def test_as_many_categories_are_kept_as_are_asked_for(tmp_path, monkeypatch):
+    codes = np.tile([f"c{k}" for k in range(12_000)], 2)
+    path = write(pd.DataFrame({"code": codes, "y": np.arange(24_000) % 2}), tmp_path / "t.csv")
+    X, _, _ = collect(read_chunks(path, "y", max_categories=12_000))
+    assert X.shape == (24_000, 12_000)
+    np.testing.assert_array_equal(X.sum(axis=0), np.full((1, 12_000), 2.0))
+    with pytest.raises(DataError, match=r"'code' has more than 11999 categories; .* or raise max_categories="):
+        read_chunks(path, "y", max_categories=11_999)
+    for module in ("vrspam.data.schema", "vrspam.tables.columns"):
+        monkeypatch.setattr(f"{module}.MOST_COUNTED", 5_000)
+    with pytest.raises(DataError, match=r"more than 5000 categories; leave it out with drop=\['code'\]$"):
+        read_chunks(path, "y", max_categories=50_000)
+
+
+@pytest.mark.parametrize("role", ["number", "category", "label"])
+def test_the_parts_of_a_date_replace_no_other_column(tmp_path, role):
+    name = "when (year)"
+    data = pd.DataFrame({"when": pd.date_range("2020-01-01", periods=60, freq="17D"), "x": np.arange(60.0) % 7})
+    data[name] = np.arange(60) % 2 if role != "category" else ["old", "new"] * 30
+    target = name if role == "label" else None
+    path = write(data, tmp_path / "t.csv")
+    words = rf"t\.csv: column 'when' holds dates, and '{re.escape(name)}' is the name of another column: rename one"
+    with pytest.raises(DataError, match=words):
+        read_chunks(path, target)
+    with pytest.raises(DataError, match=words):
+        train(path, target or "x", positive="3" if target is None else None)
+    assert len(read_chunks(path, "x", drop=["when"]).feature_names_) in (1, 2)
+    assert name in read_chunks(path, drop=[name]).feature_names_
+
+
+def test_text_where_an_earlier_file_has_dates_is_counted(tmp_path):
+    days = pd.date_range("2020-01-01", periods=40, freq="13D")
+    for name, form in (("a.csv", "%Y-%m-%d"), ("b.csv", "%d.%m.%Y")):
+        rows = {"when": days.strftime(form), "x": np.arange(40) % 7, "y": np.arange(40) % 2}
+        pd.DataFrame(rows).to_csv(tmp_path / name, index=False)
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    words = "holds dates; 40 values that are not (.*) count as missing"
+    with pytest.warns(UserWarning, match="'when' " + words.replace("(", r"\(").replace(")", r"\)")):
+        read_chunks(paths, "y", missing="mean")
+    notes = open_labelled(paths, TrainPlan("y")).notes
+    assert any("40 values that are not ('01.01.2020'" in note for note in notes)
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_text_that_a_given_schema_cannot_read_is_told(tmp_path, end):
+    data = pd.DataFrame({"pay": [f"${1200 + 7 * k:,}" for k in range(60)], "y": np.arange(60) % 2})
+    with pytest.warns(UserWarning, match="'pay' holds text that was read as numbers"):
+        schema = Schema.infer(write(data, tmp_path / f"old.{end}"), "y", missing="mean")
+    chunks = read_chunks(write(data, tmp_path / f"old.{end}"), schema=schema)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(chunks)
+    data.loc[::3, "pay"] = "1200 a year"
+    data.loc[1, "pay"] = "n/a"
+    new = read_chunks(write(data, tmp_path / f"new.{end}"), schema=schema, chunk_rows=7)
+    for _ in range(2):
+        with pytest.warns(UnseenValues) as said:
+            X = np.concatenate([X for X, _ in new])
+        (one,) = said
+        assert str(one.message) == (
+            "Compared with training: column 'pay' holds text where training had other values, in 33.3 % of the rows "
+            "('1200 a year'): these count as missing."
+        )
+    assert schema.fill is not None
+    np.testing.assert_allclose(X[::3, 0], schema.fill[0])
+    with warnings.catch_warnings(record=True) as caught:  # the first pass has said it
+        warnings.simplefilter("always")
+        list(read_chunks(write(data, tmp_path / f"new.{end}"), "y", missing=0.0, categorical=[]))
+    assert not any(isinstance(one.message, UnseenValues) for one in caught)
+
+
+def test_a_first_pass_without_rows_says_so(tmp_path):
+    for kinds in ({"a": pa.float64()}, {"town": pa.string()}, {"when": pa.timestamp("us")}):
+        schema = pa.schema([*kinds.items(), ("y", pa.int64())])
+        pq.write_table(schema.empty_table(), tmp_path / "none.parquet")
+        with pytest.raises(DataError, match=r"none\.parquet has no rows; get it again"):
+            read_chunks(tmp_path / "none.parquet", "y", missing="mean")
+    np.save(tmp_path / "none.npy", np.zeros((0, 3)))
+    with pytest.raises(DataError, match=r"none\.npy has no rows; get it again"):
+        read_chunks(tmp_path / "none.npy", missing="mean")
+    path = tmp_path / "damaged.parquet"
+    table = pa.table({"a": np.random.default_rng(0).standard_normal(1000)})
+    pq.write_table(table, path, use_dictionary=False, compression="snappy")
+    raw = bytearray(path.read_bytes())
+    start = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
+    raw[start : start + 200] = bytes(200)
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match=r"no row of .*damaged\.parquet can be used: row group 1 is damaged"):
+        read_chunks(path, missing="mean", on_error="skip")
+
+
+def test_a_long_file_has_the_parts_of_a_date_that_its_frame_has(tmp_path, monkeypatch):
+    """The first values, after which counting stops, are of one month; oracle: the schema of the whole frame."""
+    first = pd.date_range("2020-01-06 00:00", periods=300, freq="57min")
+    data = pd.DataFrame(
+        {"when": [*first, *pd.date_range("2021-02-01", periods=300, freq="31h")], "y": np.arange(600) % 2}
+    )
+    data["when"] = data["when"].dt.strftime("%d.%m.%Y %H:%M")
+    with pytest.warns(TextRead):
+        whole = TableSchema.learn(data[["when"]])
+    assert len(whole.numeric) == 4
+    monkeypatch.setattr("vrspam.tables.columns.MOST_COUNTED", 100)
+    with pytest.warns(UserWarning, match="its year, month, weekday and hour are features"):
+        found = read_chunks(write(data, tmp_path / "t.csv"), "y", chunk_bytes=4_000)
+    assert found.feature_names_ == whole.numeric
+
+
+def test_a_cell_that_is_no_date_is_told_as_such(tmp_path):
+    days = pd.Series([f"2020-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(30_000)])  # more than decide its type
+    days[29_999] = "later"
+    path = write(pd.DataFrame({"when": days, "y": np.arange(30_000) % 2}), tmp_path / "t.csv")
+    with pytest.raises(DataError, match="line 30001: column 'when' holds 'later' where a date is expected"):
+        read_chunks(path, "y")
+    same = pd.DataFrame({"when": [pd.Timestamp("2021-03-01")] * 40, "y": np.arange(40) % 2})
+    with pytest.warns(UserWarning, match=r"'when' holds dates: its year is a feature; drop=\['when'\] leaves"):
+        read_chunks(write(same, tmp_path / "t.parquet"), "y")
+
+
+def test_the_second_pass_of_a_schema_shows_its_progress(tmp_path, capsys):
+    data = pd.DataFrame({"pay": [f"${1200 + 7 * k:,}" for k in range(60)], "y": np.arange(60) % 2})
+    with pytest.warns(UserWarning, match="'pay'"):
+        read_chunks(write(data, tmp_path / "t.csv"), "y", missing="mean", progress=True)
+    assert capsys.readouterr().err.count("first pass") >= 2
 
 
 def test_text_that_is_not_utf8_is_named_in_a_first_look_too(tmp_path):

@@ -1,5 +1,7 @@
 """Feature maps on a cluster against `AUCClassifierCV` on the same rows in memory."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -63,8 +65,11 @@ def test_a_frame_of_numbers_and_a_frame_of_text():
     assert list(model.feature_names_in_) == list("abcd")
     scores = model.decision_function(lazy).compute()
     assert roc_auc_score(y, scores) > 0.8
-    with pytest.raises(ValueError, match="column 'town' holds text, and feature maps on Dask take numbers"):
-        DaskAUCClassifierCV(features="additive").fit(lazy.assign(town="Graz"), labels)
+    for name, value in (("town", "Graz"), ("day", pd.Timestamp("2020-01-01"))):
+        more = lazy.assign(**{name: value})
+        words = rf"column '{name}' of type {re.escape(str(more.dtypes[name]))} is not numeric, and feature maps on Dask"
+        with pytest.raises(ValueError, match=words):
+            DaskAUCClassifierCV(features="additive").fit(more, labels)
 
 
 def test_many_rows_go_through_a_race_on_a_sample(monkeypatch):

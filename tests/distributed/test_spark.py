@@ -209,7 +209,7 @@ def test_text_and_dates_are_read_as_in_a_frame(spark, data):
     table = pd.DataFrame({"a": X[:, 0], "price": [f"${1000 + 100 * value:,.2f}" for value in X[:, 1]], "day": days})
     table.loc[::9, "price"] = "unknown"
     frame = spark.createDataFrame(table.assign(y=y)).repartition(4)
-    with pytest.warns(UserWarning, match="'price' holds text that was read as numbers"):
+    with pytest.warns(UserWarning, match=r"'price' holds text that was read as numbers .*frame\.drop\('price'\)"):
         model = SparkAUCClassifier().fit(frame, "y")
     schema = learned_schema(table)
     assert model.schema_.readings == schema.readings
@@ -231,6 +231,22 @@ def test_many_categories_keep_the_most_frequent(spark, data, monkeypatch):
         schema = module.learn_schema(frame.drop("y"))
     counts = messy(X)["town"].value_counts()
     assert schema.categorical == {"town": (counts.index[0],)}  # all others count as one
+
+
+def test_what_is_read_or_left_out_is_said(spark, data, monkeypatch):
+    table = messy(data[0]).drop(columns="name").assign(dose=[f"<{k % 6}" for k in range(300)])
+    table["day"] = pd.date_range("2020-01-01", periods=300, freq="37h")
+    frame = spark.createDataFrame(table)
+    with pytest.warns(UserWarning, match="column '") as said:
+        module.learn_schema(frame)
+    words = {str(one.message).split("'")[1]: str(one.message) for one in said if "column '" in str(one.message)}
+    assert set(words) == {"dose", "day"}
+    assert "taken as 6 categories" in words["dose"]
+    assert words["dose"].endswith("leave it out (frame.drop('dose')) or confirm it (a letter before its values)")
+    assert words["day"].endswith("weekday and hour are features; frame.drop('day') leaves dates out")
+    monkeypatch.setattr("vrspam.tables.columns.MOST_COUNTED", 2)
+    with pytest.warns(UserWarning, match="column 'town' has more than 2 categories; left out"):
+        assert module.learn_schema(frame.drop("dose", "day")).categorical == {}
 
 
 def test_wide_data_by_one_pass_for_each_product(spark, data, monkeypatch):

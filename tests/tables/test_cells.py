@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vrspam import AUCClassifierCV
+from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
 from vrspam.data import read_chunks
 from vrspam.data.readers.csv_reader import without_spaces
@@ -110,6 +111,44 @@ def test_repeated_text_of_a_file_that_is_numbers_is_scored(tmp_path):
         found[name] = pd.read_csv(tmp_path / "scores.csv")["score"]
     assert found["text"].notna().all()
     np.testing.assert_allclose(found["dictionary"], found["text"], rtol=1e-12)
+
+
+def test_repeated_text_that_cannot_be_read_is_told_as_any_other(tmp_path):
+    table = pd.DataFrame({"amount": [f"${v:,.2f}" for v in AMOUNTS], "age": RNG.normal(size=400), "sick": Y})
+    model = train(table, "sick", features="linear", n_splits=2)
+    table["amount"] = ["abc" if k % 3 == 0 else amount for k, amount in enumerate(table["amount"])]
+    for kind in ("str", "category"):
+        table.astype({"amount": kind}).to_parquet(tmp_path / "new.parquet")
+        with pytest.warns(UnseenValues, match=r"'amount' holds text where .* in 33\.5 % of the rows \('abc'\)"):
+            assert predict(model, tmp_path / "new.parquet", tmp_path / "scores.csv") == 400
+        table.assign(amount="abc").astype({"amount": kind}).to_parquet(tmp_path / "none.parquet")
+        with pytest.raises(ValueError, match=r"'amount' holds text where .* in 100\.0 % of the rows \('abc'\)"):
+            predict(model, tmp_path / "none.parquet", tmp_path / "scores.csv")
+
+
+@pytest.mark.parametrize("kind", ["string_view", "dictionary of string_view"])
+@pytest.mark.parametrize("end", ["parquet", "arrow"])
+def test_views_of_text_that_is_numbers_are_read(tmp_path, kind, end):
+    texts = pa.array([f"${v:,.2f}" for v in AMOUNTS])
+    if kind.startswith("dictionary"):
+        coded = texts.dictionary_encode()
+        amounts = pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary.cast(pa.string_view()))
+    else:
+        amounts = texts.cast(pa.string_view())
+    table, path = pa.table({"amount": amounts, "sick": Y}), tmp_path / f"rows.{end}"
+    try:
+        if end == "parquet":
+            pq.write_table(table, path)
+        else:
+            with pa.ipc.new_file(path, table.schema) as file:
+                file.write_table(table)
+    except pa.ArrowNotImplementedError as error:
+        pytest.skip(str(error))
+    with pytest.warns(UserWarning, match="'amount' holds text that was read as numbers"):
+        read = np.concatenate([X for X, _ in read_chunks(path, "sick")])
+    np.testing.assert_allclose(read[:, 0], AMOUNTS, rtol=1e-12)
+    read, _ = open_labelled(path, TrainPlan("sick")).load_rows()
+    np.testing.assert_allclose(np.asarray(read.column("amount"), dtype=float), AMOUNTS, rtol=1e-12)
 
 
 def test_a_broken_row_names_the_parameter_of_the_function_that_was_called(tmp_path):

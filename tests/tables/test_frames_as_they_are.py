@@ -24,6 +24,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV, VRSPAMClassifier
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues
+from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.tables import frames
 from vrspam.tables.columns import is_identifier
@@ -420,6 +421,27 @@ def test_odd_types_of_columns_are_read():
         assert total == pytest.approx(fitted.decision_function(numbered[:1])[0], abs=1e-12)
     unknown = pa.chunked_array([pa.array([Decimal(1), Decimal(2)], pa.decimal256(50, 3))])  # to narwhals
     assert typed_kind(nw.from_native(unknown, series_only=True)) is None
+
+
+def test_declared_categories_stay_categories_in_every_reader():
+    grades = np.random.default_rng(0).permutation(["1", "2", "3"] * 40)
+    frame = pd.DataFrame({"grade": pd.Categorical(grades), "age": A.repeat(2)})
+    frame["name"] = pd.Categorical([f"n{k}" for k in range(120)])  # its type says that it is no identifier
+    sick = frame.assign(sick=np.arange(120) % 2)
+    ordered = pd.CategoricalDtype(["1", "2", "3"], ordered=True)
+    given = [sick, sick.astype({"grade": ordered}), pl.from_pandas(sick), pa.Table.from_pandas(sick)]
+    for rows in given:
+        model = train(rows, "sick", features="linear", n_splits=2)
+        assert model.schema.categorical["grade"] == ("1", "2", "3")
+        assert len(model.schema.categorical["name"]) == 120
+        assert model.schema.readings == {}
+        chunks = read_chunks(rows, "sick")
+        assert chunks.feature_names_[:4] == ("age", "grade=1", "grade=2", "grade=3")
+    fitted = clone(MAP).set_params(l2s=[0.1]).fit(frame[["grade", "age"]], sick["sick"])  # as the estimator takes them
+    assert set(fitted.shape_functions_["grade"].grid) >= {"1", "2", "3"}
+    texts = sick.astype({"grade": str, "name": str})
+    with pytest.warns(UserWarning, match="'name' differs in nearly every row"):
+        assert read_chunks(texts, "sick").feature_names_ == ("age", "grade")
 
 
 ARROW_TEXTS = {

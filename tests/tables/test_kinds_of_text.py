@@ -92,6 +92,53 @@ def test_dates_and_durations_as_such_add_up_too(library):
     assert dict(zip(schema.numeric, schema.fill or (), strict=True))["span"] == pytest.approx(hours.mean())
 
 
+@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_without_values_in_the_first_block_is_read_as_the_later_ones_say(kind, library):
+    table, _ = example(kind)
+    gone = {**table, "when": [np.nan if library == "pandas" else None] * 120}
+    blocks = [FRAMES[library](gone), FRAMES[library](table)]
+    with pytest.warns(TextRead, match="'when' holds text that was read as"):
+        learned = TableSchema.learn(blocks)
+    whole = learned_schema(blocks[1])
+    assert learned.readings == whole.readings
+    assert learned.ranges == whole.ranges
+    assert learned.fill == pytest.approx(whole.fill, rel=1e-14)
+    read, strays = learned.read(blocks[0])
+    assert strays == {}
+    assert np.isnan(np.asarray(read[learned.readings["when"].made("when")[0]], dtype=float)).all()
+    for order in (blocks, blocks[::-1]):  # and merged
+        parts = [TableLearner(), TableLearner()]
+        for part, block in zip(parts, order, strict=True):
+            part.add(block)
+        assert parts[0].merge(parts[1]).finish(TableSchema).readings == whole.readings
+
+
+def test_a_date_column_is_spoken_of_once_and_a_number_is_no_date_by_its_name():
+    frame = pd.DataFrame({"when": DAYS, "tenure (year)": np.arange(120.0) % 30 + 1, "age": np.arange(120.0) % 7})
+    schema = learned_schema(frame)
+    assert len(schema.made()) == 3
+    assert schema.compare(frame.assign(when=pd.NaT)).sentences() == [
+        "column 'when' has no value in any row, and had values in training"
+    ]
+    assert schema.compare(frame.assign(**{"tenure (year)": 340.0})).sentences() == [
+        "column 'tenure (year)' is far outside the range of training, 1 to 30, in 100.0 % of the rows: check its unit"
+    ]
+    (late,) = schema.compare(frame.assign(when=DAYS + pd.Timedelta(days=9000))).sentences()
+    first, last = DAYS.min().date(), DAYS.max().date()
+    words = (
+        f"column 'when (year)' is far outside the range of training, {first} to {last}, in 100.0 % of the rows: a new"
+    )
+    assert late.startswith(words)
+
+
+def test_a_frame_of_which_nothing_is_left_is_told_why():
+    with pytest.raises(ValueError, match="No feature is left: identifiers and columns that are left out do not count"):
+        TableSchema.learn(pd.DataFrame({"when": DAYS}), dates="drop")
+    with pytest.raises(ValueError, match="Every column looks like an identifier: give at least one"):
+        TableSchema.learn(pd.DataFrame({"name": [f"n{k}" for k in range(60)]}), dates="drop")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_goes_through_files_models_and_skops(kind, tmp_path):
     table, _ = example(kind)

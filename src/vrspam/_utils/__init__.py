@@ -1,1 +1,1 @@
-"""Helpers that know nothing of AUC: arrays on devices, files, threads, progress, warnings."""
+"""Helpers that every room uses."""

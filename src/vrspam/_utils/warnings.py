@@ -252,11 +252,11 @@ class NumbersAreNames(WordedWarning):
 
 
 class TextRead(WordedWarning):
-    """The text of a column is read as numbers or dates."""
+    """The text of a column is read as numbers, dates or times."""
 
     template = "Column {column!r} holds {remark}: make it categorical if its values are names."
     column: Any
-    kind: str  # "numbers" or "dates"
+    kind: str  # "numbers", "dates" or "times"
     remark: str
 
 

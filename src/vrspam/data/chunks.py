@@ -12,12 +12,12 @@ import numpy as np
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import LARGEST_EXACT
-from vrspam._utils.warnings import IntegersRounded, warn
+from vrspam._utils.warnings import IntegersRounded, UnseenValues, warn
 from vrspam.data.readers import PathLike, Source
 from vrspam.data.readers.arrow_reader import is_exact
 from vrspam.data.readers.base import ColumnRequest, DataError, Problems, Skipped, as_batch, as_table, read_ahead
 from vrspam.data.schema import Schema, encode_block, find_labels, infer_schema, read_blocks
-from vrspam.tables.schema import SEVERAL, Comparison, Label, share_of_rows
+from vrspam.tables.schema import SEVERAL, Comparison, Label, TableSchema, share_of_rows
 from vrspam.tables.texts import show_texts
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
@@ -117,6 +117,7 @@ class Chunks:
         self._rounded: dict[str, bool] | None = None if lenient else {}  # columns, and whether a warning has named them
         self._integers: dict[str, list[int]] = {}  # places of the columns of integers in each file
         self.unseen: Comparison | None = None
+        self.tells_unread = False  # `read_chunks` sets it for a schema that was given: no first pass has named the text
         self.watch: Callable[[Any], None] | None = None  # called with the feature columns of each block
         if self.keep and not self._tabular:
             raise DataError(f"a {source.reader.title} file has no named columns to keep")
@@ -176,11 +177,14 @@ class Chunks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._problems = problems = Problems(self.on_error, self.lenient)
-        self.unseen = Comparison(self.schema) if self.compared and not self.source.reader.sparse else None
+        if self.compared and not self.source.reader.sparse:
+            self.unseen = Comparison(self.schema)
+        elif self.tells_unread:
+            self.unseen = Comparison(TableSchema())  # which knows no column: only unread text is counted
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, so another thread would gain nothing.
         yield from read_ahead(blocks) if self._tabular else blocks
-        n_rows, strays = (0, {}) if self.unseen is None else (self.unseen.rows, self.unseen.strays)
+        n_rows, strays = (0, {}) if self.unseen is None or self.tells_unread else (self.unseen.rows, self.unseen.strays)
         for name, texts in strays.items():
             if name not in self.allow_missing and n_rows >= SEVERAL and 2 * sum(texts.values()) > n_rows:
                 raise WordedError(
@@ -192,6 +196,8 @@ class Chunks:
                     allow=Parameter("allow_missing", [name]),
                 )
         problems.warn()
+        if self.tells_unread and self.unseen is not None and (said := self.unseen.sentences()):
+            warn(UnseenValues(tuple(said)))
         if new := [name for name, is_named in (self._rounded or {}).items() if not is_named]:
             self._rounded = dict.fromkeys(self._rounded or (), True)
             warn(IntegersRounded(tuple(new)))
@@ -278,9 +284,9 @@ def read_chunks(
     """Read files of any size as (X, y) blocks: LIBSVM, CSV, Parquet, Arrow/Feather, `.npy`.
 
     Text may be compressed (gzip, bzip2, xz). Numeric columns come first in X, then one 0/1 column for each category
-    of each categorical column. What text means, categories and means are found in a first pass, where there are any:
-    dates and numbers in text become columns of numbers, and text that differs in nearly every row is left out. A
-    warning names such columns.
+    of each categorical column. If needed, a first pass finds the categories, the means, and whether text holds numbers
+    or dates: these become columns of numbers, and text that differs in nearly every row is left out. A warning names
+    such columns.
 
     Parameters
     ----------
@@ -305,7 +311,8 @@ def read_chunks(
     unknown : {"error", "ignore"}, default="error"
         What to do with a category that the schema does not have: refuse it, or take it as a row of zeros.
     keep : sequence of str, optional
-        Columns to pass on unchanged, such as an identifier: blocks are then (X, y, arrow record batch).
+        Columns to pass on unchanged, such as an identifier: blocks are then (X, y, arrow record batch). By default they
+        are not features.
     sparse : bool, optional
         True for CSR blocks, False for dense ones. By default CSR for LIBSVM, and where at most a tenth of the
         entries can be other than zero.
@@ -326,7 +333,7 @@ def read_chunks(
     n_features : int, optional
         For LIBSVM files; by default found in a first pass.
     max_categories : int, default=1000
-        A column with more categories is refused.
+        A column with more categories, or with more than 100,000, is refused.
     on_error : {"raise", "skip"}, default="raise"
         At a broken line, row, row group or file: stop, naming file, block and line; or leave it out, note it in
         `skipped_`, and warn at the end.
@@ -364,6 +371,7 @@ def read_chunks(
     )
     asked: dict[str, Any] = {"columns": columns, "categorical": categorical, "categories": categories}
     asked |= {"n_features": n_features, "missing": missing}
+    given = schema is not None
     if schema is None:
         asked |= {"drop": [*drop, *keep] if columns is None else drop, "max_categories": max_categories}
         schema = infer_schema(source, target, labels=False, **asked, problems=Problems(on_error), progress=progress)
@@ -371,7 +379,11 @@ def read_chunks(
         (drop, categorical, categories, missing != "error", *(v is not None for v in (target, columns, n_features)))
     ):
         raise DataError(
-            "{schema} already says target, columns, categories and missing: give it alone", schema=Parameter("schema")
+            "{schema} already says target, columns, categories and missing: give it alone, or infer it with the others "
+            "(Schema.infer)",
+            schema=Parameter("schema"),
         )
     how: dict[str, Any] = {"unknown": unknown, "keep": keep, "sparse": sparse, "chunk_rows": chunk_rows}
-    return Chunks(source, schema, **how, on_error=on_error, progress=progress)
+    chunks = Chunks(source, schema, **how, on_error=on_error, progress=progress)
+    chunks.tells_unread = given and bool(schema.readings) and schema.fill is not None
+    return chunks

@@ -5,21 +5,21 @@ Numbers are checked and filled, categories become one-hot, labels are taken out,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.messages import Finding, Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam._utils.warnings import warn
 from vrspam.data.readers import Source
 from vrspam.data.readers.array_readers import open_npy
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import Block, BrokenRow, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
-from vrspam.tables.columns import Asked, NumberColumn
+from vrspam.tables.columns import MOST_COUNTED, Asked, NumberColumn
 from vrspam.tables.schema import Label, TableLearner, TableSchema
 from vrspam.tables.texts import Dates, Times
 
@@ -62,7 +62,7 @@ class Schema(TableSchema):
     grouped : tuple of str
         Categorical columns whose rare categories are not listed.
     identifiers, source : tuple of str
-        Columns that only identify the rows; and all columns that were examined, in the order of the file.
+        Columns that only identify the rows; and all columns of a frame, in its order (empty for files).
 
     Examples
     --------
@@ -107,13 +107,13 @@ class Schema(TableSchema):
         if sp.issparse(rows):
             return rows
         if isinstance(rows, np.ndarray):
-            return check_dense(rows, self.numeric, self.fill, {})
+            return check_dense(rows, self, {})
         parts = [_encode_table(batch, self, sparse, True, "ignore", {}) for batch in rows.to_batches()]
         return sp.csr_matrix(sp.vstack(parts)) if sparse else np.concatenate(parts)
 
     @classmethod
     def infer(cls, path: Any, target: str | int | None = None, **options: Any) -> Schema:
-        """Find the schema of a file by reading it through once.
+        """Find the schema of a file by reading it through, and once more for means of numbers in text.
 
         Parameters
         ----------
@@ -162,17 +162,17 @@ def infer_schema(
     problems: Problems,
     progress: bool = False,
 ) -> Schema:
-    """Return the schema of a stream; all rows are read only to find categories, means, labels or a LIBSVM width."""
+    """Return the schema of a stream; all rows are read only if it takes them.
+
+    They tell what text and dates mean, categories, means, labels and the width of a LIBSVM file.
+    """
     if missing not in ("error", "mean") and not isinstance(missing, (int, float)):
         given = Parameter("missing", missing)
         raise DataError("{given} is not known; give 'error', 'mean' or a number", given=given)
     if not source.reader.tabular and (categorical or categories or drop):
         raise DataError(f"a {source.reader.title} file has no named columns to drop or to take as categories")
     if n_features is not None and not source.reader.sparse:
-        raise DataError(
-            "{given} is for LIBSVM files; other files say themselves how many columns they have",
-            given=Parameter("n_features"),
-        )
+        raise DataError("{given} applies only to LIBSVM files; leave it out", given=Parameter("n_features"))
     if source.reader.sparse:
         if target is not None:
             words = "the rows of a {format} file carry their labels; leave {target} out"
@@ -193,8 +193,14 @@ def infer_schema(
     if source.reader.tabular:
         found = source.reader.columns(source.paths[0])
         learner = TableLearner([*map(str, columns or ())], categorical, path=source.paths[0], error=DataError)
+        learner.most_known, learner.declared = max_categories, source.reader.declared
         schema = table_schema(found, target, learner, columns, drop, categories or {})
-        schema = _scan(source, schema, missing == "mean", labels, max_categories, problems, progress, learner)
+        for name in (*categorical, *(categories or ())):
+            if name not in schema.categorical:
+                words = "column {column!r} is not read as a feature: leave it out of {option}, or change {ways}"
+                option = Parameter("categorical" if name in categorical else "categories")
+                raise DataError(words, column=name, option=option, ways="columns=, drop= or keep=")
+        schema = _scan(source, schema, missing == "mean", labels, problems, progress, learner)
         if not schema.columns:
             raise DataError(NO_FEATURE, path=source.paths[0])
     else:
@@ -206,7 +212,7 @@ def infer_schema(
         kind = found["0"] if label is None or label.isdigit() else open_npy(label).dtype
         target_type = None if label is None else {"b": "bool", "f": "double"}.get(kind.kind, "int64")
         schema = Schema(tuple(n for n in names if n != label), target=label, target_type=target_type)
-        schema = _scan(source, schema, missing == "mean", labels, max_categories, problems, progress)
+        schema = _scan(source, schema, missing == "mean", labels, problems, progress)
     return schema if missing in ("error", "mean") else replace(schema, fill=(float(missing),) * len(schema.numeric))
 
 
@@ -232,7 +238,7 @@ def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Lab
     if source.reader.sparse:
         return tuple(sorted(scan_sparse(source, problems, False)[1]))
     only = Schema(target=schema.target, target_type=schema.target_type)
-    return _scan(source, only, False, True, 0, problems, False).labels or ()
+    return _scan(source, only, False, True, problems, False).labels or ()
 
 
 def table_schema(
@@ -246,7 +252,8 @@ def table_schema(
     """Return the schema of a table with these arrow types: which columns are read, and how; `asked.path` is the file.
 
     Categories that are not given stay empty, to be found later; dates and times are `readings`. Columns of other types
-    than number and text are left out, with a note, if empty columns are; else these are refused.
+    than number and text are left out, with a note, if empty columns are; else these are refused. `asked.taken` becomes
+    the names that columns made from dates may not have.
     """
     import pyarrow.types as t
 
@@ -264,7 +271,8 @@ def table_schema(
         if name in categories or name in asked.categorical:
             found[name] = tuple(map(str, categories.get(name, ())))
         elif t.is_timestamp(kind) or t.is_date(kind) or t.is_time(kind) or t.is_duration(kind):
-            readings[name] = Dates() if t.is_timestamp(kind) or t.is_date(kind) else Times()
+            is_date = t.is_timestamp(kind) or t.is_date(kind)
+            readings[name] = Dates(parts=()) if is_date else Times()  # which parts vary is found later
         elif takes_all and t.is_null(kind) and name not in asked.include:
             asked.note("left-out", name, "has no values; left out")
         elif what == "string":
@@ -274,13 +282,11 @@ def table_schema(
         elif takes_all and name not in asked.include:
             asked.note("left-out", name, "is of type {type}, neither number nor category; left out", type=str(kind))
         else:
-            raise DataError(
-                "{path}: column {column!r} of type {type} is not a number; leave it out with {drop}, or take its "
-                "values as categories with {categorical}",
-                path=path,
-                column=name,
-                type=str(kind),
+            words = (
+                "{path}: column {column!r} of type {type} is neither number, text nor date; leave it out with {drop}"
             )
+            raise DataError(words, path=path, column=name, type=str(kind))
+    asked.taken = [*numeric, *found, *([] if target is None else [str(target)])]
     if target is None:
         return Schema(tuple(numeric), found, readings=readings)
     kind = types[str(target)]
@@ -295,12 +301,14 @@ def _scan(
     schema: Schema,
     mean: bool,
     labels: bool,
-    most: int,
     problems: Problems,
     progress: bool,
     learner: TableLearner | None = None,
 ) -> Schema:
-    """Read the whole stream if means, labels, or what text and dates mean have to be found; warn about columns read."""
+    """Read the whole stream if means, labels, or what text and dates mean have to be found; warn about columns read.
+
+    Means of numbers in text take a second pass: only the first tells how they are written.
+    """
     unknown = [name for name, values in schema.categorical.items() if not values]
     labels = labels and schema.target is not None
     if not (unknown or schema.readings or mean or labels):
@@ -313,9 +321,10 @@ def _scan(
         target_type=schema.target_type if labels else None,
     )
     learner, inputs = learner or TableLearner(), wanted.inputs()
-    learner.include = [*learner.include, *schema.numeric]  # numbers that are not read here cannot be judged
+    learner.include = [*learner.include, *schema.numeric]  # columns of numbers are always features
     found: set[Label] = set()
-    for block in read_blocks(source, wanted, 1 << 15, problems, "first pass" if progress else None):
+    label = "first pass" if progress else None
+    for block in read_blocks(source, wanted, 1 << 15, problems, label):
         if block.table is None:
             for name, values in zip(wanted.numeric, block.X.T, strict=True):
                 learner.columns.setdefault(name, NumberColumn(name)).add(values)
@@ -328,25 +337,26 @@ def _scan(
                 labels_there = block.table.column(schema.target).unique().drop_null().to_pylist()
                 texts = (label.strip() if isinstance(label, str) else label for label in labels_there)
                 found.update(label for label in texts if label != "")
+    if inputs and not learner.columns:
+        raise problems.nothing_left(source.paths[0])
     learned = learner.finish(Schema)
-    for name in learned.categorical:
-        if name in learned.grouped or len(learned.categorical[name]) > most:
-            raise DataError(
-                "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
-                "{max_categories}",
-                file=source.paths[0],
-                column=name,
-                most=most,
-            )
-    for note in learner.notes:  # the parameters here are those of `read_chunks`
-        column = [note.fields["column"]]
-        ways = {"include": Parameter("categorical", column), "dates": Parameter("drop", column)}
-        warn(Message(note.template, **note.fields | {key: ways[key] for key in note.fields.keys() & ways.keys()}))
-    made, known = [new for name, kind in learned.readings.items() for new in kind.made(name)], learned.categorical
+    for name in learned.grouped:
+        more = "" if learner.most_known >= MOST_COUNTED else ", or raise {max_categories}"
+        raise DataError(
+            "{file}: column {column!r} has more than {most} categories; leave it out with {drop}" + more,
+            file=source.paths[0],
+            column=name,
+            most=min(learner.most_known, MOST_COUNTED),
+        )
+    warn_of_notes(
+        learner.notes, lambda name: {"include": Parameter("categorical", [name]), "dates": Parameter("drop", [name])}
+    )
+    plain, known = frozenset(schema.numeric), dict(learned.categorical)
+    made = [name for name in learned.numeric if name not in plain]
     schema = replace(
         schema,
         numeric=(*schema.numeric, *made),
-        categorical={n: v or known[n] for n, v in schema.categorical.items() if v or n in known},
+        categorical={n: v for n, v in schema.categorical.items() if v or n in known} | known,
         readings=learned.readings,
         ranges=learned.ranges,
         identifiers=learned.identifiers,
@@ -356,11 +366,19 @@ def _scan(
         means = dict(zip(learned.numeric, learned.fill or (), strict=True))
         schema = replace(schema, fill=tuple(means[name] for name in schema.numeric))
         if not set(made).isdisjoint(schema.unfinished):
-            blocks = read_blocks(source, schema.without_target(), 1 << 15, problems)
+            blocks = read_blocks(source, schema.without_target(), 1 << 15, problems, label)
             schema = schema.completed(schema.read(as_table(block.table))[0] for block in blocks)
         for name in schema.unfinished:
-            raise DataError(f"{source.paths[0]}: column {name!r} has no value at all; leave it out")
+            of = schema.made().get(name, (name, ""))[0]
+            raise DataError(f"{source.paths[0]}: column {of!r} has no value at all; leave it out")
     return schema
+
+
+def warn_of_notes(notes: Iterable[Finding], ways: Callable[[Any], Mapping[str, Any]]) -> None:
+    """Warn of what was learned; for a column, `ways` gives what stands in place of parameters of its note."""
+    for note in notes:
+        own = ways(note.fields["column"])
+        warn(Message(note.template, **note.fields | {key: own[key] for key in note.fields.keys() & own.keys()}))
 
 
 def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
@@ -410,13 +428,13 @@ def encode_block(
     table, kept, y = block.table, None, block.y
     if table is None:
         schema = schema.keeping_missing() if raw else schema
-        X, numeric = block.X, schema.numeric
+        X = block.X
         if not sp.issparse(X):
-            X = check_dense(X, numeric, schema.fill, bad)
+            X = check_dense(X, schema, bad)
         else:
             check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
-            if numeric:
-                X = X[:, [int(name) - (0 if schema.zero_based else 1) for name in numeric]]
+            if schema.numeric:
+                X = X[:, [int(name) - (0 if schema.zero_based else 1) for name in schema.numeric]]
     elif raw:
         for name in schema.numeric:
             values = table.column(name).to_numpy(zero_copy_only=False)  # missing ones are NaN
@@ -447,17 +465,17 @@ def encode_block(
     return (X, y, kept, broken) if keeps else (X, y, kept)
 
 
-def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows) -> np.ndarray:
-    """Fill missing values, or note their rows; note rows with infinite values."""
+def check_dense(X: np.ndarray, schema: Schema, bad: BadRows) -> np.ndarray:
+    """Fill missing values of the columns of numbers, or note their rows; note rows with infinite values."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):  # one cheap pass; the rest is for blocks with something in them
             return X
     nan = np.isnan(X)
-    if fill is not None:
-        X = np.where(nan, np.asarray(fill), X)
+    if schema.fill is not None:
+        X = np.where(nan, np.asarray(schema.fill), X)
     else:
-        _note(nan, names, MISSING, bad)
-    _note(np.isinf(X), names, _INFINITE, bad)
+        _note(nan, schema.numeric, MISSING, bad, schema.made())
+    _note(np.isinf(X), schema.numeric, _INFINITE, bad)
     return X
 
 
@@ -476,9 +494,13 @@ def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, b
             bad.setdefault(row, Message(f"the value of index {{index}} {what}", index=index, **_FILLS))
 
 
-def _note(mask: np.ndarray, names: tuple[str, ...], template: str, bad: BadRows) -> None:
+def _note(
+    mask: np.ndarray, names: Sequence[str], template: str, bad: BadRows, made: Mapping[str, tuple[Any, str]] = {}
+) -> None:
+    """Note the rows of a mask, whose columns have these names; of a column that was `made` its source is named."""
     for row in np.flatnonzero(mask.any(axis=1)):
-        bad.setdefault(int(row), Message(template, column=names[int(mask[row].argmax())], **_FILLS))
+        name = names[int(mask[row].argmax())]
+        bad.setdefault(int(row), Message(template, column=made.get(name, (name, ""))[0], **_FILLS))
 
 
 def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknown: str, bad: BadRows) -> Any:
@@ -489,7 +511,7 @@ def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknow
     X = np.empty((table.num_rows, 0))
     if schema.numeric:
         X = table.select(list(schema.numeric)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
-    X = check_dense(X, schema.numeric, schema.fill, bad)
+    X = check_dense(X, schema, bad)
     every: list[np.ndarray] = []  # for each categorical column the places of its categories, -1 for none
     for name, values in schema.categorical.items():
         column = table.column(name)
@@ -501,7 +523,8 @@ def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknow
                 bad.setdefault(int(row), Message(MISSING, column=name, **_FILLS))
             elif value is not None and unknown == "error":
                 reason = Message(
-                    "column {column!r} holds {value!r}, a category not met before ({ignore} would allow it)",
+                    "column {column!r} holds {value!r}, a category that the schema does not have ({ignore} makes it a "
+                    "row of zeros)",
                     column=name,
                     value=value,
                     ignore=Parameter("unknown", "ignore"),

@@ -149,9 +149,8 @@ def not_corrected(name: str, collector: str) -> Any:
 
     def refuse(estimator: AUCClassifierCV) -> float:
         raise AttributeError(
-            f"{type(estimator).__name__} has no {name}: to correct the AUC for the choice, the {collector} alone would "
-            "make the choice anew some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same "
-            "rows gives it."
+            f"{type(estimator).__name__} has no {name}: the correction repeats the choice some hundred times, all of "
+            f"it on the {collector}. AUCClassifierCV.fit_stream on the same rows gives it."
         )
 
     return property(refuse, doc="Not available on a cluster: an AttributeError says why.")

@@ -20,9 +20,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from vrspam._utils.warnings import warn
+from vrspam._utils.warnings import in_short, warn
 from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.schema import Schema
+from vrspam.data.schema import Schema, warn_of_notes
 from vrspam.distributed._cluster import NO_ROWS
 from vrspam.tables.schema import TableLearner
 
@@ -292,11 +292,11 @@ def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
     learner = _learn(frame, kinds, include=numeric, max_categories=MAX_CATEGORIES, empty="refuse")
     schema = learner.finish(Schema, source=())
     if schema.unfinished:
-        schema = schema.with_numbers(_learn(frame, kinds, schema, interpret=False))
-    for name, (_, remark) in learner.readings.items():
-        warn(f"Column {name!r} holds {remark}: put a letter before its values if they are names.")
+        schema = schema.with_numbers(_learn(frame, kinds, schema, include=schema.unfinished))
+    own_words = ("identifiers", "many-categories")  # said below: their parameters are not there for a Spark frame
+    warn_of_notes([note for note in learner.notes if note.code not in own_words], _ways)
     if schema.identifiers:
-        shown = ", ".join(map(repr, schema.identifiers[:5]))
+        shown = in_short(schema.identifiers)
         warn(f"Left out as identifiers (their text differs in nearly every row): {shown}. Drop such columns.")
     for name in schema.grouped:
         warn(
@@ -304,6 +304,12 @@ def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
             "others none. Drop the column if it is a name."
         )
     return replace(schema, fill=rounded(schema.fill or ()))
+
+
+def _ways(name: str) -> dict[str, str]:
+    """What to do with a column of a Spark frame, in place of the parameters that files have."""
+    drop = f"frame.drop({name!r})"
+    return {"drop": drop, "dates": drop, "categorical": "a letter before its values"}
 
 
 def _learn(

@@ -326,8 +326,8 @@ max_iter, threshold
             for name, kind in X.dtypes.items():
                 if not pd.api.types.is_numeric_dtype(kind):
                     raise ValueError(
-                        f"column {name!r} holds text, and feature maps on Dask take numbers: encode it first "
-                        "(dask.dataframe.get_dummies), or leave it out."
+                        f"column {name!r} of type {kind} is not numeric, and feature maps on Dask take numbers: encode "
+                        "it first (dask.dataframe.get_dummies), or leave it out."
                     )
         fit_blocks_by_folds(self, DaskBlocks.of(X, y, sample_weight), folds, validation_rows)
         return self

@@ -214,8 +214,9 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
 
     All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are; the mean replaces
     missing ones (null or NaN). Text is one-hot, one feature for each category (the 1,000 most frequent, with a
-    warning); missing and new categories are zeros in all of them. Text that differs in nearly every row is left out,
-    with a warning. Dates, and text that holds numbers or dates, are read as in a file. Other types are refused.
+    warning); missing and new categories are zeros in all of them. Text that differs in nearly every row, or has more
+    than 100,000 categories, is left out, with a warning. Dates, and text that holds numbers or dates, are read as in a
+    file, with a warning. Other types are refused.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ from vrspam.tables.texts import (
 )
 
 _ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
-_MOST_COUNTED = 100_000  # different texts of a column that are counted
+MOST_COUNTED = 100_000  # different texts of a column that are counted
 _WAY_IN = ("", "; use {include} to keep it")  # by whether a column has a name
 ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
 
@@ -44,7 +44,9 @@ class Asked:
     categorical: Sequence[str] = ()  # columns to take as categories
     max_categories: int | None = None  # if text has more, the most frequent are kept and the others count as one
     dates: str = "features"  # or "drop"
-    interpret: bool = True  # whether text may be numbers, dates or names of the rows; otherwise it is categories
+    most_known: int = 10_000  # without `max_categories`, a column with more categories has no unknown ones
+    declared: Sequence[str] = ()  # columns of a frame whose type says that they are categories
+    taken: Sequence[str] = ()  # names that no column made from dates may have
     empty: str = "keep"  # what to do with columns without values: "keep", "leave out" or "refuse"
     path: str = ""  # the file, for errors
     integers: Sequence[str] = ()  # columns of a file that hold integers, which become floats
@@ -92,8 +94,16 @@ class NumberColumn:
     names_rows: bool = False
     rows: int = 0  # number of rows that decided `names_rows`
 
+    @property
+    def empty(self) -> bool:
+        """Whether no value is known."""
+        return not (self.count or self.strays)
+
     def add(self, column: Any) -> None:
-        """Add a series, whose first rows decide whether it names the rows, or an array; only finite numbers count."""
+        """Add a series or an array.
+
+        The first rows of a series decide whether it names the rows. Infinite and missing numbers are ignored.
+        """
         values = column
         if not isinstance(column, np.ndarray):
             values = frames.numbers(column, infinite=True)
@@ -120,7 +130,7 @@ class NumberColumn:
     def decide(self, asked: Asked) -> Learned | None:
         """Numbers, unless they name the rows; None if the column is left out."""
         name, rows = self.name, self.count + self.strays.total()
-        if asked.interpret and self.names_rows and name not in asked.include:
+        if self.names_rows and name not in asked.include:
             reason = "numbers the rows: it looks like an identifier and was left out"
             asked.note("identifiers", name, reason + _WAY_IN[bool(name)])
             return Learned(is_identifier=True)
@@ -156,17 +166,26 @@ class NumberColumn:
 
 @dataclass
 class TypedColumn:
-    """A column of dates, times or other values that are not text, but of a kind that is also read from text."""
+    """A column whose type is dates or times."""
 
     name: Any
     kind: KindOfText
     parts: list[NumberColumn]
-    strays: Counter[str] = field(default_factory=Counter)
+    strays: Counter[str] = field(default_factory=Counter)  # text that cannot be read
+
+    @property
+    def empty(self) -> bool:
+        """Whether no value is known."""
+        return not (self.parts[0].count or self.strays)
 
     def add(self, column: Any) -> None:
-        """Add a series."""
-        for part, values in zip(self.parts, self.kind.read(column)[0], strict=True):
+        """Add a series; a later file may have text in it."""
+        texts = frames.texts_of(column)
+        numbers, stray = self.kind.read(column if texts is None else texts)
+        for part, values in zip(self.parts, numbers, strict=True):
             part.add(values)
+        if texts is not None and stray.any():
+            self.strays.update(texts[np.flatnonzero(stray)].to_list())
 
     def merge(self, other: TypedColumn) -> None:
         """Add what was learned from other rows."""
@@ -193,11 +212,18 @@ class TextColumn:
     is_text: bool = True
     counts: Counter[str] = field(default_factory=Counter)
     filled: int = 0  # number of values that were counted
+    stopped: bool = False  # whether later values were not counted
     backend: Any = None
 
+    @property
+    def empty(self) -> bool:
+        """Whether no value is known."""
+        return not self.counts
+
     def add(self, column: Any) -> None:
-        """Count the values of a series, unless more than `_MOST_COUNTED` different ones are known already."""
-        if len(self.counts) > _MOST_COUNTED:
+        """Count the values of a series, unless more than `MOST_COUNTED` different ones are known already."""
+        if len(self.counts) > MOST_COUNTED:
+            self.stopped = True
             return
         texts = frames.texts_of(column) if self.is_text else None
         self.backend = column.implementation
@@ -207,7 +233,8 @@ class TextColumn:
 
     def merge(self, other: TextColumn) -> None:
         """Add what was learned from other rows."""
-        if len(self.counts) <= _MOST_COUNTED:
+        self.stopped = self.stopped or other.stopped or len(self.counts) > MOST_COUNTED
+        if len(self.counts) <= MOST_COUNTED:
             self.counts.update(other.counts)
             self.filled += other.filled
             self.backend = self.backend or other.backend
@@ -215,7 +242,7 @@ class TextColumn:
     def decide(self, asked: Asked) -> Learned | None:
         """Numbers, categories or an identifier; None if the column is left out."""
         name, different = self.name, len(self.counts)
-        if asked.interpret and self.is_text:
+        if self.is_text:
             if name not in asked.categorical and (found := self._as_kind(asked)) is not None:
                 return found if found.kind is not None else None
             names_rows = different > max(NEARLY_ALL * self.filled, _ENOUGH_ROWS)
@@ -226,11 +253,10 @@ class TextColumn:
         if not different and asked.without_values(name):
             return None
         if asked.max_categories is None:
-            most_known = 10_000  # in a frame; a column with more has no unknown categories
-            known = different <= most_known or not asked.interpret
+            known = different <= min(asked.most_known, MOST_COUNTED)
             return Learned(categories=tuple(sorted(self.counts)) if known else (), grouped=not known)
-        if different > _MOST_COUNTED:
-            asked.note("left-out", name, "has more than {most:,} categories; left out", most=_MOST_COUNTED)
+        if different > MOST_COUNTED:
+            asked.note("left-out", name, "has more than {most:,} categories; left out", most=MOST_COUNTED)
             return None
         if self.is_text and name not in asked.categorical and (what := looks_like([*self.counts])):
             asked.note(
@@ -277,20 +303,24 @@ class TextColumn:
             part.count = 0  # each text counts once: this gives the range, not the mean
         remark = describe(found, list(islice(texts, 100)), strays)
         asked.readings[self.name] = found.kind.words, remark
-        return _read(self.name, found.kind, made, remark, asked)
+        return _read(self.name, found.kind, made, remark, asked, complete=not self.stopped)
 
 
 Column = NumberColumn | TypedColumn | TextColumn
 
 
-def _read(name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str, asked: Asked) -> Learned:
-    """Keep the parts of a column that vary, and add a note."""
-    kind = kind.narrowed([part.low < part.high for part in parts])
+def _read(
+    name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str, asked: Asked, *, complete: bool = True
+) -> Learned:
+    """Keep the parts of a column that vary, all parts if its values are not `complete`, and add a note."""
+    kind = kind.narrowed([part.low < part.high or not complete for part in parts])
     made = {str(part.name): part for part in parts if part.name in kind.made(name)}
     if kind.parts != ("",):
         *others, last = kind.parts
         listed = f"{', '.join(others)} and {last}" if others else last
-        words = f"holds {{what}}: its {listed} are features; {{dates}} leaves dates out"
+        words = (
+            f"holds {{what}}: its {listed} {'are features' if others else 'is a feature'}; {{dates}} leaves dates out"
+        )
         asked.note("dates", name, words, what=what, dates=Parameter("dates", "drop"))
     elif name in asked.readings:
         words = "holds {what}: leave it out ({drop}), or take it as categories ({categorical})"

@@ -66,7 +66,7 @@ class Comparison:
     def sentences(self, marked: str | None = None) -> list[str]:
         """The warnings, a sentence for each column; `marked` is the result column that marks rows far outside."""
         doubt = f", and do not rely on these scores (the column {marked!r} marks them)" if marked else ""
-        found = []
+        found, made = list[str](), self.schema.made()
         for name, new in self.unknown.items():
             plain = {text.strip().casefold() for text in self.schema.categorical[name]}
             alike = all(text.strip().casefold() in plain for text in new)
@@ -78,7 +78,7 @@ class Comparison:
             found.append(f"column {name!r} holds categories that training did not have in {share} ({examples}){hint}")
         for name, count in self.far.items():
             if count:
-                dated = name.endswith(f" ({YEAR})")
+                dated = made.get(name, (name, ""))[1] == YEAR
                 low, high = (part_text(YEAR, end) if dated else f"{end:g}" for end in self.schema.ranges[name])
                 words = f"column {name!r} is far outside the range of training, {low} to {high}, in "
                 why = "a new model may be due" if dated else "check its unit"
@@ -89,8 +89,9 @@ class Comparison:
                 f"column {name!r} holds text where training had other values, in {share_of_rows(count, self.rows)} "
                 f"({examples}): these count as missing"
             )
-        for name, count in self.present.items():
-            if self.rows >= SEVERAL and count == 0 and name not in self.strays:
+        absent = [made.get(name, (name, ""))[0] for name, count in self.present.items() if not count]
+        for name in dict.fromkeys(absent) if self.rows >= SEVERAL else ():  # a date column once, not for each part
+            if name not in self.strays:
                 found.append(f"column {name!r} has no value in any row, and had values in training")
         return found
 
@@ -148,7 +149,11 @@ class TableSchema:
             learner.add(block)
         found = learner.finish(cls)
         if not (found.numeric or found.categorical):
-            raise ValueError("Every column looks like an identifier: give at least one column that does not.")
+            if len(found.identifiers) == len(found.source):
+                raise ValueError("Every column looks like an identifier: give at least one column that does not.")
+            raise ValueError(
+                "No feature is left: identifiers and columns that are left out do not count. Add a column."
+            )
         for name, (kind, remark) in learner.readings.items():
             warn(TextRead(name, kind, remark))
         if found.identifiers:
@@ -218,6 +223,8 @@ class TableSchema:
         order: list[tuple[int, int]] = []
         for index, (name, column) in enumerate(zip(frame.columns, frame.iter_columns(), strict=True)):
             if name in self.readings:
+                if column.dtype in (nw.Categorical, nw.Enum):  # as Parquet and Feather files keep repeated text
+                    column = column.cast(nw.String)
                 kind, texts = self.readings[name], frames.texts_of(column)
                 parts, stray = kind.read(column if texts is None else texts)
                 if texts is not None and stray.any():
@@ -260,7 +267,7 @@ class TableSchema:
         """The schema with the means and ranges of columns that were `unfinished`, from rows that were read."""
         if not (names := self.unfinished):
             return self
-        learner = TableLearner(interpret=False)
+        learner = TableLearner(include=names)
         for block in blocks:
             learner.add(nw.from_native(block).select(names).to_native())
         return self.with_numbers(learner)
@@ -350,7 +357,8 @@ class TableLearner(Asked):
         """Add the rows of a frame, and the texts that its reader found in columns of numbers."""
         found = frames.columns_of(block)
         for name, column in zip(found.names, found.columns, strict=True):
-            if name not in self.columns:  # the type of its first rows says what it is
+            known = self.columns.get(name)
+            if known is None or known.empty:  # the type of its first values says what it is
                 is_object = column.dtype in (nw.Object, nw.Unknown)
                 nested = is_object and any(isinstance(cell, _NESTED) for cell in column.to_list())
                 if nested or column.dtype in (nw.List, nw.Array, nw.Struct):
@@ -360,7 +368,8 @@ class TableLearner(Asked):
                 elif (kind := typed_kind(column)) is not None:
                     self.columns[name] = TypedColumn(name, kind, [NumberColumn(made) for made in kind.made(name)])
                 else:
-                    self.columns[name] = TextColumn(name, frames.texts_of(column) is not None)
+                    is_text = name not in self.declared and frames.texts_of(column) is not None
+                    self.columns[name] = TextColumn(name, is_text)
             self.columns[name].add(column)
         for name, texts in (strays or {}).items():
             if name in self.columns:
@@ -369,10 +378,11 @@ class TableLearner(Asked):
     def merge(self, other: TableLearner) -> TableLearner:
         """Add what was learned from other rows of the same table."""
         for name, column in other.columns.items():
-            if name in self.columns:
-                self.columns[name].merge(column)  # type: ignore[arg-type]
-            else:
+            known = self.columns.get(name)
+            if known is None or known.empty:
                 self.columns[name] = column
+            elif not column.empty:
+                known.merge(column)  # type: ignore[arg-type]
         return self
 
     def finish(self, kind: type[AnySchema], **more: Any) -> AnySchema:
@@ -380,11 +390,13 @@ class TableLearner(Asked):
         found = {name: column.decide(self) for name, column in self.columns.items()}
         learned = {name: one for name, one in found.items() if one is not None}
         numbers: dict[str, NumberColumn] = {}
+        taken = {*map(str, self.columns), *self.taken}
         for name, one in learned.items():
             for new, column in one.numbers.items():
-                if new != str(name) and new in map(str, self.columns):
-                    place = f"{self.path}: " if self.path else ""
-                    raise self.error(f"{place}column {name!r} holds dates, and {new!r} is the name of another column")
+                if new != str(name) and new in taken:
+                    where = f"{self.path}: " if self.path else ""
+                    words = f"column {name!r} holds dates, and {new!r} is the name of another column: rename one"
+                    raise self.error(where + words)
                 numbers[new] = column
         schema = kind(
             numeric=tuple(numbers),

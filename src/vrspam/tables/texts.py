@@ -333,6 +333,8 @@ class Dates(KindOfText):
 
         Times of day are local times; time zones are ignored.
         """
+        if texts.null_count() == len(texts):  # a column without values can have any type
+            return np.full(len(texts), np.datetime64("NaT", "us")), np.zeros(len(texts), dtype=bool)
         if texts.dtype not in (nw.String, nw.Enum, nw.Categorical):
             if texts.dtype == nw.Object:
                 gone = texts.is_null().to_numpy().tolist()

@@ -179,7 +179,7 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive)[1], schema=schema, plan=plan)
     path = source.paths[0]
     asked = plan.include, plan.categorical, plan.max_categories, plan.dates
-    learner = TableLearner(*asked, empty="leave out", path=path, error=DataError)
+    learner = TableLearner(*asked, empty="leave out", path=path, error=DataError, declared=source.reader.declared)
     table = TableReading(learner, str(target), plan.drop, beside, tuple(keep or ()))
     table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not plan.streaming)
     spelt, counts = one_spelling(table.counts), Counter[Label]()

@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from vrspam._utils.messages import how_to_install
@@ -141,10 +142,10 @@ class ParquetReader(ArrowReader):
 
         def batches(group: int, rows: int, columns: list[str]) -> Iterator[Any]:
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns):
-                yield batch.select(columns)
+                yield from plain_arrow(as_table(batch, columns)).to_batches()
 
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        return _File(file.schema_arrow, sizes, batches)
+        return _File(plain_arrow(file.schema_arrow.empty_table()).schema, sizes, batches)
 
 
 class FeatherReader(ArrowReader):
@@ -174,16 +175,18 @@ def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[s
     Only integers beyond 2⁵³ may lose digits, as floats.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     from vrspam.data.readers.csv_reader import convert_texts
 
     columns, strays = [], {}
     for column, field in zip(batch.columns, target, strict=True):
         if column.type != field.type:
-            if str(column.type).startswith("dictionary<values=string_view"):  # which arrow cannot cast
-                column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
             rounds = pa.types.is_integer(column.type) and pa.types.is_floating(field.type)
+            is_moment = pa.types.is_temporal(column.type) and pa.types.is_string(field.type)
             column = column.cast(field.type, safe=not rounds)
+            if is_moment:  # the same text in whatever unit: "2020-12-31", "2020-12-31 10:30:00"
+                column = pc.replace_substring_regex(column, r"( 00:00:00)?(\.0+)?$", "")
         if field.name in texts:
             words = pa.chunked_array([column])
             numbers, stray = convert_texts(words, pa.float64(), ".", lenient=True)
@@ -205,7 +208,7 @@ def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
     if found == kind or found_kind == wanted_kind or pa.types.is_null(found):
         return None
     fits = {"number": ("number", "bool"), "string": ("string", "number", "bool"), "bool": ("bool",)}
-    if found_kind in fits.get(wanted_kind, ()):
+    if found_kind in fits.get(wanted_kind, ()) or (wanted_kind == "string" and pa.types.is_temporal(found)):
         return None
     return f"column {name!r} has type {found} where {kind} is expected"
 
@@ -296,8 +299,10 @@ class FrameReader(ArrowReader):
         import pyarrow as pa
 
         check_frame(frame)
-        columns = {}
+        columns, declared = {}, []
         for name, column in zip(*columns_of(frame), strict=True):
+            if column.dtype in (nw.Categorical, nw.Enum):
+                declared.append(str(name))
             try:
                 values = column.to_arrow()
                 if pa.types.is_dictionary(values.type):
@@ -308,7 +313,7 @@ class FrameReader(ArrowReader):
             if str(name) in columns:
                 raise DataError(f"two columns of the frame are called {str(name)!r}: rename one")
             columns[str(name)] = values
-        self._table = pa.table(columns)
+        self._table, self.declared = pa.table(columns), declared
 
     def size(self, path: str) -> int:
         return int(self._table.nbytes)

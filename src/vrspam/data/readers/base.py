@@ -148,10 +148,9 @@ class Problems:
         if self.count and self.on_error == "skip":
             first = self.notes[0]
             place = ", ".join(filter(None, [first.file, first.where]))
-            warn(
-                f"left out {self.count} broken part(s) holding {self.rows} known row(s), the first at {place}: "
-                f"{first.reason}"
-            )
+            parts = f"{self.count} broken part{'' if self.count == 1 else 's'}"
+            rows = f"{self.rows} row{'' if self.rows == 1 else 's'}"
+            warn(f"left out {parts} with at least {rows}, the first at {place}: {first.reason}")
 
 
 class ColumnRequest(NamedTuple):
@@ -247,6 +246,8 @@ class Reader:
         Absent values are zeros, each row carries its label (LIBSVM), and `scan` finds how many features there are.
     options : tuple of str
         Parameters of its constructor: `block_bytes`, and options of this format alone.
+    declared : sequence of str
+        Columns of a frame whose type says that they are categories.
     """
 
     name: str
@@ -256,6 +257,7 @@ class Reader:
     line: re.Pattern[bytes] | None = None
     tabular, sparse = True, False
     options: tuple[str, ...] = ()
+    declared: Sequence[str] = ()
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with their types."""

@@ -35,12 +35,12 @@ from vrspam.data.readers.base import (
     similar,
     text_blocks,
 )
-from vrspam.tables.texts import BLANKS, Dates, Numbers, find_kind
+from vrspam.tables.texts import BLANKS, LONG_ZIP, Dates, Numbers, find_kind
 
 _FEW = 0.1  # largest share of cells in the first rows that may deviate from the others
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-_ODD_NUMBER = re.compile(_THOUSANDS.pattern + r"|\d{5}-\d{4}")  # thousands, and ZIP codes, which are names
+_ODD_NUMBER = re.compile(f"{_THOUSANDS.pattern}|{LONG_ZIP.pattern}")  # thousands, and ZIP codes, which are names
 
 
 @dataclass(eq=False)
@@ -300,7 +300,7 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
             if any(start <= number < stop for number in not_text):
                 wrong[place] = "not UTF-8 text (save the file as UTF-8)"
     strays: dict[str, Counter[str]] = {}
-    words = {"double": "a number", "int64": "a whole number", "bool": "true or false"}
+    words = {"double": "a number", "int64": "a whole number", "bool": "true or false", "timestamp[us]": "a date"}
     columns = {}
     for name, kind in types.items():
         column, stray = convert_texts(table.column(name), kind, dialect.decimal, lenient)
