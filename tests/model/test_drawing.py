@@ -3,38 +3,56 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
+from vrspam import AUCClassifierCV
 from vrspam._utils.texts import text_width
-from vrspam.inspection import Axis, PairEffect, Shape
-from vrspam.model.drawing import DECADES, Scale, common_range, plan_column
+from vrspam.inspection import Axis, PairEffect, Shape, Shapes
+from vrspam.model.drawing import (
+    BAND,
+    DECADES,
+    INTERVAL,
+    OWN_PART,
+    Scale,
+    bin_ticks,
+    common_range,
+    is_curve,
+    plan_column,
+    shown_columns,
+)
 from vrspam.plotting import plot_interactions, plot_shapes
-from vrspam.report.pictures import column_picture, heat_map
+from vrspam.report.pictures import column_picture, heat_map, key
+from vrspam.tool import load_model, save_model, train
 
 RNG = np.random.default_rng(0)
 NORMAL = np.quantile(RNG.standard_normal(50_000), np.linspace(0.002, 0.998, 256))
 
 
-def shape(name, grid, missing=None):
+def shape(name, grid, missing=None, part=""):
     grid = np.asarray(grid, dtype=object if isinstance(grid[0], str) else float)
     value = np.sin(np.linspace(-1.5, 1.5, grid.size))
-    return Shape(name, grid, value, value - 0.1, value + 0.1, missing, 1.0, mean_score=0.9 * value)
+    return Shape(name, grid, value, value - 0.1, value + 0.1, missing, 1.0, mean_score=0.9 * value, part=part)
 
 
 SHAPES = {
     "numbers": shape("dose", np.linspace(-1.3, 11.8, 60)),
     "whole numbers": shape("age", np.arange(18.0, 95.0), missing=(0.3, 0.2, 0.4)),
     "large numbers": shape("price", np.linspace(0.0, 87_000.0, 60)),
-    "years": shape("seen (year)", np.linspace(2018.2, 2023.4, 256)),
-    "half a year": shape("seen (year)", np.linspace(2020.1, 2020.6, 80)),
-    "days": shape("seen (year)", np.linspace(2021.2, 2021.23, 30)),
-    "months": shape("seen (month)", np.arange(1.0, 13.0)),
-    "weekdays": shape("seen (weekday)", np.arange(1.0, 8.0)),
-    "hours": shape("seen (hour)", np.arange(0.0, 24.0)),
+    "years": shape("seen (year)", np.linspace(2018.2, 2023.4, 256), part="year"),
+    "half a year": shape("seen (year)", np.linspace(2020.1, 2020.6, 80), part="year"),
+    "days": shape("seen (year)", np.linspace(2021.2, 2021.23, 30), part="year"),
+    "months": shape("seen (month)", np.arange(1.0, 13.0), part="month"),
+    "weekdays": shape("seen (weekday)", np.arange(1.0, 8.0), part="weekday"),
+    "hours": shape("seen (hour)", np.arange(0.0, 24.0), part="hour"),
+    "ages": shape("age (year)", np.arange(18.0, 91.0)),  # not made from a date
+    "waits": shape("wait (month)", np.arange(1.0, 13.0)),
     "heavy tail": shape("income", np.exp(9.0 + 2.0 * NORMAL)),
     "two heavy tails": shape("balance", np.sign(NORMAL) * np.expm1(4.0 * np.abs(NORMAL)), missing=(0.1, 0.0, 0.2)),
     "far off": shape("size", np.append(np.linspace(0.0, 100.0, 150), 900.0)),
@@ -85,6 +103,70 @@ def test_dates_are_dates_on_the_page():
     assert "from 2020-02-06 to 2020-08-07" in on_page(SHAPES["half a year"])[2]
 
 
+def test_only_columns_that_are_read_from_dates_are_drawn_as_dates(tmp_path):
+    """A column of ages may be called "age (year)", and one of waits "wait (month)": these are numbers."""
+    rng = np.random.default_rng(0)
+    age, wait = rng.integers(18, 91, 400).astype(float), rng.integers(1, 13, 400).astype(float)
+    day = pd.Timestamp("2019-03-01") + pd.to_timedelta(rng.integers(0, 900, 400), unit="D")
+    table = pd.DataFrame({"age (year)": age, "wait (month)": wait, "day": day})
+    sick = age / 30.0 + wait / 5.0 + rng.standard_normal(400) + np.asarray(day.month) / 6.0 > 4.5
+    fitted = AUCClassifierCV([1e-2], features="additive", cv=3).fit(table, sick)
+    model = train(table.assign(sick=sick), "sick", features="additive", n_splits=3)
+    save_model(model, tmp_path / "m.json")
+    stored = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    assert {name for one in stored["model"]["shapes"]["columns"] for name in one} >= {"name", "grid"}
+    assert "part" not in {name for one in stored["model"]["shapes"]["columns"] for name in one}
+    several: list[Any] = [fitted, model, load_model(tmp_path / "m.json")]
+    for made in several:
+        shapes = made.shape_functions_ if made is fitted else {one.name: one for one in made.shapes.columns}
+        axes = {ax.get_title(): [text.get_text() for text in ax.get_xticklabels()] for ax in plot_shapes(made).axes}
+        for name, one in shapes.items():
+            below = [text for text in on_page(one)[0] if not text.startswith(name)]
+            assert below == axes[name]
+            plain = not name.startswith("day")
+            assert all(re.fullmatch(r"\d\d?", text) for text in below) == plain, below
+            assert ("data-part" in on_page(one)[2]) == (not plain and is_curve(one))  # what the pointer tells
+        assert axes["day (month)"][0] == "Jan"
+        assert axes["day (year)"][0].startswith("2019")
+
+
+def test_axes_of_pairs_know_which_columns_are_dates():
+    month = Axis("day (month)", ("1", "12"), np.array([1.0, 1.0, 12.0]))
+    wait = month._replace(name="wait (month)")
+    when = Axis("day (year)", ("2020", "2020", "missing"), np.array([2020.1, 2020.1, 2020.6]))
+    pairs = (PairEffect((month, wait), 0.1, np.ones((2, 2))), PairEffect((when, wait), 0.1, np.ones((3, 2))))
+    plain = Shapes((), pairs=pairs)
+    made = {"day (month)": ("day", "month"), "day (year)": ("day", "year"), "dose": ("dose", "")}
+    (first, second), (third, fourth) = (pair.columns for pair in plain.dated(made).pairs)
+    assert bin_ticks(first).labels == ["Jan", "Dec"]
+    assert bin_ticks(second).labels == bin_ticks(fourth).labels == ["1", "12"]
+    assert bin_ticks(third).labels == ["2020-02-06", "2020-08-07", "missing"]  # the values, not their labels
+    assert plain.dated(made).to_dict() == plain.to_dict()
+
+
+def test_the_value_beyond_the_picture_is_named():
+    """-4 is the largest, but it is inside; 1.5 is not."""
+    one = shape("dose", np.arange(20.0))._replace(contribution=np.linspace(-4.0, 1.5, 20))
+    assert plan_column(one, (-5.0, 1.0)).remarks == ("goes on to 1.5, beyond the picture",)
+    assert plan_column(one, (-3.0, 1.4)).remarks == ("goes on to -4, beyond the picture",)
+    assert plan_column(one, (-5.0, 2.0)).remarks == ()
+
+
+def test_pages_and_plots_draw_the_same_columns_and_explain_the_same_marks():
+    flat, small = shape("flat", np.arange(20.0))._replace(importance=0.0), SHAPES["whole numbers"]
+    small, large = small._replace(importance=0.1), SHAPES["numbers"]
+    assert shown_columns([flat, small, large]) == [large, small]
+    assert shown_columns([flat]) == [flat]
+    figure = plot_shapes({one.name: one for one in (flat, small, large)})
+    assert [ax.get_title() for ax in figure.axes] == [large.name, small.name]
+    for shapes in ([large], [SHAPES["categories"]], [large, SHAPES["few numbers"]]):
+        (legend,) = plot_shapes({one.name: one for one in shapes}).legends
+        words = {text.get_text() for text in legend.get_texts()}
+        kinds = {is_curve(one) for one in shapes}
+        assert words >= {OWN_PART, *([BAND] if True in kinds else []), *([INTERVAL] if False in kinds else [])}
+        assert set(re.findall(r"</svg>([^<]*)</span>", key(shapes))) == words
+
+
 def test_both_draw_the_same_values_in_the_same_range():
     every = list(SHAPES.values())[:3]
     ends = common_range(every)
@@ -116,8 +198,8 @@ def test_a_scale_that_is_logarithmic_outside_is_that_of_matplotlib():
     "axis",
     [
         Axis("income", ("1 to 2e4", "2e4 to 3e5", "3e5 to 4e7", "missing"), np.array([1.0, 2e4, 3e5, 4e7])),
-        Axis("seen (year)", ("a to b", "b to c"), np.array([2019.0, 2020.5, 2022.0])),
-        Axis("seen (month)", ("1", "2", "12"), np.array([1.0, 1.0, 2.0, 12.0])),
+        Axis("seen (year)", ("a to b", "b to c"), np.array([2019.0, 2020.5, 2022.0]), "year"),
+        Axis("seen (month)", ("1", "2", "12"), np.array([1.0, 1.0, 2.0, 12.0]), "month"),
         Axis("town", ("Graz", "Linz", "Bad Ischl"), None),
     ],
     ids=lambda axis: axis.name,

@@ -1,5 +1,6 @@
 """The paper's constants against brute force: every expectation below is taken over all rows, not estimated."""
 
+import math
 from decimal import Decimal, getcontext
 
 import numpy as np
@@ -93,6 +94,23 @@ def test_lipschitz_constant_of_each_row_is_the_norm_of_its_jacobian():
         expected = np.linalg.norm(jacobian, ord=2, axis=(1, 2))
         np.testing.assert_allclose(theory.lipschitz_rows(X, positive), expected, rtol=1e-10)
         np.testing.assert_allclose(theory.lipschitz_rows(sparse.csr_array(X), positive), expected, rtol=1e-7)
+
+
+def test_labels_that_are_not_booleans_are_refused():
+    """The complement of 0 and 1 is -1 and -2: constants would be those of other rows."""
+    X, w = np.array([[1.0], [-1.0]]), np.array([0.3])
+    for labels in (np.array([1, 0]), np.array([1.0, 0.0])):
+        for call in (theory.lipschitz_rows, theory.noise_rows, lambda X, y: theory.gradient_variance(X, y, w)):
+            with pytest.raises(ValueError, match=r"positive must be a .*boolean array; pass y == positive_label\."):
+                call(X, labels)
+    assert theory.noise_rows(X, np.array([1, 0]) == 1) == theory.noise_bound(1.0, 0.5)
+
+
+def test_the_rate_of_spam_takes_several_iterations():
+    t = np.array([200, 10_000, 1_000_000])
+    found = theory.spam_rate(t, 132, 1.0, 1.0, 128.0, 0.1)
+    noise = 2.0 * 0.1 / theory.spam_constant(1.0, 128.0) ** 2
+    np.testing.assert_allclose(found, [(132.0 + noise * math.log(k / 132)) / k for k in t.tolist()], rtol=1e-14)
 
 
 def test_lipschitz_rows_far_from_the_origin():

@@ -40,7 +40,7 @@ def test_cells_hold_the_values_and_axes_their_limits(tmp_path):
     assert labels(second)[0] == ["0", "1"]
     np.testing.assert_array_equal(second.get_xticks(), [0.5, 1.5])  # a bin for each value
     assert (first.get_xlabel(), first.get_ylabel()) == ("age", "town")
-    assert first.get_title() == "10.0 % of the score's variance"
+    assert first.get_title() == "10.0\u00a0% of the variance of the score"
     limits = [ax.collections[0].get_clim() for ax in (first, second)]
     assert limits[0] == limits[1] == (-limits[0][1], limits[0][1])  # one scale of colours, 0 in its middle
     assert colours.get_ylabel() == "added to the score"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import matplotlib as mpl
@@ -14,16 +15,19 @@ import pytest
 from helpers import make_data
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_curve
+from sklearn.model_selection import RepeatedStratifiedKFold
 
 import vrspam.plotting
-from vrspam import AUCClassifierCV, VRSPAMClassifier, coef_path
+from vrspam import AUCClassifier, AUCClassifierCV, ConcordanceRankerCV, OneVsRestAUC, VRSPAMClassifier, coef_path
 from vrspam._utils.texts import number_labels, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape
-from vrspam.metrics import roc_auc
-from vrspam.model.drawing import value_labels
+from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
+from vrspam.metrics.thresholds import wilson
+from vrspam.model.drawing import score_edges, value_labels
 from vrspam.plotting.columns import value_text
 from vrspam.plotting.style import BLUE, colours, mixed, new_figure, text_width
 
@@ -41,10 +45,10 @@ def closed_figures():
     plt.close("all")
 
 
-def curve(name, grid, importance=1.0, missing=None):
+def curve(name, grid, importance=1.0, missing=None, part=""):
     grid = np.asarray(grid, dtype=float)
     value = np.linspace(-1.0, 1.0, grid.size)
-    return Shape(name, grid, value, value - 0.1, value + 0.1, missing, importance, mean_score=value)
+    return Shape(name, grid, value, value - 0.1, value + 0.1, missing, importance, mean_score=value, part=part)
 
 
 def levels(name, names, importance=1.0):
@@ -63,11 +67,11 @@ def nasty_shapes():
         levels("few states", ["TX", "WA", "MT", "CA", "WW", "MM", "WM", "MW", "WI"]),
         levels("diagnosis", [*stages, "none"]),
         curve("month", np.arange(1.0, 13.0)),
-        curve("admitted (month)", np.arange(1.0, 13.0)),
-        curve("admitted (weekday)", np.arange(1.0, 8.0)),
-        curve("admitted (hour)", np.arange(0.0, 24.0)),
-        curve("admitted (year)", np.linspace(2019.0, 2023.4, 256)),
-        curve("seen (year)", np.linspace(2021.2, 2021.3, 60)),
+        curve("admitted (month)", np.arange(1.0, 13.0), part="month"),
+        curve("admitted (weekday)", np.arange(1.0, 8.0), part="weekday"),
+        curve("admitted (hour)", np.arange(0.0, 24.0), part="hour"),
+        curve("admitted (year)", np.linspace(2019.0, 2023.4, 256), part="year"),
+        curve("seen (year)", np.linspace(2021.2, 2021.3, 60), part="year"),
         curve("income", np.exp(10.0 + 2.0 * normal)),
         curve("tiny", 1e-6 * np.exp(3.0 * normal)),
         curve("change", np.sign(normal) * np.expm1(np.abs(normal) * 4.0), missing=(0.3, 0.2, 0.4)),
@@ -159,8 +163,8 @@ def test_whole_numbers_months_weekdays_and_dates_are_marked_as_such():
         day = pd.Timestamp("1970-01-01") + pd.Timedelta(days=(tick - 1970.0) * 365.2425)
         assert abs(day - pd.Timestamp(label)) < pd.Timedelta(hours=12)
     assert labels("numbers") == ["1234567", "1234568", "1234569"]
-    assert value_labels("a (month)", np.array([1.0, 12.0])) == ["Jan", "Dec"]
-    assert value_labels("a (month)", np.array([0.0, 12.0])) == ["0", "12"]  # not months
+    assert value_labels("month", np.array([1.0, 12.0])) == ["Jan", "Dec"]
+    assert value_labels("", np.array([1.0, 12.0])) == ["1", "12"]
 
 
 def test_the_legend_explains_the_marks_that_occur_and_no_others():
@@ -169,11 +173,11 @@ def test_the_legend_explains_the_marks_that_occur_and_no_others():
         return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
     plain = curve("age", np.arange(20.0))._replace(mean_score=None)
-    assert words(plain) == ["the column's own part", "95 % band of the shape, from the folds"]
+    assert words(plain) == ["what the column adds", "95 % band of the shape, from the folds"]
     assert "average score of rows with this value" in words(curve("age", np.arange(20.0)))
     few = curve("parts", np.arange(3.0))  # drawn as points
     assert words(curve("age", np.arange(20.0)), few).count("average score of rows with this value") == 1
-    assert words(levels("town", ["a", "b"])) == ["the column's own part", "95 % interval"]
+    assert words(levels("town", ["a", "b"])) == ["what the column adds", "95 % interval, from the folds"]
     assert len(words(plain._replace(missing=(0.1, 0.0, 0.2)))) == 2  # a missing value is named at its point
 
 
@@ -292,13 +296,20 @@ def test_plots_take_an_estimator_or_a_frame(fitted):
     for labels, given_scores, words in (
         (y, model, "give X as well"),
         (model, y, "labels come first"),
-        (y, scores[:-1], "give one for each row"),
+        (y, scores[:-1], r"y_score has shape \(199,\); it needs one number for each of 200 labels"),
+        (y, {"a": np.append(scores[:-1], np.nan)}, "'a' contains NaN, which has no rank"),
+        (y, {}, "give those of at least one model"),
         (scores, None, "give labels and scores"),
     ):
         with pytest.raises(ValueError, match=words):
             plotting.plot_roc(labels, given_scores)
     with pytest.raises(ValueError, match="shows one model"):
         plotting.plot_lift(y, several, X=frame)
+    with pytest.raises(ValueError, match="shows one model"):  # the first alone was drawn
+        plotting.plot_reliability(y, several, X=frame)
+    for draw, name in ((plotting.plot_reliability, "probability"), (plotting.plot_decision_curve, "probability")):
+        with pytest.raises(ValueError, match=f"{name} must hold numbers from 0 to 1: convert scores to probabilities"):
+            draw(y, scores)
 
 
 def test_reliability_groups_rows_itself(fitted):
@@ -331,6 +342,121 @@ def test_decision_curves_are_drawn_by_counting_rows(fitted):
     assert len(ax.collections) == 2  # a band for each model
     held_out = plotting.plot_decision_curve(model).get_lines()[-1]
     assert held_out.get_label() == "model"
+
+
+def test_a_weight_of_two_is_a_row_twice(fitted):
+    """Plots of an estimator that was fitted with weights; so are curves of scikit-learn, and histograms by hand."""
+    _, frame, y = fitted
+    times = np.random.default_rng(1).integers(1, 4, len(y))
+    model = AUCClassifierCV([1e-2, 1e-1], cv=3).fit(frame, y, sample_weight=times)
+    held_out = model.out_of_fold_
+    labels, scores = np.repeat(held_out.positive, times), np.repeat(held_out.scores, times)
+    chance = model.calibration_(scores)
+    for draw in (plotting.plot_roc, plotting.plot_precision_recall, plotting.plot_lift):
+        alone, given_rows = (ax.get_lines() for ax in (draw(model), draw(labels, scores)))
+        for one, two in zip(alone, given_rows, strict=True):
+            np.testing.assert_allclose(one.get_xydata(), two.get_xydata(), atol=1e-9)
+    assert f"AUC {roc_auc(labels, scores):.3f}" in plotting.plot_roc(model).get_legend().get_texts()[0].get_text()
+    edges = score_edges(held_out.positive, held_out.scores)
+    bars = plotting.plot_scores(model).patches
+    for side, patch in ((False, bars[0]), (True, bars[2])):
+        count = np.histogram(np.clip(scores[labels == side], edges[0], edges[-1]), edges)[0]
+        assert np.asarray(patch.get_xy())[:, 1].max() == pytest.approx(count.max() / count.sum())
+    axes = plotting.plot_decision_curve(model), plotting.plot_decision_curve(labels, chance)
+    alone, given_rows = (ax.get_lines() for ax in axes)
+    for one, two in zip(alone, given_rows, strict=True):
+        np.testing.assert_allclose(one.get_ydata(), two.get_ydata(), atol=1e-12)
+    own = model.calibration_(held_out.scores)
+    groups = np.array_split(np.argsort(own), 10)
+    dots = plotting.plot_reliability(model).get_lines()[-1]
+    both = own, held_out.positive
+    expected = [[np.average(values[rows], weights=times[rows]) for rows in groups] for values in both]
+    np.testing.assert_allclose(dots.get_data(), expected)
+
+
+def test_rows_that_several_folds_hold_out_count_once(fitted):
+    """Ten repeats hold out each row ten times: intervals are as wide as those of one score for each row."""
+    _, frame, _ = fitted
+    n, folds = len(frame), RepeatedStratifiedKFold(n_splits=3, n_repeats=10, random_state=0)
+    y = frame["age"] + 2.0 * frame["age"].std() * np.random.default_rng(2).standard_normal(n) > 0.0
+    model = AUCClassifierCV([1e-1], cv=folds).fit(frame, y)
+    held_out = model.out_of_fold_
+    assert held_out.places.size == 10 * n
+    mean = np.bincount(held_out.places, held_out.scores) / 10.0
+    positive = np.asarray(y) == model.classes_[1]
+    low, high = map(float, re.findall(r"[\d.]+", plotting.plot_roc(model).get_legend().get_texts()[0].get_text())[-2:])
+    once = roc_auc_ci(positive, mean, method="logit")
+    assert high - low == pytest.approx(once.high - once.low, rel=0.15)
+    (band,) = (part for part in plotting.plot_decision_curve(model).collections if isinstance(part, PolyCollection))
+    found = net_benefit(positive, model.calibration_(mean))
+    corners = np.asarray(band.get_paths()[0].vertices)
+    at_half = corners[np.isclose(corners[:, 0], 0.5), 1]
+    assert np.ptp(at_half) == pytest.approx(found.high[49] - found.low[49], rel=0.15)
+    ax = plotting.plot_reliability(model)
+    (bars,) = (part for part in ax.collections if isinstance(part, LineCollection))
+    share = np.asarray(ax.get_lines()[-1].get_ydata(), dtype=float)
+    for (_, bottom), (_, top), seen in zip(*np.asarray(bars.get_segments()).transpose(1, 0, 2), share, strict=True):
+        least, most = wilson(np.array(seen), np.array(n / 10.0))
+        assert top - bottom == pytest.approx(most - least, rel=0.1)
+
+
+def test_models_of_pairs_have_no_curves_of_their_rows(fitted):
+    _, frame, y = fitted
+    ranker = ConcordanceRankerCV([1e-1], cv=3).fit(frame, np.arange(len(y)) % 50)
+    strata = AUCClassifierCV([1e-1], cv=3).fit(frame, y, strata=np.arange(len(y)) // 20)
+    for model in (ranker, strata):
+        for draw in (plotting.plot_roc, plotting.plot_lift, plotting.plot_decision_curve):
+            with pytest.raises(ValueError, match="this model ranks pairs of rows, so it has no curves of all rows"):
+                draw(model)
+    assert plotting.plot_roc(y, strata, X=frame).get_lines()
+
+
+@pytest.mark.parametrize(
+    "limits", [{"positive": True}, {"monotonic_cst": {"age": -1, "dose": 1}}, {"bounds": (-0.03, 0.03)}], ids=str
+)
+def test_paths_keep_the_limits_of_the_estimator(fitted, limits):
+    _, frame, y = fitted
+    model = AUCClassifierCV([1e-2, 1e-1], [1e-3], cv=3, **limits).fit(frame, y)
+    free = AUCClassifier(1e-2, 1e-3).fit(frame, y).coef_[0]
+    lines = {line.get_label(): line for line in plotting.plot_path(model).get_lines()}
+    drawn = np.array([lines[name].get_ydata() for name in frame])
+    for place, l2 in enumerate([1e-2, 1e-1]):
+        own = AUCClassifier(l2, 1e-3, **limits).fit(frame, y).coef_[0]
+        np.testing.assert_allclose(drawn[:, place], own, atol=1e-5)
+    assert np.abs(drawn[:, 0] - free).max() > 1e-3
+
+
+def test_paths_of_other_losses_are_refused(fitted):
+    _, frame, y = fitted
+    model = AUCClassifierCV([1e-1], loss="squared_hinge", cv=3).fit(frame, y)
+    assert hasattr(model, "moments_")
+    with pytest.raises(ValueError, match="an estimator with the squared loss"):
+        plotting.plot_path(model)
+
+
+def test_bars_of_several_classes_are_drawn_class_by_class(fitted):
+    _, frame, _ = fitted
+    model = OneVsRestAUC().fit(frame, np.arange(len(frame)) % 3)
+    with pytest.raises(
+        ValueError, match=r"a row of coefficients for each class: give names and model.coef_\[k\], with"
+    ):
+        plotting.plot_coefficients(model)
+    ax = plotting.plot_coefficients(list(frame), model.coef_[1], label="coefficient")
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], model.coef_[1])
+
+
+@pytest.mark.parametrize("missing", [(-3.0, -3.5, -2.5), (0.0, -9.0, 9.0), (9.0, 8.0, 10.0), (0.5, 0.4, 0.6)])
+def test_the_word_missing_is_inside_its_panel(missing):
+    for one in (curve("age", np.arange(20.0)), levels("town", ["a", "b", "c"])):
+        one = one._replace(missing=missing)
+        others = [curve(f"c{k}", np.linspace(0.0, 1.0, 20)) for k in range(3)]
+        figure = laid_out(plotting.plot_shapes({s.name: s for s in (one, *others)}))
+        ax = next(ax for ax in figure.axes if ax.get_title() == one.name)
+        (word,) = (text for text in ax.texts if text.get_text() == "missing")
+        low, high = ax.get_ylim()
+        assert low <= word.xy[1] <= high
+        box, inside = word.get_window_extent(), ax.get_window_extent()
+        assert inside.y0 <= box.y0 < box.y1 <= inside.y1
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of three iterations
@@ -424,8 +550,8 @@ def test_a_long_label_of_bars_stays_inside_the_figure():
 
 def test_limits_of_bins_stay_different_and_dates_are_dates():
     income = Axis("income", ("a to b", "b to c", "c to d"), np.array([1.0, 20_000.0, 3e5, 4e7]))
-    month = Axis("seen (month)", ("1", "2", "12", "missing"), np.array([1.0, 1.0, 2.0, 12.0]))
-    when = Axis("seen (year)", ("a to b", "b to c"), np.array([2019.0, 2020.5, 2022.0]))
+    month = Axis("seen (month)", ("1", "2", "12", "missing"), np.array([1.0, 1.0, 2.0, 12.0]), "month")
+    when = Axis("seen (year)", ("a to b", "b to c"), np.array([2019.0, 2020.5, 2022.0]), "year")
     pairs = [
         PairEffect((income, month), 0.2, np.zeros((3, 4))),
         PairEffect((when, month), 0.1, np.zeros((2, 4))),

@@ -29,9 +29,12 @@ from tool_data import write
 
 from vrspam._utils.texts import percent
 from vrspam.cli import main
+from vrspam.inspection import Shape
+from vrspam.metrics import NetBenefit, compare_aucs
 from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.report.page import FINE, Stops, explorer
+from vrspam.report.page import FINE, Page, Stops, explorer, pair_tables
+from vrspam.report.pictures import column_picture, decision_curve, headline
 from vrspam.report.sections import evaluation_page, report_page
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.plan import TrainPlan
@@ -143,6 +146,25 @@ def test_the_best_stops_are_those_of_a_search(folder):
             at = data["thresholds"]
             costs = [(~positive & (scores >= t)).sum() + ratio * (positive & (scores < t)).sum() for t in at]
             assert alarms + ratio * (data["positives"] - hits) == min(costs)
+
+
+@pytest.mark.parametrize("asked", [{"recall": 0.95}, {}], ids=str)
+def test_the_dashed_line_stands_at_the_threshold_of_the_points(folder, asked):
+    positive, scores = scored(300, digits=9)
+    ratio = None if asked else 7.0
+    model = train(folder / "awkward.csv", "out <come>", POSITIVE, features="linear", n_splits=3, **asked)
+    found = evaluate(model, positive, scores, cost_ratio=ratio)
+    page = evaluation_page(model, found, model_name="m", data_name="d", cost_ratio=ratio)
+    text = page.html()
+    place, line = re.search(r'step="1" value="(\d+)"', text), re.search(r'x1="([\d.]+)"[^>]*data-threshold=""', text)
+    frame = re.search(r'data-kind="scores" data-frame="([^"]*)"', text)
+    assert place
+    assert line
+    assert frame
+    low, high, left, right = map(float, frame[1].split()[:4])
+    threshold = page.data["explorer"]["thresholds"][int(place[1])]
+    at = left + (np.clip(threshold, low, high) - low) / (high - low) * (right - left)
+    assert float(line[1]) == pytest.approx(at, abs=0.06)
 
 
 def test_curves_of_many_rows_are_thin_and_move_by_less_than_a_pixel():
@@ -641,6 +663,82 @@ def test_intervals_of_weighted_and_grouped_rows_are_wider():
         drawn.append(weights @ some / weights.sum())
     assert found == pytest.approx(0.7 * 0.3 / np.var(drawn), rel=0.2)
     assert effective_share(np.ones(10, dtype=bool), np.ones(10), np.arange(10) // 5) == pytest.approx(0.2)
+
+
+def test_calibration_groups_of_few_rows_are_the_same_everywhere(tmp_path):
+    """Of 100 rows, six groups of at least 15: in both pictures of the page, and in the mean error that is told."""
+    rng = np.random.default_rng(0)
+    chance = rng.random(100)
+    sick = rng.random(100) < chance
+    table = pd.DataFrame({"a": chance, "b": np.clip(chance + 0.05, 0.0, 1.0), "sick": np.where(sick, "yes", "no")})
+    given = [str(write(table, tmp_path / "t.csv")), "--target", "sick", "--scores", "a,b"]
+    assert main(["evaluate", *given, "--html", str(tmp_path / "e.html")]) == 0
+    told = evaluate(tmp_path / "t.csv", target="sick", scores=["a", "b"])["a"].flat()["calibration_error"]
+    figures = (tmp_path / "e.html").read_text("utf-8").split("<figure>")
+    drawn = {name: one for one in figures for name in re.findall(r"<bdi>(Calibration[^<]*)</bdi>", one)}
+    assert {name: one.count("rows: predicted") for name, one in drawn.items()} == {
+        "Calibration": 6,
+        "Calibration of b": 6,
+    }
+    sixth = np.searchsorted(np.quantile(chance, np.arange(1, 6) / 6), chance, side="right")
+    error = sum(abs((chance - sick)[sixth == number].sum()) for number in range(6)) / 100.0
+    assert error == pytest.approx(told)
+
+
+def test_an_unseen_stretch_of_a_line_is_a_gap():
+    """A net benefit below the frame is not drawn along its edge; nor is acting on everyone above it."""
+    at = np.linspace(0.01, 0.99, 99)
+    model, everyone = np.where(at < 0.5, 0.2, -5.0), np.where(at < 0.1, 0.9, 0.0)
+    found = NetBenefit(at, model, model - 0.01, model + 0.01, np.full(99, 0.01), everyone)
+    drawn = decision_curve(found, 0.99)
+    lines = {css: points for css, points in re.findall(r'<polyline class="(\w+)" points="([^"]*)"', drawn)}
+    frame = list(map(float, re.search(r'data-frame="([^"]*)"', drawn)[1].split()))  # type: ignore[index]
+    for css, last in (("line", 0.49), ("guess", 0.99)):
+        places = np.array([list(map(float, point.split(","))) for point in lines[css].split()])
+        right = frame[2] + last / 0.99 * (frame[3] - frame[2])
+        assert places[-1, 0] == pytest.approx(right, abs=0.2)
+        assert (places[:, 1] < frame[6] - 1.0).all()
+        assert (places[:, 1] > frame[7] - 0.1).all()
+
+
+def test_the_interval_of_a_difference_is_sorted_and_written_as_a_number():
+    positive, scores = scored(200)
+    noise = np.random.default_rng(1).standard_normal((2, 200))
+    found = compare_aucs(positive, {"a": scores, "b": scores + noise[0], "c": noise[1]})
+    _, tests = pair_tables("AUC", found)
+    for _, _, test, _ in found:
+        cell = f'<td data-sort="{test.low!r}" class="number" data-numbers><span class="n">'
+        assert f"{cell}{test.low:+.4f} to {test.high:+.4f}</span></td>" in tests
+
+
+def test_the_spoken_headline_names_the_measure():
+    found = SimpleNamespace(auc=0.834, low=0.8, high=0.87)
+    drawn = headline("Concordance index", found, "", "", {}, [], "")
+    assert 'aria-label="Concordance index: 0.834, interval 0.800 to 0.870, on a scale to 1."' in drawn
+
+
+def test_a_curve_with_a_gap_tells_nothing_in_the_gap(browser, tmp_path):
+    from selenium.webdriver import ActionChains
+
+    grid = np.linspace(0.0, 10.0, 41)
+    value = np.where((grid > 4.0) & (grid < 6.0), 9.0, 0.1 * grid)  # drawn up to 1
+    one = Shape("dose", grid, value, np.full(41, np.nan), np.full(41, np.nan), None, 1.0)
+    page = Page("Curve")
+    page.add("Curve", column_picture(one, (-0.1, 1.2)))
+    page.write(tmp_path / "curve.html")
+    browser.get((tmp_path / "curve.html").as_uri())
+    picture = browser.find_element("css selector", 'svg[data-kind="column"]')
+    frame = [float(part) for part in picture.get_attribute("data-frame").split()]
+    width = picture.rect["width"] / float(picture.get_dom_attribute("viewBox").split()[2])
+    told = {}
+    for at in (2.0, 5.0, 8.0):
+        place = (frame[2] + at / 10.0 * (frame[3] - frame[2])) * width - picture.rect["width"] / 2.0
+        ActionChains(browser).move_to_element_with_offset(picture, round(place), 0).perform()
+        hint = browser.find_element("id", "hint")
+        told[at] = [float(part) for part in hint.text.split(": ")] if hint.is_displayed() else None
+    assert told[5.0] is None
+    for at in (2.0, 8.0):
+        assert told[at] == pytest.approx([at, 0.1 * at], rel=0.05)
 
 
 def test_a_curve_can_be_pointed_at(opened):

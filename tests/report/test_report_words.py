@@ -167,9 +167,10 @@ def test_a_sentence_says_what_is_wrong_with_probabilities(change, sentence):
 
 def test_the_worth_of_acting_is_said_beside_everyone_and_no_one():
     use = describe_benefit(0.2, Estimate(0.03, 0.02, 0.04), Estimate(0.1, 0.08, 0.12), 0.95)
-    assert use.startswith("If you act on a row from 20 % on, the model is of use: per 100 rows 3.0 more true alerts")
+    sentence = "If you act on rows with a probability of at least 20 %, the model is of use: per 100 rows 3.0 more"
+    assert use.startswith(f"{sentence} true alerts")
     assert "than acting on everyone (2.0 to 4.0) and 10.0 more true alerts than acting on no one (8.0 to 12.0)" in use
-    assert use.endswith("95 % intervals; each false alarm takes 0.25 of a true alert off.")
+    assert use.endswith("95 % intervals; one false alarm cancels 0.25 true alerts.")
     worse = describe_benefit(0.8, Estimate(2.0, 1.9, 2.1), Estimate(-0.1, -0.2, -0.05), 0.9)
     assert "it is better to act on no one: per 100 rows" in worse
     assert "10.0 fewer true alerts than acting on no one (-20.0 to -5.0). 90 % intervals" in worse

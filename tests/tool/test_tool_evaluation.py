@@ -289,7 +289,7 @@ def test_convergence_of_a_fit():
 
 @pytest.mark.parametrize("bad", [{"y_true": [1, 1], "y_score": [1, 2]}, {"y_true": [0, 1], "y_score": [[1], [2]]}])
 def test_bad_curves(bad):
-    with pytest.raises(ValueError, match=r"at least 1 of each class|one number for each row"):
+    with pytest.raises(ValueError, match=r"at least 1 of each class|one number for each of 2 labels"):
         plotting.plot_roc(**bad, ax=axes())
 
 

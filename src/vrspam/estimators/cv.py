@@ -215,8 +215,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     solver_ : {"moments", "products", "newton"}
         See `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
-        Of all rows, when `solver_` is "moments"; with a feature map always, but without scatter matrices where the
-        features are more than the rows and `solver_` is "products".
+        Of all rows, when `solver_` is "moments" or "newton"; with a feature map always, but without scatter matrices
+        where the features are more than the rows and `solver_` is "products".
     intercept_ : ndarray of shape (1,)
         With calibration it puts the score 0 where the probability is ½, so that `predict` gives the likelier class:
         with few positives that is rarely the positive one (docs/probabilities.md). With ``calibration=None``, and where
@@ -464,6 +464,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if told is not None and isinstance(shapes, Shapes):
             levels = [frames.levels(rows.X, j) if is_frame(rows.X) else () for j in range(len(told))]
             shapes = shapes.told(told, levels, rows.X, folds.positive, rows.weights)
+        if reading is not None and isinstance(shapes, Shapes):
+            shapes = shapes.dated(reading.made())
         return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
 
     def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:

@@ -155,6 +155,8 @@ class Axis(NamedTuple):
     edges : ndarray or None
         For numbers: the limits of the bins, one more than there are bins of numbers; a bin of missing values comes
         last.
+    part : {"year", "month", "weekday", "hour", ""}
+        The part of a date that the column is; "" for other columns.
 
     Examples
     --------
@@ -167,6 +169,7 @@ class Axis(NamedTuple):
     name: str
     labels: tuple[str, ...]
     edges: np.ndarray | None
+    part: str = ""
 
 
 class PairEffect(NamedTuple):

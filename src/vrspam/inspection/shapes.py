@@ -15,6 +15,7 @@ from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, Table
 from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.moments import ClassMoments
+from vrspam.tables.texts import PARTS
 
 
 class Shape(NamedTuple):
@@ -51,6 +52,8 @@ class Shape(NamedTuple):
         Whether the curve goes on as a straight line outside the grid; otherwise it stays at its last value.
     direction : {-1, 0, 1}
         Whether the score was required to fall (-1) or to rise (1) with the column; 0 for neither.
+    part : {"year", "month", "weekday", "hour", ""}
+        The part of a date that the column is; "" for other columns.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Shape(NamedTuple):
     unknown: float = 0.0
     extend: bool = False
     direction: int = 0
+    part: str = ""
 
     @property
     def numeric(self) -> bool:
@@ -231,6 +235,18 @@ class Shapes:
                 columns[index] = columns[index]._replace(importance=spread, difference=difference)
         return replace(self, columns=tuple(columns))
 
+    def dated(self, made: Mapping[str, tuple[Any, str]]) -> Shapes:
+        """Return the curves that know which part of a date their columns are; `made` is that of a `TableSchema`."""
+        parts = {name: part for name, (_, part) in made.items() if part in PARTS}
+        if not parts:
+            return self
+        pairs = []
+        for pair in self.pairs:
+            first, second = (axis._replace(part=parts.get(axis.name, "")) for axis in pair.columns)
+            pairs.append(pair._replace(columns=(first, second)))
+        columns = (shape._replace(part=parts.get(shape.name, "")) for shape in self.columns)
+        return replace(self, columns=tuple(columns), pairs=tuple(pairs))
+
     def importances(self) -> dict[str, float]:
         """Spread of what each column, and interactions, add to the score."""
         spread = {shape.name: shape.importance for shape in self.columns}
@@ -242,12 +258,13 @@ class Shapes:
         return parts if self.interactions is None else {**parts, self.rest_name: scores - sum(parts.values())}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values and lists."""
+        """Plain values and lists; not the parts of dates, which the schema knows."""
         columns, pairs = [], []
         for shape in self.columns:
             plain = {**shape._asdict(), **{key: getattr(shape, key).tolist() for key in ("grid", *_LISTS)}}
             means = None if shape.mean_score is None else _with_gaps(shape.mean_score)
             columns.append({**plain, "mean_score": means, "together": list(shape.together)})
+            del columns[-1]["part"]
             if not shape.direction:
                 del columns[-1]["direction"]
         for pair in self.pairs:

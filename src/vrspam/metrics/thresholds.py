@@ -14,7 +14,7 @@ from vrspam._utils.texts import short_between
 from vrspam.metrics import roc
 from vrspam.metrics.intervals import Clusters, group_names
 
-BINS = 10
+BINS, LEAST_IN_BIN = 10, 15
 
 
 def average_precision_columns(
@@ -173,12 +173,14 @@ class Curve:
 
 
 def reliability(
-    positive: NDArray, probabilities: NDArray, bins: int = BINS, weights: Any = None, order: NDArray | None = None
+    positive: NDArray, probabilities: NDArray, *, weights: Any = None, order: NDArray | None = None
 ) -> tuple[Bin, ...]:
     """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
 
-    `order` is that of falling probabilities, if it is known.
+    There are ten groups, or fewer of at least 15 rows, but two. `order` is that of falling probabilities, if it is
+    known.
     """
+    bins = max(2, min(BINS, positive.size // LEAST_IN_BIN))
     order = np.argsort(probabilities) if order is None else order[::-1]
     ranked, label = probabilities[order], positive[order]
     edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]

@@ -6,7 +6,7 @@ about 7.3 wide (`text_width`); both engines make the axis of a column at least `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from vrspam._utils.texts import number_labels, power_text, rounded, text_width
-from vrspam.inspection import INTERACTIONS, Axis, Shape, distinct
+from vrspam.inspection import INTERACTIONS, Axis, PairEffect, Shape, distinct
 from vrspam.tables import frames
 from vrspam.tables.schema import far_outside
-from vrspam.tables.texts import DAYS_OF_A_YEAR, day_of, part_text
+from vrspam.tables.texts import DAYS_OF_A_YEAR, YEAR, day_of, part_text
 
 if TYPE_CHECKING:
     from vrspam.tool.model import Model
@@ -28,7 +28,10 @@ MOST_TICKS = 6
 DECADES = 2.0  # length of the linear middle of a logarithmic axis, on each side of 0
 ADDED = "added to the score"
 MEAN_SCORE = "average score of rows with this value"
+OWN_PART = "what the column adds"
 BAND = "95 % band of the shape, from the folds"
+INTERVAL = "95 % interval, from the folds"
+OF_VARIANCE = "of the variance of the score"
 
 
 class Ticks(NamedTuple):
@@ -76,14 +79,13 @@ class ColumnPlan(NamedTuple):
     ticks: Ticks  # values with their labels; for points their places, from 0, with their labels
     rug: np.ndarray  # values that are marked along the axis, so that a stretch without marks rests on few rows
     remarks: tuple[str, ...]
-    part: str | None  # the part of a date that the column is: "year", "month", "weekday" or "hour"
     ends: tuple[str, ...] = ()  # labels of the first and the last value of a curve
 
 
 def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
     """Plan the picture of a column; the axis of what it adds to the score reaches from ends[0] to ends[1]."""
     remarks = [f"{'rises' if shape.direction > 0 else 'falls'} by request"] if shape.direction else []
-    grid, part = shape.grid, date_part(shape.name, shape.grid) if shape.numeric else None
+    grid, part = shape.grid, shape.part
     chosen = np.arange(grid.size)
     if not is_curve(shape):
         if not shape.numeric:
@@ -93,9 +95,9 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
             chosen = np.sort(chosen) if shape.direction else chosen[falling]
             if chosen.size < grid.size:
                 remarks.append(f"{chosen.size} of {grid.size:,} categories: the largest effects")
-        labels = value_labels(shape.name, grid) if shape.numeric else [str(grid[i]) for i in chosen]
+        labels = value_labels(part, grid) if shape.numeric else [str(grid[i]) for i in chosen]
         ticks, scale = Ticks(np.arange(float(chosen.size)), labels), Scale(0.0, max(chosen.size - 1.0, 1.0))
-        return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks), part)
+        return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks))
     far_off = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
     if grid.size > MANY_VALUES:
         steps, inner = np.diff(grid), grid[-2] - grid[1]
@@ -103,25 +105,37 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
         if _scale(grid[far[0] : grid.size - far[1]]).kind != "log":  # a log scale has room for them
             chosen = chosen[far[0] : grid.size - far[1]]
     outermost = [0, grid.size - 1, chosen[0], chosen[-1]]  # of all values, and of those that are drawn
-    texts = [rounded(value) if part is None else part_text(part, value) for value in grid[outermost]]
+    texts = [part_text(part, value) if part else rounded(value) for value in grid[outermost]]
     if chosen.size < grid.size:
         left_out = [text for text, i in zip(texts[:2], outermost[:2], strict=True) if i not in chosen]
         remarks.append(f"{' and '.join(left_out)}: too far out to be drawn")
     grid, value = grid[chosen], shape.contribution[chosen]
-    if (value < ends[0]).any() or (value > ends[1]).any():
-        remarks.append(f"goes on to {rounded(value[np.argmax(np.abs(value))])}, beyond the picture")
+    outside = np.maximum(ends[0] - value, value - ends[1])
+    if outside.max() > 0.0:
+        remarks.append(f"goes on to {rounded(value[outside.argmax()])}, beyond the picture")
     scale = _scale(grid)
     steps = np.diff(grid)
     rug = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
     if np.ptp(steps) <= 1e-9 * steps.max():  # evenly spaced points come from a straight line, not from rows
         rug = rug[:0]
-    ticks = column_ticks(shape.name, grid, scale)
-    return ColumnPlan(True, chosen, scale, ticks, rug, tuple(remarks), part, tuple(texts[2:]))
+    ticks = column_ticks(part, grid, scale)
+    return ColumnPlan(True, chosen, scale, ticks, rug, tuple(remarks), tuple(texts[2:]))
 
 
 def is_curve(shape: Shape) -> bool:
     """Whether a column is drawn as a curve, not as points."""
     return shape.numeric and shape.grid.size > 8
+
+
+def shown_columns(shapes: Iterable[Shape]) -> list[Shape]:
+    """The columns that are drawn, the most important first: those that add something, or all if none does."""
+    columns = sorted(shapes, key=lambda shape: -shape.importance)
+    return [shape for shape in columns if shape.importance > 0.0] or columns
+
+
+def largest_cell(pairs: Iterable[PairEffect]) -> float:
+    """The size that has the strongest colour in heat maps; 1 where all cells are 0 or empty."""
+    return max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in pairs) or 1.0
 
 
 def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
@@ -162,30 +176,19 @@ def _scale(grid: np.ndarray) -> Scale:
 # ---- ticks
 
 
-def date_part(name: str, grid: np.ndarray) -> str | None:
-    """The part of a date that a column is, as `AUCClassifierCV` and `vrspam train` name them: "admitted (month)"."""
-    part = name.rpartition(" (")[2].rstrip(")") if name.endswith(")") else ""
-    limits = {"month": (1, 12), "weekday": (1, 7), "hour": (0, 23), "year": (-3000, 5000)}.get(part)
-    if limits is None or grid[0] < limits[0] or grid[-1] > limits[1]:
-        return None
-    return part if part == "year" or (grid == np.round(grid)).mean() >= 0.9 else None  # bounds of clipping: not whole
-
-
-def value_labels(name: str, values: np.ndarray) -> list[str]:
-    """Labels of the points of a column with few values."""
-    part = date_part(name, values)
-    labels = number_labels(values) if part is None else [part_text(part, value) for value in values]
+def value_labels(part: str, values: np.ndarray) -> list[str]:
+    """Labels of the points of a column with few values; `part` is the part of a date that it is, or ""."""
+    labels = [part_text(part, value) for value in values] if part else number_labels(values)
     return labels if len(set(labels)) == len(labels) else number_labels(values)
 
 
-def column_ticks(name: str, grid: np.ndarray, scale: Scale) -> Ticks:
+def column_ticks(part: str, grid: np.ndarray, scale: Scale) -> Ticks:
     """Ticks along the curve of a column: dates as dates, whole numbers at whole numbers, powers on logarithmic axes."""
-    part = date_part(name, grid)
     if scale.kind != "linear":
         return _power_ticks(scale)
-    if part is None:  # whole numbers, but for bounds of clipping
+    if not part:  # whole numbers, but for bounds of clipping
         return number_ticks(scale.low, scale.high, whole=bool((grid == np.round(grid)).mean() >= 0.9))
-    if part == "year":  # years, months or days, whichever are few enough to be read and more than two
+    if part == YEAR:  # years, months or days, whichever are few enough to be read and more than two
         ends = day_of(scale.low), day_of(scale.high)
         places, labels = np.array([scale.low, scale.high]), [str(day) for day in ends]
         steps = {"Y": (50, 20, 10, 5, 2, 1), "M": (6, 3, 2, 1), "D": (14, 7, 2, 1)}
@@ -289,8 +292,8 @@ def bin_ticks(axis: Axis) -> Ticks:
     if np.ptp(edges) > 0.0 and any(" to " in label for label in labels):
         chosen = np.unique(np.linspace(0, edges.size - 1, min(edges.size, MOST_TICKS)).round().astype(int))
         places, limits = chosen.astype(float).tolist(), edges[chosen]
-        if date_part(axis.name, limits) == "year":
-            texts = value_labels(axis.name, limits)
+        if axis.part == YEAR:
+            texts = value_labels(YEAR, limits)
         else:  # rounded to digits that matter for their range, but all different
             digits = 2 - int(np.floor(np.log10(np.ptp(limits))))
             texts = [power_text(round(limit, digits)) for limit in limits]
@@ -300,13 +303,8 @@ def bin_ticks(axis: Axis) -> Ticks:
             texts.append("missing")
         return Ticks(np.array(places), texts)
     step = ceil(len(labels) / 10)
-    values = [label for label in labels if label != "missing"]
-    try:
-        numbers = np.array(values, dtype=float)
-        if numbers.size and date_part(axis.name, numbers):
-            labels = [*value_labels(axis.name, numbers), *labels[len(values) :]]
-    except ValueError:  # a bin, not a value
-        pass
+    if axis.part:  # a bin for each value, which is its upper edge
+        labels = [*value_labels(axis.part, edges[1:]), *labels[edges.size - 1 :]]
     return Ticks(np.arange(0, len(labels), step) + 0.5, labels[::step])
 
 

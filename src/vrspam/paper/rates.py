@@ -296,14 +296,14 @@ def spam_log_iterations(start: int, log_start_error: float, epsilon: float) -> f
 
 
 @formula
-def spam_rate(t: float, start: int, start_error: float, l2: float, noise: float, gradient_variance: float) -> float:
+def spam_rate(t: Any, start: int, start_error: float, l2: float, noise: float, gradient_variance: float) -> Any:
     """The bound (t₀·e_{t₀} + 2σ*²/C̃²·log(t/t₀)) / t on E‖w_t - w*‖², for t > t₀.
 
-    >>> round(spam_rate(10_000, 132, 1.0, 1.0, 128.0, 0.1), 6)
+    >>> round(float(spam_rate(10_000, 132, 1.0, 1.0, 128.0, 0.1)), 6)
     0.013289
     """
     noise_term = 2.0 * gradient_variance / spam_constant(l2, noise) ** 2
-    return (start * start_error + noise_term * math.log(t / start)) / t
+    return (start * start_error + noise_term * np.log(t / start)) / t
 
 
 @formula
@@ -316,10 +316,15 @@ def gradient_variance_bound(M: float, l2: float, p: float) -> float:
     return 4.0 * p * (1.0 - p) * (M * (1.0 + 2.0 * M * math.sqrt(solution_bound(l2, p)))) ** 2
 
 
+def _one_minus_C(l2: float, step: float, noise: float) -> float:
+    """1 - C without cancellation; with twice the noise it is 1 - C - D."""
+    return (2.0 * step * l2 + (step * l2) ** 2 - noise * step**2) / (1.0 + step * l2) ** 2
+
+
 def _power_sum(l2: float, step: float, inner_steps: float, noise: float) -> float:
     """1 + C + ... + C^(m-1) = (1-C^m)/(1-C), computed without cancellation: C may round to 1 on real data."""
     require_positive(l2=l2, step=step, inner_steps=inner_steps, noise=noise)
-    one_minus_C = (2.0 * step * l2 + (step * l2) ** 2 - noise * step**2) / (1.0 + step * l2) ** 2
+    one_minus_C = _one_minus_C(l2, step, noise)
     if one_minus_C <= 0:
         raise ValueError(f"step {step:.3g} does not contract; it must be below l2/noise = {l2 / noise:.3g}.")
     log_C = math.log1p(noise * step**2) - 2.0 * math.log1p(step * l2)
@@ -328,8 +333,7 @@ def _power_sum(l2: float, step: float, inner_steps: float, noise: float) -> floa
 
 def _progress(l2: float, step: float, inner_steps: float, noise: float) -> float:
     """1 - α = (1-C-D)(1 + C + ... + C^(m-1)), accurate also when α rounds to 1."""
-    one_minus_C_D = (2.0 * step * l2 + (step * l2) ** 2 - 2.0 * noise * step**2) / (1.0 + step * l2) ** 2
-    return one_minus_C_D * _power_sum(l2, step, inner_steps, noise)
+    return _one_minus_C(l2, step, 2.0 * noise) * _power_sum(l2, step, inner_steps, noise)
 
 
 def require_positive(**values: float) -> None:
@@ -347,6 +351,13 @@ def require_fraction(**values: float) -> None:
 # ---- constants and rates of a data set
 
 
+def _share(positive: NDArray[np.bool_]) -> float:
+    """The share of positives; labels that are not booleans are refused, as their complement is another one."""
+    if np.asarray(positive).dtype != bool:
+        raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
+    return float(positive.mean())
+
+
 @formula
 def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Lipschitz constant of each row's gradient: 2(1-p)‖x-μ₋‖‖x‖ for a positive row, 2p‖x-μ₊‖‖x‖ for a negative one.
@@ -358,7 +369,7 @@ def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     >>> lipschitz_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
     array([2., 2.])
     """
-    p = float(positive.mean())
+    p = _share(positive)
     norm_square = row_norms(X, squared=True).astype(np.float64)
     mean_up, mean_down = X.T @ positive / positive.sum(), X.T @ ~positive / (~positive).sum()
     if sparse.issparse(X):
@@ -393,7 +404,7 @@ def gradient_variance(X: Any, positive: NDArray[np.bool_], coef: NDArray) -> flo
     >>> gradient_variance(np.array([[1.0], [-1.0]]), np.array([True, False]), np.array([0.3]))
     0.0
     """
-    p, score = float(positive.mean()), X @ coef
+    p, score = _share(positive), X @ coef
     slope = np.where(
         positive,
         2.0 * (1.0 - p) * (score - score[~positive].mean() - 1.0),
@@ -546,7 +557,7 @@ def _rates(table: Description, noise: float, printed: bool) -> dict[str, Any]:
         "noise": noise,
         "step": step,
         "C": C,
-        "one_minus_C": (2 * step * l2 + (step * l2) ** 2 - noise * step**2) / (1 + step * l2) ** 2,
+        "one_minus_C": _one_minus_C(l2, step, noise),
         "D": D,
         "inner_steps": m,
         "contraction": alpha,

@@ -223,8 +223,8 @@ def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     """Compute the variance of the update direction over the random choice of the row, at the end of each epoch.
 
     For SPAM it is the variance of the stochastic gradient; for VRSPAM that of G(w) - G(w̃) + ∇f(w̃), with w̃ the anchor
-    of the epoch. For VRSPAM the rows also hold the smaller of the paper's two bounds, from ‖w - w*‖² and ‖w̃ - w*‖²:
-    once with the paper's constant 128 M⁴, and once with that of the rows.
+    of the epoch. For VRSPAM the rows also hold the first of the paper's two bounds, the smaller one, from ‖w - w*‖² and
+    ‖w̃ - w*‖²: once with the paper's constant 128 M⁴, and once with that of the rows.
     """
     split = prepare(run, protocol)
     algorithm = protocol.algorithm(run.algorithm)
@@ -246,7 +246,7 @@ def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
         noises = {"bound": rates.noise_printed(M), "bound_rows": rates.noise_rows(split.X, positive)}
         for anchor, row in pairwise(rows):  # the last point of an epoch is the next anchor
             for name, noise in noises.items():
-                row[name] = min(rates.variance_bounds(noise, row["distance"], anchor["distance"]))
+                row[name] = rates.variance_bounds(noise, row["distance"], anchor["distance"])[0]
         rows = rows[1:]
     return [row | {"l2": l2, "l1": l1} for row in rows]
 

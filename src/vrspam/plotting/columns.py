@@ -19,7 +19,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from vrspam._utils.array_api import on_host
-from vrspam._utils.texts import shorten, shorten_distinct, wrap_distinct
+from vrspam._utils.texts import percent, shorten, shorten_distinct, wrap_distinct
 from vrspam.inspection import PairEffect, Shape, distinct
 from vrspam.model import drawing
 from vrspam.plotting import style
@@ -37,7 +37,7 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     rings at points) is the mean score of the rows with that value: where it leaves the curve, those rows differ in
     other columns too. All panels have the same scale, so a flat panel is a column that hardly matters. "with ..." under
     a name lists columns that move together with it: read the sum of their curves. Interactions come on top
-    (`plot_interactions`).
+    (`plot_interactions`). Columns that add nothing are left out.
 
     Parameters
     ----------
@@ -73,13 +73,12 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
             "plot_shapes takes a fitted AUCClassifierCV, or its shape_functions_; for a pipeline pass its last step, "
             "for a search its best_estimator_."
         )
-    every: list[Shape] = sorted(found.values(), key=lambda shape: -shape.importance)
-    figure, panels, shown = _panels(every, most, n_cols, (3.2, 2.4), figure)
+    figure, panels, shown = _panels(drawing.shown_columns(found.values()), most, n_cols, (3.2, 2.4), figure)
     titles = wrap_distinct([shape.name for shape in shown], 32)
     ends = drawing.common_range(shown)
     with mpl.rc_context(style.own_style()):  # in which the texts are measured
         for ax, shape, title in zip(panels, shown, titles, strict=True):
-            _draw_column(ax, shape, drawing.plan_column(shape, ends), title, style.letter_size() * 72 * 2.5)
+            _draw_column(ax, shape, ends, title, style.letter_size() * 72 * 2.5)
     for number, ax in enumerate(panels):
         ax.set_yticks(*drawing.number_ticks(*ends, room=np.inf))
         ax.set_ylim(*ends)
@@ -115,7 +114,7 @@ def _marks(shapes: list[Shape]) -> list[Artist]:
     own = style.colours()[0]
     curved = any(map(drawing.is_curve, shapes))
     look: dict[str, Any] = {"linestyle": "-"} if curved else {"marker": "o", "linestyle": ""}
-    handles: list[Artist] = [Line2D([], [], color=own, label="the column's own part", **look)]
+    handles: list[Artist] = [Line2D([], [], color=own, label=drawing.OWN_PART, **look)]
     means = [drawing.is_curve(shape) for shape in shapes if shape.mean_score is not None]
     if means:  # dashes along curves, rings at points; one line of the legend where the panels have both
         mean: dict[str, Any] = {"linestyle": (0, (4, 2)) if True in means else "", "linewidth": 1.0}
@@ -125,19 +124,22 @@ def _marks(shapes: list[Shape]) -> list[Artist]:
     if True in banded:
         handles.append(Patch(color=own, alpha=0.2, linewidth=0, label=drawing.BAND))
     if False in banded:
-        handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label="95 % interval"))
+        handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label=drawing.INTERVAL))
     return handles
 
 
-def _draw_column(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, title: str, width: float) -> None:
-    """One panel; `width` is that of its axis, in points."""
+def _draw_column(ax: Axes, shape: Shape, ends: tuple[float, float], title: str, width: float) -> None:
+    """One panel, from ends[0] to ends[1]; `width` is that of its axis, in points."""
+    plan = drawing.plan_column(shape, ends)
     ax.axhline(0.0, color=style.GREY, linewidth=0.8, zorder=1)
-    end = (_draw_curve if plan.curve else _draw_points)(ax, shape, plan, width)
+    end = _draw_curve(ax, shape, plan) if plan.curve else _draw_points(ax, shape, plan, width)
     if shape.missing is not None:
         value, low, high = (np.array([part]) for part in shape.missing)
-        lowest, colour = (end, np.fmin(value, low)[0]), style.colours()[1]
+        room = ends[0] + 0.17 * (ends[1] - ends[0])  # for the word, which would vanish outside the panel
+        lowest, colour = (end, np.clip(np.fmin(value, low)[0], room, ends[1])), style.colours()[1]
         _points(ax, np.array([end]), value, low, high, colour)
-        ax.annotate("missing", lowest, (0, -11), textcoords="offset points", ha="right", color=colour, fontsize="small")
+        look: dict[str, Any] = {"textcoords": "offset points", "color": colour, "fontsize": "small"}
+        ax.annotate("missing", lowest, (-4, -11), ha="right", **look)
     words = "; ".join(part for part in (plan.scale.words, *plan.remarks) if part)
     ax.set_xlabel(wrap_distinct([words], 40)[0], fontsize="small", parse_math=False)
     ax.set_title(title, parse_math=False)  # a name may contain dollar signs
@@ -149,7 +151,7 @@ def _draw_column(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, title: str, w
         )  # fmt: skip
 
 
-def _draw_curve(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, width: float) -> float:
+def _draw_curve(ax: Axes, shape: Shape, plan: drawing.ColumnPlan) -> float:
     """Draw a curve; return the x position for the missing value."""
     colour, chosen, scale = style.colours()[0], plan.chosen, plan.scale
     grid = shape.grid[chosen]
@@ -171,7 +173,10 @@ def _draw_curve(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, width: float) 
 
 
 def _draw_points(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, width: float) -> float:
-    """As `_draw_curve`, but points with error bars: for categories, and for numbers with few different values."""
+    """As `_draw_curve`, but points with error bars: for categories, and for numbers with few different values.
+
+    `width` is the room for the labels below, in points.
+    """
     chosen, (places, labels) = plan.chosen, plan.ticks
     _points(ax, places, shape.contribution[chosen], shape.low[chosen], shape.high[chosen], style.colours()[0])
     if shape.mean_score is not None:
@@ -244,8 +249,7 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     if not found:
         raise ValueError("There is nothing to draw: no pair of columns of this model stands out as interacting.")
     figure, panels, shown = _panels(found, most, n_cols, (3.6, 3.2), figure, more=0.7)
-    largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
-    low, high = style.colours()[:2]
+    largest, (low, high) = drawing.largest_cell(shown), style.colours()[:2]
     palette = LinearSegmentedColormap.from_list("interactions", [low, style.mixed(0.03), high])
     for ax, pair in zip(panels, shown, strict=True):
         mesh = _draw_pair(ax, pair, largest, palette)
@@ -273,7 +277,7 @@ def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmen
     below, beside = wrap_distinct([first.name, second.name], 32)
     ax.set_xlabel(below, parse_math=False)
     ax.set_ylabel(beside, parse_math=False)
-    ax.set_title(f"{100 * pair.share:.1f} % of the score's variance", fontsize="small")
+    ax.set_title(f"{percent(pair.share)} {drawing.OF_VARIANCE}", fontsize="small")
     return mesh
 
 
@@ -333,6 +337,9 @@ def _sizes_of(model: Any) -> tuple[dict[str, float], str]:
     """The sizes of the bars of a fitted estimator, by the names of its columns, and their label."""
     if getattr(model, "features_", None) is not None:
         return model.importances_, "standard deviation of what each adds to the score"
+    if model.coef_.shape[0] > 1:
+        words = "this model has a row of coefficients for each class: give names and model.coef_[k], with a label."
+        raise ValueError(words)
     coef, label = on_host(model.coef_)[0], "coefficient"
     if hasattr(model, "moments_"):
         share = model.moments_.weights / model.moments_.weights.sum()

@@ -13,6 +13,7 @@ from vrspam._utils.texts import shorten_distinct
 from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
 from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
+from vrspam.solvers.limits import limits_of
 from vrspam.solvers.path import coef_path
 
 SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
@@ -146,13 +147,15 @@ def plot_path(
     """
     if hasattr(penalties, "l2s_"):
         model = penalties
-        if getattr(model, "features_", None) is not None or not hasattr(model, "moments_"):
+        if getattr(model, "features_", None) is not None or not hasattr(model, "moments_") or model.loss != "squared":
             raise ValueError(
-                "plot_path draws the coefficients of an estimator on columns as they are (features='linear') that has "
-                "kept its moments; for others pass l2s and the coefficients at each."
+                "plot_path draws the coefficients of an estimator with the squared loss, on columns as they are "
+                "(features='linear'), that has kept its moments; for others pass l2s and the coefficients at each."
             )
         penalties, chosen = model.l2s_, model.l2_ if chosen is None else chosen
-        coefs = coef_path(model.moments_, penalties, [model.l1_], penalty=model.penalty, gamma=model.gamma)[:, 0]
+        limits, same = limits_of(model, model.coef_.shape[1]), {"penalty": model.penalty, "gamma": model.gamma}
+        bounds = None if limits is None else np.column_stack([limits.lower, limits.upper])
+        coefs = coef_path(model.moments_, penalties, [model.l1_], bounds=bounds, **same)[:, 0]
         own = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coefs.shape[1])])
         names = distinct(own) if names is None else names
     if coefs is None:

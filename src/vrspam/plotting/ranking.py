@@ -10,8 +10,8 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from vrspam._utils.texts import wrap_distinct
 from vrspam.metrics import net_benefit, roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
-from vrspam.metrics.roc import positive_rows
-from vrspam.metrics.thresholds import reliability, wilson
+from vrspam.metrics.roc import checked_scores, positive_rows
+from vrspam.metrics.thresholds import effective_share, reliability, wilson
 from vrspam.model.drawing import score_edges
 from vrspam.plotting import style
 from vrspam.tables.frames import columns_of, is_frame
@@ -28,7 +28,7 @@ def plot_roc(
     ----------
     y_true : array of n labels, or fitted AUCClassifierCV
         Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
-        folds (`out_of_fold_`).
+        folds (`out_of_fold_`), with the weights of its fit.
     y_score : array of n numbers, fitted estimator, dict of names to these, or frame with a column for each model
         An estimator scores the rows of `X`.
     X : rows to score, optional
@@ -49,7 +49,8 @@ def plot_roc(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first: AUC 0.938 [0.513, 0.995]', 'second: AUC 0.062 [0.005, 0.487]']
     """
-    positive, several = _labelled(y_true, y_score, X)
+    positive, several, beside = _labelled(y_true, y_score, X)
+    weights = beside["sample_weight"]
     if max_fpr is not None:
         check_max_fpr(max_fpr)
     ax = style.axes_or_new(ax)
@@ -58,11 +59,11 @@ def plot_roc(
     ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     shown = _model_names(several)
     for number, (name, values) in enumerate(zip(shown, several.values(), strict=True)):
-        false, true, _ = roc_curve(positive, values)
+        false, true, _ = roc_curve(positive, values, sample_weight=weights)
         kept = _thin(false.size)
-        label = f"{name}AUC {roc_auc(positive, values):.3f}"
-        if min(positive.sum(), (~positive).sum()) > 1:
-            interval = roc_auc_ci(positive, values)
+        label = f"{name}AUC {roc_auc(positive, values, sample_weight=weights):.3f}"
+        if min(np.bincount(positive if weights is None else positive[weights > 0.0], minlength=2)) > 1:
+            interval = roc_auc_ci(positive, values, **beside)
             label += f" [{interval.low:.3f}, {interval.high:.3f}]"
         ax.plot(false[kept], true[kept], label=label, **_look(number))
     style.fit_labels(
@@ -94,11 +95,11 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first', 'second']
     """
-    positive, several = _labelled(y_true, y_score, X)
-    ax = style.axes_or_new(ax)
-    ax.axhline(positive.mean(), color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    positive, several, beside = _labelled(y_true, y_score, X)
+    ax, weights = style.axes_or_new(ax), beside["sample_weight"]
+    ax.axhline(np.average(positive, weights=weights), color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     for number, (name, values) in enumerate(several.items()):
-        precision, recall, _ = precision_recall_curve(positive, values, drop_intermediate=True)
+        precision, recall, _ = precision_recall_curve(positive, values, sample_weight=weights, drop_intermediate=True)
         kept = _thin(recall.size - 1)  # the last point, recall 0, is a convention that no threshold reaches
         ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **_look(number))
     style.fit_labels(ax, "share of positives found (recall)", "share of called rows that are positive (precision)")
@@ -141,13 +142,14 @@ def plot_scores(
     >>> ax.get_ylabel()
     'share of the class'
     """
-    positive, values = _one(y_true, y_score, X)
-    ax = style.axes_or_new(ax)
+    positive, values, beside = _one(y_true, y_score, X)
+    ax, weights = style.axes_or_new(ax), beside["sample_weight"]
+    weights = np.ones(positive.size) if weights is None else weights
     edges = score_edges(positive, values).tolist()
     shown = np.clip(values, edges[0], edges[-1])
     highest = 0.0
     for rows, name, colour, hatch in zip((~positive, positive), names, style.colours()[:2], ("", "///"), strict=True):
-        share = np.full(rows.sum(), 1.0 / max(rows.sum(), 1))
+        share = weights[rows] / weights[rows].sum()
         heights, _, _ = ax.hist(
             shown[rows], edges, weights=share, histtype="stepfilled", color=colour, alpha=0.35, hatch=hatch
         )
@@ -186,9 +188,10 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
     >>> ax.lines[0].get_ydata().tolist()
     [4.0, 2.0, 1.33..., 1.0]
     """
-    positive, values = _one(y_true, y_score, X)
-    false, true, _ = roc_curve(positive, values, drop_intermediate=False)
-    share = (true * positive.sum() + false * (~positive).sum()) / positive.size
+    positive, values, beside = _one(y_true, y_score, X)
+    weights = beside["sample_weight"]
+    false, true, _ = roc_curve(positive, values, sample_weight=weights, drop_intermediate=False)
+    share = false + np.average(positive, weights=weights) * (true - false)
     ax = style.axes_or_new(ax)
     kept = _thin(share.size)[1:]
     ax.plot(share[kept], true[kept] / share[kept], color=style.colours()[0])
@@ -209,8 +212,8 @@ def plot_reliability(
     predicted, observed : sequence of numbers
         Mean probability and share of positives in each group. Without `rows`, the two are labels and probabilities, or
         labels and a fitted estimator that predicts the probabilities of `X`; rows are then put into ten groups of about
-        equal size by their probability. A fitted AUCClassifierCV alone is drawn on the held-out rows that it was
-        calibrated on.
+        equal size by their probability (into fewer groups of at least 15 rows, if there are fewer than 150). A fitted
+        AUCClassifierCV alone is drawn on the held-out rows that it was calibrated on.
     rows : sequence of int
         Size of each group.
     X : rows to predict, optional
@@ -229,9 +232,13 @@ def plot_reliability(
     ('predicted probability', 'observed frequency')
     """
     if rows is None:
-        positive, several = _labelled(predicted, observed, X, chances=True)
-        groups = reliability(positive, next(iter(several.values())))
-        rows, predicted, observed = zip(*groups, strict=True)
+        positive, values, beside = _one(predicted, observed, X, chances=True)
+        weights, places = beside["sample_weight"], beside["groups"]
+        rows, predicted, observed = zip(*reliability(positive, values, weights=weights), strict=True)
+        if weights is not None or places is not None:  # count as so many independent rows
+            weights = np.ones(positive.size) if weights is None else weights
+            each = effective_share(positive, weights, places) * weights.mean()
+            rows = [each * count for count in rows]
     probability, frequency, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
     low, high = wilson(frequency, n)
     ax = style.axes_or_new(ax)
@@ -275,8 +282,8 @@ def plot_decision_curve(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['act on all rows', 'act on none', 'model']
     """
-    positive, several = _labelled(y_true, probability, X, chances=True)
-    found = {name: net_benefit(positive, values, **beside) for name, values in several.items()}
+    positive, several, known = _labelled(y_true, probability, X, chances=True)
+    found = {name: net_benefit(positive, values, **{**known, **beside}) for name, values in several.items()}
     at, every = (getattr(next(iter(found.values())), name) for name in ("thresholds", "treat_all"))
     ax = style.axes_or_new(ax)
     ax.plot(at, every, color=style.GREY, linewidth=1.0, linestyle=(0, (4, 2)), label="act on all rows")
@@ -298,12 +305,12 @@ def _look(number: int) -> dict[str, Any]:
     return {"color": palette[number % len(palette)], "linestyle": style.DASHES[number % len(style.DASHES)]}
 
 
-def _one(y_true: Any, scores: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and scores of one model."""
-    positive, several = _labelled(y_true, scores, X)
+def _one(y_true: Any, scores: Any, X: Any, chances: bool = False) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """As `_labelled`, for one model."""
+    positive, several, beside = _labelled(y_true, scores, X, chances)
     if len(several) > 1:
         raise ValueError(f"this plot shows one model, and {len(several)} were given: call it for each.")
-    return positive, next(iter(several.values()))
+    return positive, next(iter(several.values())), beside
 
 
 def _model_names(several: Mapping[str, Any]) -> list[str]:
@@ -325,17 +332,29 @@ def _unit_square(ax: Axes) -> None:
     ax.set_aspect("equal")
 
 
-def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Which rows are positive, and the scores or probabilities of each model; a single model has the name ""."""
+def _labelled(
+    y_true: Any, given: Scores, X: Any, chances: bool = False
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
+    """Which rows are positive, and the scores or probabilities of each model; a single model has the name "".
+
+    Also the weights of the rows, and which belong together: those that several folds of an estimator hold out.
+    """
     if given is None:
         if not hasattr(y_true, "out_of_fold_"):
             ways = "labels and scores, labels and a fitted estimator with X, or a fitted AUCClassifierCV"
             raise ValueError(f"give {ways}.")
+        if hasattr(y_true, "pairs_"):
+            raise ValueError("this model ranks pairs of rows, so it has no curves of all rows: give labels and scores.")
         held_out, made = y_true.out_of_fold_, y_true.out_of_fold_.scores
         if chances and getattr(y_true, "calibration_", None) is None:
             raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
         made = y_true.calibration_(made) if chances else made
-        return np.asarray(held_out.positive), {"": np.asarray(made, dtype=float)}
+        weights, places = held_out.weights, held_out.places
+        beside = {
+            "sample_weight": None if np.ptp(weights) == 0.0 else weights,
+            "groups": None if np.unique(places).size == places.size else places,
+        }
+        return np.asarray(held_out.positive), {"": np.asarray(made, dtype=float)}, beside
     if hasattr(y_true, "decision_function"):
         raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
     positive, several = positive_rows(y_true, at_least=1), {}
@@ -349,10 +368,8 @@ def _labelled(y_true: Any, given: Scores, X: Any, chances: bool = False) -> tupl
                 raise ValueError("an estimator needs rows to score: give X as well.")
             values = np.asarray(getattr(values, method)(X))
             values = values[:, 1] if method == "predict_proba" else values
-        several[str(name)] = np.asarray(values, dtype=float)
-    if not several or any(values.ndim != 1 for values in several.values()):
-        raise ValueError("scores must be one number for each row, or several models: pass a dict from names to scores.")
-    for values in several.values():
-        if values.size != positive.size:
-            raise ValueError(f"there are {positive.size:,} labels and {values.size:,} scores: give one for each row.")
-    return positive, several
+        what = repr(str(name)) if name != "" else "probability" if chances else "y_score"
+        several[str(name)] = checked_scores(values, positive.size, what, chances).astype(np.float64)
+    if not several:
+        raise ValueError("there are no scores: give those of at least one model.")
+    return positive, several, {"sample_weight": None, "groups": None}

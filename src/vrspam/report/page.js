@@ -113,8 +113,9 @@ for (const picture of all('svg[data-kind="column"]')) {
   const lines = all("polyline.line", picture).map((line) => line.getAttribute("points").split(" ").map((p) => p.split(",").map(Number)));
   watch(picture, (event) => {
     const [x] = frame.pointer(event);
-    if (x < frame.left - 2 || x > frame.right + 2 || !lines.length) return "";
-    const points = lines.flat();
+    if (x < frame.left - 2 || x > frame.right + 2) return "";
+    const points = lines.find((piece) => piece[0][0] - 2 <= x && x <= piece[piece.length - 1][0] + 2);
+    if (!points) return "";  // the picture has no room for the curve here
     let k = points.findIndex((p) => p[0] >= x);
     if (k < 0) k = points.length - 1;
     const [ax, ay] = points[Math.max(0, k - 1)], [bx, by] = points[k];

@@ -100,7 +100,7 @@ def pair_tables(measure: str, pairs: Sequence[ComparedPair], intervals: Sequence
         [
             f"{a} minus {b}",
             number_cell(test.difference, sign=True),
-            f"{test.low:+.4f} to {test.high:+.4f}",
+            Cell(f"{test.low:+.4f} to {test.high:+.4f}", test.low),
             Cell(f"{test.z:.3f}", test.z),
             Cell(f"{test.p_value:.3g}", test.p_value),
             *([Cell(f"{p:.3g}", p)] if adjusted else []),

@@ -274,11 +274,14 @@ def decision_curve(found: NetBenefit, last: float) -> Html:
     top = 105.0 * max(float(high.max()), 1e-3)
     bottom = min(-top / 5.0, 105.0 * float(low.min()))
     frame = Frame((0.0, last), (max(bottom, -top), top), width=440.0, height=280.0, right=28.0, top=12.0)
-    cut = [np.clip(100.0 * values, frame.y.low, top) for values in (low, high, model)]
-    shown = np.where(100.0 * every >= frame.y.low, 100.0 * every, np.nan)
+    low, high = (np.clip(100.0 * values, frame.y.low, top) for values in (low, high))
+    model, every = (  # a line is broken where the picture has no room for it
+        np.where((100.0 * values >= frame.y.low) & (100.0 * values <= top), 100.0 * values, np.nan)
+        for values in (model, every)
+    )
     marks = [axes(frame, "act on rows from this probability on", "net true alerts per 100 rows", percents="x")]
-    marks += [rule(frame), line(frame, at, shown, "guess")]
-    marks += [line(frame, at, cut[1], "band", cut[0]), line(frame, at, cut[2])]
+    marks += [rule(frame), line(frame, at, every, "guess")]
+    marks += [line(frame, at, high, "band", low), line(frame, at, model)]
     label = "Decision curve: net benefit of the model, of acting on everyone and on no one."
     remark = "band: interval; dashed: acting on everyone; line at 0: on no one"
     return picture(frame, marks, label=label, title="Decision curve", remark=remark)
@@ -398,7 +401,7 @@ def headline(
         f"<g{NUMBERS}>{below}{words(frame.x.stop, 46.0, '1 perfect', 'end')}</g>",
     ]
     spoken = "" if low == high else f", interval {texts.interval_text(low, high)}"
-    scale = picture(frame, marks, label=f"AUC {texts.auc_text(auc)}{spoken}, on a scale to 1.")
+    scale = picture(frame, marks, label=f"{name}: {texts.auc_text(auc)}{spoken}, on a scale to 1.")
     return Html(
         '<div class="headline"><div class="number">'
         f"<p><span>{escape(name)}</span><strong{NUMBERS}>{escape(texts.auc_text(auc, 2))}</strong></p>"
@@ -481,7 +484,7 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
         if plan.curve:
             marks.append(words(at, frame.y.start + 15.0, name, "middle"))
     title, remark, kind = texts.shorten(shape.name, 70), "; ".join(remarks), "column" if plan.curve else ""
-    of_a_date = plan.part or "" if plan.curve else ""
+    of_a_date = shape.part if plan.curve else ""
     return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=of_a_date)
 
 
@@ -490,8 +493,9 @@ def key(shapes: Sequence[Shape]) -> Html:
     banded = [shape for shape in shapes if np.isfinite(shape.low).all()]
     averaged = [shape for shape in shapes if shape.mean_score is not None]
     marks = [
-        ("what the column adds", shapes, [segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)]),
-        (drawing.BAND, banded, [box(0.0, 1.0, 26.0, 12.0, "band"), segment(28.0, 7.0, 46.0, 7.0)]),
+        (drawing.OWN_PART, shapes, [segment(0.0, 7.0, 26.0, 7.0, "line"), dot(37.0, 7.0)]),
+        (drawing.BAND, [s for s in banded if drawing.is_curve(s)], [box(18.0, 1.0, 26.0, 12.0, "band")] * 2),
+        (drawing.INTERVAL, [s for s in banded if not drawing.is_curve(s)], [segment(20.0, 7.0, 40.0, 7.0)] * 2),
         (drawing.MEAN_SCORE, averaged, [segment(0.0, 7.0, 26.0, 7.0, "mean"), dot(37.0, 7.0, "ring")]),
         ("missing value", [shape for shape in shapes if shape.missing is not None], [dot(30.0, 7.0, "missing")] * 2),
     ]
@@ -539,7 +543,7 @@ def heat_map(pair: PairEffect, largest: float) -> Html:
         marks.append(f'<g transform="{at}">{words(0, 0, text, "end", full)}</g>')
     marks += [axis_name(frame, first.name), axis_name(frame, second.name, upright=True)]
     across, upwards = texts.shorten(first.name, 50), texts.shorten(second.name, 60)
-    title, remark = f"{across} × {upwards}", f"{texts.percent(pair.share)} of the variance of the score"
+    title, remark = f"{across} × {upwards}", f"{texts.percent(pair.share)} {drawing.OF_VARIANCE}"
     return picture(frame, marks, label=f"How {first.name} and {second.name} interact.", title=title, remark=remark)
 
 

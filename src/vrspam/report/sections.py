@@ -15,8 +15,17 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, interval_text, percent, shorten, signed
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.thresholds import BINS, Curve, benefit_over_all, calibration_error, effective_share, reliability
-from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, score_edges, sum_by_column
+from vrspam.metrics.thresholds import Curve, benefit_over_all, calibration_error, effective_share
+from vrspam.model.drawing import (
+    ADDED,
+    common_range,
+    explain,
+    find_strongest,
+    largest_cell,
+    score_edges,
+    shown_columns,
+    sum_by_column,
+)
 from vrspam.report import page as html
 from vrspam.report import pictures, words
 from vrspam.report.page import Cell, Html, Page, Row, Stops, number_cell
@@ -379,10 +388,7 @@ def add_scores(
             counted.append(effective_share(right[rows], weights[rows], groups))
         stops = replace(stops, effective=(counted[0], counted[1]))
     drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
-    bins, least = evaluation.bins, 15  # fewest rows in a group of similar probability
-    if evaluation.probabilities is not None and evaluation.n < least * BINS:
-        count = max(2, evaluation.n // least)
-        bins = reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
+    bins = evaluation.bins
     told, measures = words.describe_calibration(evaluation.calibration)
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
@@ -402,9 +408,8 @@ def add_scores(
             *_further_numbers(evaluation, cost_ratio, recall),
         ),
     )
-    threshold = evaluation.thresholds["youden"].threshold
     edges = score_edges(evaluation.positive, evaluation.scores)
-    both = pictures.distribution(evaluation.curve, edges, names, threshold)
+    both = pictures.distribution(evaluation.curve, edges, names, float(stops.thresholds[place]))
     lift = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
     page.add("Scores", html.grid([both, html.table(["rows", "lift"], lift, words.LIFT)], "large"))
     add_decisions(page, evaluation)
@@ -506,9 +511,8 @@ def add_model(page: Page, model: Model) -> None:
     if shapes is None:
         blocks.append(html.grid([*strengths, table], "large"))
     else:
-        columns = sorted(shapes.columns, key=lambda shape: -shape.importance)
-        columns = [shape for shape in columns if shape.importance > 0.0] or columns
-        ends, drawn = common_range(columns), []
+        columns = shown_columns(shapes.columns)
+        ends, drawn = common_range(columns[:MOST_CURVES]), []
         for shape in columns[:MOST_CURVES]:
             name = f"column {shape.name}" if shape.name.isdigit() else shape.name
             drawn.append(pictures.column_picture(shape._replace(name=name), ends))
@@ -537,7 +541,7 @@ def _interactions(model: Model) -> list[Html]:
     if not shapes.pairs:
         return [html.paragraph(f"{told} No pair of columns stands out.")]
     shown = shapes.pairs[:6]
-    largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
+    largest = largest_cell(shown)
     rows: list[Row] = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
     numbers = html.table(["columns", "share"], rows, "Share: part of the variance of the score")
     return [

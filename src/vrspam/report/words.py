@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
 ZERO = "A score of 0 is half-way between the average scores of the two classes."
 LIFT = "Lift: how many times more positives the highest scores hold than rows drawn at random"
-SENSITIVITY = "How many positives are found (sensitivity) if at least this many negatives are left alone (specificity)"
+SENSITIVITY = "Sensitivity (share of positives found) at each specificity (share of negatives not called)"
 CALLED = "A row is called positive if its score reaches the threshold"
 SPREAD = "Spread: how much the column moves scores (standard deviation of what it adds)."
 ONE_DEVIATION = "One deviation: what the score gains when the feature rises by one standard deviation."
@@ -393,8 +393,9 @@ def describe_benefit(at: float, over_all: Estimate, over_none: Estimate, confide
         digits = 1 if max(abs(low), abs(high)) >= 1.0 else 3
         more = f"{abs(value):.{digits}f} {'more' if value >= 0.0 else 'fewer'} true alerts than acting on {others}"
         parts.append(f"{more} ({low:.{digits}f} to {high:.{digits}f})")
-    end = f"{100 * confidence:g} % intervals; each false alarm takes {at / (1.0 - at):.2g} of a true alert off."
-    return f"If you act on a row from {100 * at:g} % on, {verdict}: per 100 rows {' and '.join(parts)}. {end}"
+    end = f"{100 * confidence:g} % intervals; one false alarm cancels {at / (1.0 - at):.2g} true alerts."
+    told = f"If you act on rows with a probability of at least {100 * at:g} %, {verdict}"
+    return f"{told}: per 100 rows {' and '.join(parts)}. {end}"
 
 
 def describe_gain(curve: LearningCurve, lines: bool) -> str:
@@ -480,7 +481,7 @@ def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
         short = "complete" if gap <= 1e-3 else f"stopped early, up to {gap:.0e} above the minimum"
         return short, (
             f"The certificate: no other coefficients have an objective that is smaller by more than {gap:.0e} of the "
-            "objective of a model that does nothing. It holds in floating point."
+            "objective with all coefficients 0. It holds in floating point."
         )
     if "relative_stationarity" in facts:
         return "no small change improves it", (

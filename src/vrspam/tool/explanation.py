@@ -117,8 +117,7 @@ def features_picture(model: Model) -> Figure:
     from vrspam.plotting.style import new_figure
 
     if model.shapes is not None:
-        shapes = {shape.name: shape for shape in model.shapes.columns}
-        return plot_shapes({name: shape for name, shape in shapes.items() if shape.importance > 0.0} or shapes)
+        return plot_shapes(model)
     found = find_strongest(model, 20)
     figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
     plot_coefficients(dict(found), label=describe_size(model), ax=axes[0, 0])

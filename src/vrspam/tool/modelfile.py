@@ -264,7 +264,7 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         positive=content["positive"],
         intercept=float(content["intercept"]),
         **arrays,
-        shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
+        shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]).dated(schema.made()),
         calibration=calibration,
         identifiers=tuple(content["identifiers"]),
         fingerprint=None if known is None else Fingerprint(known["salt"], frozenset(known["rows"])),

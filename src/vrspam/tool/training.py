@@ -541,7 +541,8 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     for pair in reading.pairs:
         first, second = (axis._replace(name=names[axis.name]) for axis in pair.columns)
         pairs.append(pair._replace(columns=(first, second)))
-    return {**found, "shapes": replace(reading, columns=tuple(shapes), pairs=tuple(pairs), effects=None)}
+    read = replace(reading, columns=tuple(shapes), pairs=tuple(pairs), effects=None)
+    return {**found, "shapes": read.dated(opened.schema.made())}
 
 
 def note_of(noticed: Warning | str) -> str:
