@@ -116,7 +116,7 @@ class Nested(NamedTuple):
                 if self.scoring.needs_values:
                     values = values + self.intercepts[:, number]
                 weights = self.sample.weights[part][rows]
-                measured[without, :, other] = measured_columns(self.scoring, positive[rows], values, weights)
+                measured[without, :, other] = measure_or_nan(self.scoring, positive[rows], values, weights)
         leads = []
         for without, part in enumerate(sample.parts):
             known = np.isfinite(measured[without]).all(axis=0)
@@ -150,14 +150,14 @@ class OtherMeasure(NamedTuple):
             positive, values = sample.positive[part], scores[part]
             if self.measure.needs_values:
                 values = values + self.intercepts[:, number]
-            undrawn = measured_columns(self.measure, positive, values, standing[part])
+            undrawn = measure_or_nan(self.measure, positive, values, standing[part])
             for draw, factor in enumerate(weights[part].T):
-                change = measured_columns(self.measure, positive, values, standing[part] * factor) - undrawn
+                change = measure_or_nan(self.measure, positive, values, standing[part] * factor) - undrawn
                 found[:, number, draw] += np.where(np.isfinite(change), change, 0.0)
         return found
 
 
-def measured_columns(measure: Scoring, positive: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def measure_or_nan(measure: Scoring, positive: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The measure of each column of scores, of rows with these weights; NaN where it is undefined."""
     used = weights > 0.0
     if len(np.unique(positive[used])) < 2:
