@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from vrspam._utils.messages import require
@@ -247,6 +247,8 @@ class RiverAUC(base.MiniBatchClassifier):
             "l1": self.l1 != 0.0 and self.method not in ("moments", "spam"),
             "step_size": self.step_size != "auto" and exact,
             "sketch": self.sketch is not None and self.method != "opauc",
+            "refresh": self.refresh != 0.01 and not exact,
+            "tol": self.tol != 1e-8 and not exact,
         }
         for name, given in unused.items():
             if given:
@@ -257,8 +259,11 @@ class RiverAUC(base.MiniBatchClassifier):
             if value != "auto" and not (isinstance(value, Real) and least <= float(value) < np.inf):
                 raise ValueError(f'{name} must be "auto" or a {"non-negative" if name == "l2" else "positive"} number.')
         for name in ("l1", "refresh", "tol"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be a non-negative number, got {getattr(self, name)!r}.")
+            value = getattr(self, name)
+            if not (isinstance(value, Real) and 0.0 <= float(value) < np.inf):
+                raise ValueError(f"{name} must be a non-negative number, got {value!r}.")
+        if self.sketch is not None and not (isinstance(self.sketch, Integral) and self.sketch >= 1):
+            raise ValueError(f"sketch must be a positive integer or None, got {self.sketch!r}.")
         l2 = None if isinstance(self.l2, str) else float(self.l2)
         if exact:
             return ExactStream(l2, self.l1, self.half_life, self.refresh, self.tol)

@@ -193,8 +193,10 @@ def test_partial_fit_refuses_and_stays_as_it_was():
         with pytest.raises(ValueError, match=match):
             model.partial_fit(*bad)
         assert pickle.dumps(model) == before
-    with pytest.raises(ValueError, match="differs from the labels so far"):
+    with pytest.raises(ValueError, match=r"Only two classes are possible, got labels \[0, 1, 2\] \(so far \[0, 1\]\)"):
         model.partial_fit(X, y, classes=[1, 2])
+    with pytest.raises(ValueError, match="classes must hold exactly two different labels"):
+        model.partial_fit(X, y, classes=[1])
     with pytest.raises(ValueError, match="l2"):
         model.set_params(l2=-1.0).partial_fit(X, y)
     fresh = AUCClassifier()
@@ -372,3 +374,11 @@ def test_import_is_light():
         _ = vrspam.absent  # type: ignore[attr-defined]
     for name in vrspam.__all__:
         assert hasattr(vrspam, name)
+
+
+def test_both_labels_may_be_named_after_rows_of_one():
+    X, y = make_data(60, 4)
+    first = np.flatnonzero(y == 0)[:5]
+    rest = np.setdiff1d(np.arange(60), first)
+    model = AUCClassifier().partial_fit(X[first], y[first]).partial_fit(X[rest], y[rest], classes=[0, 1])
+    np.testing.assert_allclose(model.coef_, AUCClassifier().fit(X, y).coef_, rtol=1e-10)

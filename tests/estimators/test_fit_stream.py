@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from helpers import make_data, scaled_penalty
 from scipy import sparse
+from sklearn.base import clone
 
 import vrspam.estimators.base
-from vrspam import AUCClassifier, ClassMoments
+from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
+from vrspam._utils.warnings import RawColumns
 from vrspam.data import read_chunks
 from vrspam.estimators.base import RowBlocks
 from vrspam.objective import Objective
@@ -157,3 +159,40 @@ def test_a_refused_stream_leaves_the_columns_of_the_model_alone():
         model.fit_stream([(X[:30, :2], y[:30]), (np.full((30, 2), np.nan), y[30:])])
     assert model.n_features_in_ == 3
     np.testing.assert_array_equal(model.decision_function(X), scores)
+
+
+@pytest.mark.parametrize("estimator", [AUCClassifier(l2=0.1), AUCClassifierCV([0.1], cv=HashFolds(3))])
+def test_a_stream_of_frames_keeps_the_names_of_its_columns(estimator):
+    X, y = make_data(300, 2)
+    frame = pd.DataFrame(X * [1.0, 1e4], columns=["age", "weight"])
+    blocks = [(frame[:100], y[:100]), (frame[100:], y[100:])]
+    with pytest.warns(RawColumns, match="deviation of 'weight' is about .* times that of 'age'"):
+        model = clone(estimator).fit_stream(blocks)
+    assert model.feature_names_in_.tolist() == ["age", "weight"]
+    with pytest.raises(ValueError, match="same order"):
+        model.decision_function(frame[["weight", "age"]])
+    with pytest.warns(RawColumns):
+        model.fit_stream([(X * [1.0, 1e4], y)])
+    assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize("estimator", [AUCClassifier(l2=0.1), AUCClassifierCV([0.1], cv=HashFolds(3))])
+def test_limits_of_a_stream_follow_its_own_names(estimator):
+    X, y = make_data(300, 2)
+    model = clone(estimator).set_params(monotonic_cst={"a": -1})
+    model.fit(pd.DataFrame(X[:, ::-1], columns=["b", "a"]), y)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    whole = clone(model).fit(frame, y).coef_
+    np.testing.assert_allclose(
+        model.fit_stream([(frame[:100], y[:100]), (frame[100:], y[100:])]).coef_, whole, rtol=1e-7
+    )
+    np.testing.assert_allclose(clone(model).fit_stream([(frame, y)]).coef_, whole, rtol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", [AUCClassifier(), AUCClassifierCV(cv=2)])
+def test_a_refused_block_keeps_its_number_behind_empty_ones(estimator):
+    X, y = make_data(90, 3)
+    third, nothing = np.where(np.arange(30) == 5, 7, y[:30]), (X[:0], y[:0])
+    blocks = [nothing, (X[:30], y[:30]), (X[:5], y[:5], np.zeros(5)), (X[30:60], third)]
+    with pytest.raises(ValueError, match="Block 3: Only two classes are possible"):
+        estimator.fit_stream(blocks)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -68,10 +71,24 @@ def test_one_row_may_be_a_dict():
         model.explain_one({"age": 50, "day": X["day"][3]})
 
 
-def test_a_dict_for_columns_of_numbers():
+def not_there(*_, **__):
+    raise ImportError
+
+
+def test_a_dict_for_columns_of_numbers(monkeypatch):
     X = pd.DataFrame(np.random.default_rng(0).standard_normal((100, 2)), columns=["a", "b"])
     y = X["a"] > 0
     model = AUCClassifierCV().fit(X, y)
-    assert model.explain_one({"b": X["b"][5], "a": X["a"][5]}) == pytest.approx(model.explain_one(X.iloc[5]))
+    row = {"b": X["b"][5], "a": X["a"][5]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns of rows without names
+        assert model.explain_one(row) == pytest.approx(model.explain_one(X.iloc[5]))
+        with pytest.raises(ValueError, match="NaN"):
+            model.explain_one({**row, "a": None})
+    with monkeypatch.context() as without:
+        without.setattr(nw, "from_dict", not_there)  # no library for frames is installed
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            parts = model.explain_one(row)
+    assert parts == pytest.approx(model.explain_one(X.iloc[5]))
     with pytest.raises(ValueError, match="takes a dict only if fit had names of columns"):
         AUCClassifierCV().fit(X.to_numpy(), y).explain_one({"a": 1.0, "b": 2.0})

@@ -5,15 +5,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize
 from sklearn import config_context
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, AUCClassifierCV, ConcordanceRanker, ConcordanceRankerCV, coef_path
+from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, StrataWithoutPairs
 from vrspam.metrics import concordance_index
+from vrspam.model_selection.folds import FoldedRows, Split
 from vrspam.model_selection.pairs import concordance_of, whole_units
 from vrspam.moments import PairMoments, RankedPairs
 from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss, SquaredPairLoss
@@ -200,7 +204,7 @@ def test_strata_of_one_class_are_left_out_and_said():
     without = AUCClassifier(l2=0.01 * 40**2 / 36**2).fit(X[4:], y[4:], strata=strata[4:])  # κ has all rows below it
     np.testing.assert_allclose(model.coef_, without.coef_, rtol=1e-10)
     assert model.pairs_ == 9 * 4
-    with pytest.raises(ValueError, match="No two rows can be compared"):
+    with pytest.raises(ValueError, match=r"a pair needs two rows of one stratum that differ in y\.$"):
         AUCClassifier().fit(X, y, strata=np.arange(40))
 
 
@@ -575,6 +579,9 @@ def test_splits_that_tear_strata_apart_are_refused():
         AUCClassifierCV(cv=forward).fit(X, y, strata=strata)
     with pytest.raises(ValueError, match="scoring='average_precision' looks at all rows"):
         AUCClassifierCV(scoring="average_precision").fit(X, y, strata=strata)
+    for more in ({"max_fpr": 0.1}, {"max_fpr": 0.1, "scoring": "partial_roc_auc"}):
+        with pytest.raises(ValueError, match=r"looks at all rows, but .* use scoring='auto' without max_fpr"):
+            AUCClassifierCV(**more).fit(X, y, strata=strata)
 
 
 def test_units_join_strata_and_groups():
@@ -662,3 +669,80 @@ def test_rounding_of_the_sums_stays_within_its_bound():
         off = [float(Fraction(g) - e / sum(c) ** 2) for g, e in zip(grad, exact, strict=True)]
         assert np.linalg.norm(off) <= loss.gradient_error(w, grad), number
         assert loss.gradient_error(w, grad) <= 1e-6 * np.linalg.norm(grad) + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.GridEdge")
+@pytest.mark.parametrize("stratified", [False, True])
+def test_groups_of_single_rows_leave_the_interval_alone(stratified):
+    """Only where units are whole strata does a pair lie inside a unit: rows that are their own groups are no units."""
+    X, time, event = survival(180, 3, 4)
+    strata = np.arange(180) % 9 if stratified else None
+    splits = list(GroupKFold(3).split(X, time, np.arange(180) % 9))
+    models = [
+        ConcordanceRankerCV([0.01, 1.0], cv=splits).fit(X, time, event=event, strata=strata, groups=groups)
+        for groups in (None, np.arange(180))
+    ]
+    assert models[0].corrected_interval_ == pytest.approx(models[1].corrected_interval_, abs=1e-12)
+
+
+def test_a_pair_of_a_whole_stratum_counts_once_in_its_unit():
+    """Nine sites of strata of three rows: a unit's part of the error is that of drawing its strata."""
+    rng = np.random.default_rng(29)
+    strata, y = np.arange(162) // 3, np.tile([0, 1, 1], 54)
+    X = rng.standard_normal((162, 3)) + y[:, None]
+    splits = list(GroupKFold(3).split(X, y, strata // 6))
+    rows, classes = Rows(X, y, None), np.array([0, 1])
+    pairs = RankedPairs(y == 1.0, y == y, strata)
+    for units, whole in ((strata // 6, True), (strata, True), (np.arange(162) // 2, False), (np.arange(162), False)):
+        folds = FoldedRows(rows, [Split(*split) for split in splits], classes, y == 1, units, pairs)
+        assert folds.sample(1, 0).by_strata is whole
+
+
+def test_a_stream_of_strata_may_mix_sparse_and_dense_blocks():
+    rng = np.random.default_rng(30)
+    X, y, strata = rng.standard_normal((90, 3)), np.tile([0, 1], 45), np.arange(90) // 9
+    whole = AUCClassifier().fit(X, y, strata=strata).coef_
+    for kinds in ((sparse.csr_array, np.asarray), (np.asarray, sparse.csr_matrix)):
+        blocks = [
+            (kinds[number % 2](X[a : a + 20]), y[a : a + 20], None, strata[a : a + 20])
+            for number, a in enumerate(range(0, 90, 20))
+        ]
+        np.testing.assert_allclose(AUCClassifier().fit_stream(blocks).coef_, whole, rtol=1e-10)
+
+
+def test_a_wide_stream_of_strata_is_refused_before_its_matrices_are_made():
+    X = sparse.random_array((12, 20_001), density=1e-3, format="csr", rng=np.random.default_rng(31))
+    with pytest.raises(ValueError, match=r"has strata needs two 20001×20001 matrices \(6 GB\): use fit with all rows"):
+        AUCClassifier().fit_stream([(X, np.tile([0, 1], 6), None, np.arange(12) // 4)])
+
+
+def test_a_score_without_any_event_is_undefined():
+    X, time, event = survival(60, 5, 2)
+    model = ConcordanceRanker().fit(X, time, event=event)
+    with pytest.warns(UndefinedMetricWarning):
+        assert np.isnan(model.score(X, time, event=np.zeros(60, dtype=bool)))
+
+
+def test_a_ranker_says_what_it_lacks():
+    X, time, event = survival(60, 6, 2)
+    with pytest.raises(AttributeError) as refused:
+        ConcordanceRankerCV().fit(X, time, event=event).predict_proba(X)
+    assert str(refused.value.__cause__) == "A ranker has no probabilities: its scores have no unit."
+    order = np.argsort(time)
+    with pytest.raises(ValueError, match="Fold 0: its validation part holds only rows that rank above most others"):
+        ConcordanceRankerCV(cv=KFold(5)).fit(X[order], time[order], event=np.ones(60, dtype=bool))
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.GridEdge")
+def test_no_folds_named_are_five():
+    X, time, event = survival(90, 7, 2)
+    y = time > np.median(time)
+    for model, fitted in (
+        (ConcordanceRankerCV, {"y": time, "event": event}),
+        (AUCClassifierCV, {"y": y}),
+        (AUCClassifierCV, {"y": y, "groups": np.arange(90) // 3}),
+    ):
+        found, named = model(cv=None).fit(X, **fitted), model(cv=5).fit(X, **fitted)
+        np.testing.assert_array_equal(found.auc_path_, named.auc_path_)
+    streamed, named = AUCClassifierCV(cv=None).fit_stream([(X, y)]), AUCClassifierCV(cv=5).fit_stream([(X, y)])
+    np.testing.assert_array_equal(streamed.auc_path_, named.auc_path_)

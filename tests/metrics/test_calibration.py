@@ -78,3 +78,30 @@ def test_what_the_rows_do_not_say_is_nan():
     assert np.isfinite(sure.intercept).all()
     with pytest.raises(ValueError, match="from 0 to 1"):
         calibration_measures([0, 1], [0.5, 1.5])
+
+
+def test_many_rows_of_few_probabilities_have_the_intervals_of_single_rows():
+    """Rows of one probability are summed up; rows that are their own groups are not."""
+    rng = np.random.default_rng(3)
+    p = np.where(rng.random(60_000) < 0.5, 0.2, 0.8)
+    y = rng.random(60_000) < p
+    found, alone = calibration_measures(y, p), calibration_measures(y, p, groups=np.arange(60_000))
+    for ours, expected in zip(found, alone, strict=True):
+        assert tuple(ours) == pytest.approx(tuple(expected), rel=1e-4, abs=1e-5)
+    # of both probabilities the log-odds have the variance 1/(n p q): the slope is their difference over logit's
+    sizes = [np.count_nonzero(p == one) * y[p == one].mean() * (1.0 - y[p == one].mean()) for one in (0.2, 0.8)]
+    error = np.sqrt(sum(1.0 / size for size in sizes)) / (logit(0.8) - logit(0.2))
+    assert found.slope.high - found.slope.low == pytest.approx(2.0 * 1.959964 * error, rel=1e-3)
+
+
+def test_rows_of_weight_zero_count_for_nothing():
+    rng = np.random.default_rng(4)
+    (y, p), weight, names = rows(rng, n=200), rng.integers(0, 3, 200).astype(float), np.arange(200) // 4
+    there = weight > 0.0
+    for groups in (None, names):
+        some = None if groups is None else groups[there]
+        found = calibration_measures(y, p, sample_weight=weight, groups=groups)
+        alone = calibration_measures(y[there], p[there], sample_weight=weight[there], groups=some)
+        assert np.ravel(found) == pytest.approx(np.ravel(alone), rel=1e-12)
+    with pytest.raises(ValueError, match="0 positive and 2 negative rows: at least 1 of each class"):
+        calibration_measures([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], sample_weight=[1, 0, 1, 0])

@@ -77,6 +77,8 @@ def test_weights_and_groups():
     assert half.auc + half.optimism == pytest.approx(other.auc + other.optimism, abs=1e-12)
     with pytest.raises(ValueError, match="100 groups have rows in several folds"):
         corrected_auc(y, scores, folds=np.arange(400) % 2, groups=patient)
+    with pytest.raises(ValueError, match="100 groups have rows in several folds"):
+        corrected_auc(y, scores, folds=np.arange(400) % 4, groups=patient)
 
 
 @pytest.mark.parametrize(
@@ -140,11 +142,14 @@ def test_frames_forests_random_searches_weights_and_progress(rows, capsys):
     assert kept.optimism == 0.0
 
 
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_what_is_no_search_is_said(rows):
     X, y = rows
     with pytest.raises(ValueError, match="LogisticRegression is not a fitted search"):
         corrected_auc_of(LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="at least one estimator"):
         corrected_auc_of([], X, y)
+    with pytest.raises(ValueError, match=r"\d+ groups have rows in several folds: make folds of whole groups"):
+        corrected_auc_of([LogisticRegression()], X, y, groups=np.arange(240) // 4)
     with pytest.raises(ValueError, match="hold each row out exactly once"):
         corrected_auc_of([LogisticRegression()], X, y, cv=ShuffleSplit(3, random_state=0))

@@ -14,7 +14,9 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from vrspam.metrics import (
     delong_test,
+    hand_till_auc,
     newcombe_interval,
+    one_vs_rest_auc,
     roc_auc,
     roc_auc_ci,
     roc_auc_columns,
@@ -398,6 +400,9 @@ def test_the_interval_of_a_difference_stays_between_minus_one_and_one():
         (lambda: roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], method="wilson"), "newcombe"),  # type: ignore[arg-type]
         (lambda: delong_test([0, 0, 1, 1], [1, 2, 3, 4], [1, 2, 3]), "score_b"),
         (lambda: delong_test([1, 1], [1, 2], [1, 2]), "at least 2 of each class are needed"),
+        (lambda: one_vs_rest_auc(["a", None, "b"], np.eye(3)), "with none missing"),  # type: ignore[arg-type]
+        (lambda: hand_till_auc([0.0, np.nan, 1.0], np.eye(3)), "y_true contains NaN; remove rows without a label"),
+        (lambda: hand_till_auc([0.0, np.nan, 1.0], np.eye(3), labels=[0, 1, 2]), "y_true contains NaN"),
         (lambda: sensitivity_at_specificity([0, 1], [1, 2], 95), "between 0 and 1"),
         (lambda: sensitivity_at_specificity([0, 1], [1, 2], np.nan), "between 0 and 1"),
         (lambda: sensitivity_at_specificity([1, 1], [1, 2], 0.9), "at least 1 of each class"),

@@ -130,5 +130,9 @@ def test_the_band_of_net_benefit_covers_the_truth(grouped):
 def test_net_benefit_refuses_scores():
     with pytest.raises(ValueError, match="convert scores to probabilities first"):
         net_benefit([0, 1], [-0.5, 2.0])
+    with pytest.raises(ValueError, match="3 positive and 0 negative rows: at least 1 of each class"):
+        net_benefit([0, 0, 0], [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="0 positive and 0 negative rows"):
+        net_benefit([0, 1], [0.1, 0.2], sample_weight=[0.0, 0.0])
     with pytest.raises(ValueError, match="thresholds must lie strictly between 0 and 1"):
         net_benefit([0, 1], [0.5, 0.2], [1.0])

@@ -366,12 +366,15 @@ def test_whole_groups_are_kept(balanced):
 def test_groups_may_be_named_by_anything():
     X, y = make_data(100, 3, seed=0)
     numbers = np.arange(100) // 2
-    named = np.array([None if k == 0 else f"person {k}" if k % 2 else k for k in numbers.tolist()], dtype=object)
+    named = np.array([(0,) if k == 0 else f"person {k}" if k % 2 else k for k in numbers.tolist()], dtype=object)
     splits = list(StratifiedKFold(3).split(X, y))
     models = [AUCClassifierCV(cv=splits).fit(X, y, groups=groups) for groups in (numbers, named, list(numbers))]
     assert len({model.corrected_interval_ for model in models}) == 1
-    with pytest.raises(ValueError, match=r"groups has shape \(99,\); it needs one entry for each of 100 rows"):
+    with pytest.raises(ValueError, match=r"groups has shape \(99,\); it needs one label for each of 100 rows"):
         AUCClassifierCV(cv=splits).fit(X, y, groups=numbers[:99])
+    for missing in ([None, None, *named[2:]], [np.nan, np.nan, *numbers[2:]]):
+        with pytest.raises(ValueError, match="groups is missing in 2 rows; leave them out, or give each a group"):
+            AUCClassifierCV(cv=splits).fit(X, y, groups=missing)
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e300])

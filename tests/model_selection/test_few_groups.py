@@ -11,6 +11,7 @@ from sklearn.model_selection import GroupKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam._utils.warnings import FewerFolds, FewGroups
+from vrspam.metrics import correction
 from vrspam.metrics.correction import MANY_GROUPS
 from vrspam.model_selection.folds import group_folds
 
@@ -106,3 +107,15 @@ def test_many_groups_are_drawn():
     assert model.best_score_ == alone.best_score_
     wide, narrow = (high - low for low, high in (model.corrected_interval_, alone.corrected_interval_))
     assert wide > 1.2 * narrow
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.GridEdge")
+def test_a_measure_that_a_sample_leaves_undefined_corrects_nothing(monkeypatch):
+    """Five folds of 200 negatives have a partial AUC; a sample of 20 negatives of each has none to choose by."""
+    monkeypatch.setattr(correction, "MOST_ROWS", 200)
+    rng, groups = np.random.default_rng(0), np.repeat(np.arange(20), 100)
+    y = np.tile([0, 1], 1000)
+    X = rng.standard_normal((2000, 2)) + y[:, np.newaxis]
+    model = AUCClassifierCV([0.01, 1.0], max_fpr=0.02).fit(X, y, groups=groups)
+    chosen = model.auc_path_.reshape(2, -1)[model.l2s_.tolist().index(model.l2_)]
+    assert model.corrected_score_ == pytest.approx(chosen.mean(), abs=1e-12)

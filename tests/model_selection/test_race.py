@@ -398,3 +398,15 @@ def test_boosted_trees_go_on_beside_the_best_of_the_others(monkeypatch):
         rows = dict(zip(model.selection_["features"], model.selection_["rows"], strict=True))
         assert (rows["boosted"] == 3_000) == both
         assert max(rows["additive"], rows["kernel 3"], rows["kernel 1"], rows["kernel 0.3"]) == 3_000
+
+
+def test_rows_of_a_part_keep_their_groups():
+    X, y = waves()
+    X[:, 0], names = np.arange(900), np.array([f"patient {number // 4}" for number in range(900)])
+    splits = [Split(*split) for split in GroupKFold(3).split(X, y, names)]
+    folds = FoldedRows(Rows(X, y, None), splits, np.unique(y), y == 1, names)
+    part = room.Heat(300, 20, 3)._part(folds, np.random.default_rng(0))
+    of_rows = names[part.rows.X[:, 0].astype(int)]
+    assert len(set(zip(part.groups, of_rows, strict=True))) == np.unique(part.groups).size == np.unique(of_rows).size
+    for train, validation in part.splits:
+        assert not set(part.groups[train]) & set(part.groups[validation])

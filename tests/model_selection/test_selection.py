@@ -86,6 +86,8 @@ def test_advice_becomes_a_warning():
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="rule must be"):
         select(around([0.9]), {"l2": [1.0]}, "two")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="rule must be 'best' or 'one-standard-error', got 'blend'"):
+        select(around([0.9]), {"l2": [1.0]}, "blend")
     with pytest.raises(ValueError, match="do not fit a grid"):
         select(around([0.9, 0.8]), {"l2": [1.0]})
     with pytest.raises(ValueError, match="NaN"):

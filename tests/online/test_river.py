@@ -250,6 +250,12 @@ def test_refusals(data):
         ({"method": "spam", "step_size": 0.0}, "step_size must be"),
         ({"refresh": -1.0}, "refresh must be"),
         ({"half_life": 0.0}, "half_life must be a positive"),
+        ({"method": "spam", "refresh": 0.1}, "refresh has no effect"),
+        ({"method": "solam", "tol": 1e-4}, "tol has no effect"),
+        ({"method": "opauc", "sketch": 0}, "sketch must be a positive integer or None, got 0"),
+        ({"method": "opauc", "sketch": -1}, "sketch must be a positive integer"),
+        ({"method": "opauc", "sketch": 2.5}, "sketch must be a positive integer"),
+        ({"l1": "auto"}, "l1 must be a non-negative number, got 'auto'"),
     ):
         with pytest.raises(ValueError, match=words):
             RiverAUC(**wrong)

@@ -89,7 +89,7 @@ def test_rules_that_no_threshold_keeps_are_refused():
     positive, scores = np.array([True, False] * 10), np.repeat(np.arange(10.0), 2)
     with pytest.raises(ValueError, match=r"no threshold keeps precision=0\.9 on held-out rows: give a smaller number"):
         choose_threshold(positive, scores, "precision", 0.9)
-    with pytest.raises(ValueError, match=r"no threshold keeps alerts=0\.05 on held-out rows: give a larger one"):
+    with pytest.raises(ValueError, match=r"no threshold keeps alerts=0\.05 on held-out rows: give a larger number"):
         choose_threshold(positive, scores, "alerts", 0.05)
     with pytest.raises(ValueError, match="recall= and alerts= cannot be combined: a model stores one threshold"):
         train(patients(), "sick", recall=0.9, alerts=0.1)
@@ -286,3 +286,11 @@ def test_what_is_no_promise_is_said(given, words):
     assert model.threshold is not None
     assert model.threshold.confidence is None
     assert any(words in note for note in model.training["warnings"])
+
+
+@pytest.mark.parametrize(
+    "rule", [{"recall": 90}, {"alerts": 5}, {"precision": 1.5}, {"threshold": 0.5}, {"cost_ratio": np.inf}]
+)
+def test_a_classifier_refuses_a_rule_that_no_number_can_keep(rule):
+    with pytest.raises(ValueError, match=r"recall, precision, alerts and a number in \(0, 1\], or of cost_ratio and a"):
+        AUCClassifierCV(threshold=rule).fit(np.arange(40.0)[:, np.newaxis], np.arange(40) % 2)

@@ -59,13 +59,15 @@ class RowBlocks:
         self._validator = clone(estimator)
         self.n_features: int | None = None
         self.sparse = False  # whether any block is sparse
-        self.strata: np.ndarray | None = None  # of the block that was read last
+        self.number = 0  # of the block that was read last, and its strata
+        self.strata: np.ndarray | None = None
         self._said: set[Any] = set()  # columns that a warning has named
 
     def __iter__(self) -> Iterator[Rows]:
         done = 0
         with Progress("fitting", getattr(self.chunks, "n_rows", None), "rows", self.progress) as bar:
             for number, chunk in enumerate(self.chunks):
+                self.number = number
                 if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3, 4):
                     raise ValueError(
                         f"Block {number} must be a tuple (X, y), (X, y, sample_weight) or (X, y, sample_weight, "
@@ -91,29 +93,39 @@ class RowBlocks:
         if self.n_features is None:
             raise ValueError("There are no rows: chunks yielded no block with rows.")
 
+    @property
+    def feature_names(self) -> np.ndarray | None:
+        """The names of the columns, if the blocks are frames."""
+        return getattr(self._validator, "feature_names_in_", None)
+
     def moments(self, most_once: int) -> ClassMoments:
-        """Moments of all rows, in one pass: with scatter matrices up to 5,000 features or for a one-shot stream."""
+        """Moments of all rows, in one pass, with scatter matrices up to 5,000 features.
+
+        Those of strata, and of a stream that can be read only once, always have matrices, of at most `most_once`
+        features.
+        """
         moments: ClassMoments | None = None
         inside, held = PairsOfStrata(None, frozenset(), 0, 0), None
         same = getattr(self._validator, "strata_weight", "pairs") == "strata"
-        for number, rows in enumerate(self):
-            if number > 0 and (held is None) != (self.strata is None):
-                raise ValueError(f"Block {number}: give either all blocks their strata, or none.")
+        for rows in self:
+            if (held if self.strata is None else moments) is not None:
+                raise ValueError(f"Block {self.number}: give either all blocks their strata, or none.")
+            d = rows.X.shape[1]
+            if d > most_once and (self.one_shot or self.strata is not None):
+                what, way = "has strata", "use fit with all rows in memory"
+                if self.strata is None:
+                    what = "can be read only once"
+                    way = "give chunks that can be gone through again (a list, vrspam.data.read_chunks)"
+                raise ValueError(f"A stream that {what} needs two {d}×{d} matrices ({16 * d * d / 1e9:.0f} GB): {way}.")
             if self.strata is not None:
                 done, held = whole_strata(held, rows, self.strata)
-                inside = inside.with_block(number, *done, same)
+                inside = inside.with_block(self.number, *done, same)
                 continue
             if moments is None:
-                d = rows.X.shape[1]
-                if self.one_shot and d > most_once:
-                    raise ValueError(
-                        f"A stream that can be read only once needs two {d}×{d} matrices ({16 * d * d / 1e9:.0f} GB): "
-                        "give chunks that can be gone through again (a list, vrspam.data.read_chunks)."
-                    )
                 moments = ClassMoments(d, scatter=self.one_shot or d <= MOMENTS_MAX_FEATURES_DENSE)
-            add_block(moments, rows, number)
+            add_block(moments, rows, self.number)
         if held is not None:
-            return inside.with_block(number, *held, same).checked()
+            return inside.with_block(self.number, *held, same).checked()
         assert moments is not None
         return moments
 
@@ -124,8 +136,8 @@ def whole_strata(
     """Split `held` and new rows: those of strata that have ended, and those of the last stratum, which may go on."""
     if held is not None:
         (X, y, weights), names = held
-        both = (X, rows.X)
-        joined = sparse.vstack(both, format="csr") if sparse.issparse(rows.X) else np.concatenate(both)
+        both, mixed = (X, rows.X), sparse.issparse(X) or sparse.issparse(rows.X)
+        joined = sparse.vstack(list(map(sparse.csr_array, both)), format="csr") if mixed else np.concatenate(both)
         if weights is not None or rows.weights is not None:  # rows without a weight count once
             each = zip((weights, rows.weights), (y, rows.y), strict=True)
             weights = np.concatenate([np.ones(np.shape(of)) if given is None else given for given, of in each])
@@ -380,7 +392,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if not inside.any():
             raise ValueError(
                 f"No two rows can be compared (n_samples={rows.X.shape[0]}): a pair needs two rows"
-                f"{'' if pairs.stratum is None else ' of one stratum'} that differ in y, the upper one with its event."
+                f"{'' if pairs.stratum is None else ' of one stratum'} that differ in y"
+                f"{'' if pairs.event.all() else ', the upper one with its event'}."
             )
         without = np.flatnonzero(inside == 0.0)
         if without.size and pairs.stratum is not None:

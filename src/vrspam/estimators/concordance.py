@@ -39,8 +39,6 @@ def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
         if not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity: leave out the rows without a target.")
     time, happened = canonical_target(y, event)
-    if (structured or event is not None) and not happened.any():
-        raise ValueError("No row has its event: with all rows censored no two of them can be compared.")
     return time, happened, "event" if structured or event is not None else "y"
 
 
@@ -70,6 +68,8 @@ class Ranker(BaseEstimator):
         rows = self._validate_rows(X, None if target is None else np.zeros(target[0].size), sample_weight, table=table)
         assert target is not None
         time, happened, higher = target
+        if not happened.any():
+            raise ValueError("No row has its event: with all rows censored no two of them can be compared.")
         numbers = None if strata is None else validation.numbers_of(strata, time.size, "strata", "stratum")
         numbers = None if numbers is None or numbers.max(initial=0) == 0 else numbers
         counted = slice(None) if rows.weights is None else rows.weights > 0.0

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from vrspam._utils import array_api, parameters
 from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES, Parameter, WordedError
 from vrspam._utils.progress import StepProgress
-from vrspam._utils.validation import Rows, column_names
+from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
@@ -31,7 +31,7 @@ from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs, whole_units
-from vrspam.model_selection.selection import make_scoring
+from vrspam.model_selection.selection import ROC_AUC, make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.moments import RankedPairs
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
@@ -42,12 +42,16 @@ from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
 from vrspam.tables.schema import TableSchema
 
 THRESHOLD_RULE = parameters.Rule(
-    f"a dict of one of {', '.join(THRESHOLD_RULES[:-1])} and a positive number",
+    "a dict of one of recall, precision, alerts and a number in (0, 1], or of cost_ratio and a positive number",
     lambda value: (
         isinstance(value, dict)
         and len(value) == 1
-        and set(value) < set(THRESHOLD_RULES)
-        and all(isinstance(number, Real) and float(number) > 0.0 for number in value.values())
+        and all(
+            rule in THRESHOLD_RULES[:-1]
+            and isinstance(number, Real)
+            and 0.0 < float(number) <= (np.finfo(float).max if rule == "cost_ratio" else 1.0)
+            for rule, number in value.items()
+        )
     ),
 )
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
@@ -91,8 +95,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         the scores of the held-out rows as `decision_function` of the model of the other folds gives them, and their
         weights or None; it returns a number, higher being better, and may be called from several threads.
     {strata_weight}
-    cv : int, splitter or iterable of (training rows, validation rows), default=5
-        A number means stratified folds of shuffled rows.
+    cv : int, splitter, iterable of (training rows, validation rows), or None, default=5
+        A number means stratified folds of shuffled rows; None means 5.
     selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
         How the compared points and feature maps become a model. "best" takes the point with the best mean score.
         "blend" adds up the best point of each map: a map whose mean score is Δ behind the best has exp(-2Δ/s)
@@ -373,7 +377,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Two different labels of any type.
         sample_weight : array-like of shape (n_samples,), optional
@@ -403,20 +407,22 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _fit_folded(self, rows: Rows, classes: np.ndarray, loss: LossChoice, groups: Any, plain: bool) -> Self:
         """`fit` of validated rows; strata stay whole in the folds."""
-        pairs, whole = loss.pairs, groups
-        if pairs is not None and self.scoring not in ("auto", "roc_auc"):
+        pairs, whole, cv = loss.pairs, groups, 5 if self.cv is None else self.cv
+        if pairs is not None and make_scoring(self.scoring, self.max_fpr) is not ROC_AUC:
+            what = f"max_fpr={self.max_fpr!r}" if self.scoring == "auto" else f"scoring={self.scoring!r}"
             raise ValueError(
-                f"scoring={self.scoring!r} looks at all rows, but with strata only some pairs of rows count: use "
-                "scoring='auto', the concordance of these pairs."
+                f"{what} looks at all rows, but with strata only some pairs of rows count: use scoring='auto' without "
+                "max_fpr, the AUC of these pairs."
             )
         if pairs is not None and pairs.stratum is not None:
             whole = whole_units(pairs.stratum, groups)
             many = int(whole.max()) + 1 >= correction.MANY_GROUPS  # else single rows vary inside fixed strata
             groups = whole if many else groups
-        if pairs is not None and whole is None and isinstance(self.cv, Integral) and int(self.cv) > 1:
-            splits = ranked_folds(pairs, int(self.cv), 0 if self.random_state is None else self.random_state)
+        if pairs is not None and whole is None and isinstance(cv, Integral) and int(cv) > 1:
+            splits = ranked_folds(pairs, int(cv), 0 if self.random_state is None else self.random_state)
         else:
-            splits = make_splits(self.cv, rows, classes, whole, self.random_state)
+            ranked = pairs is not None and np.unique(pairs.rank).size > 2
+            splits = make_splits(cv, rows, classes, whole, self.random_state, ranked)
         if pairs is not None:
             refuse_torn_pairs(pairs, splits, rows.weights)
         positive = array_api.on_host(rows.y) == classes[1]
@@ -454,10 +460,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             maps = self._obeying(maps, reading)
         folds = folds._replace(rows=rows)
         with StepProgress("comparing models", self._in_words) if self.verbose else nullcontext() as progress:
-            alone = self.selection != "blend"  # who asks for a blend gets one
+            alone = self.selection != "blend"  # selection="blend" always blends
             selected = choose_map(maps, folds, search, alone, progress, shared)
         features = selected.fit.features
-        if reading is not None and (reading.readings or reading.identifiers) and isinstance(features, FeatureMap):
+        if reading is not None and reading.changes_columns and isinstance(features, FeatureMap):
             features._read_columns = reading.source
         shapes = self._read(selected, folds, search.seed, reading, shared)
         told = getattr(next(iter(maps.values())), "monotonic_cst", None)
@@ -540,7 +546,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 "Cross-validation reads the stream twice: give chunks that can be gone through again (a list, "
                 "vrspam.data.read_chunks), not an iterator."
             )
-        self._fit_folds(BlocksInSequence(blocks, folds, validation_rows))
+        self._fit_folds(BlocksInSequence(blocks, folds, validation_rows), blocks.feature_names)
         if not blocks.sparse:
             warn_of_raw_columns(self, self.moments_, self.l2_)
         return self
@@ -591,7 +597,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ) -> Shapes | str | Callable[[], Shapes]:
         """Read the score by column, or say why that is impossible; for columns as they are, return a function."""
         fit, (X, _, weights) = selected.fit, folds.rows
-        names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
+        names = self._names_read(reading)
         w, left_out = fit.solution.w, []
         coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
         if isinstance(folds, FoldedRows):
@@ -649,8 +655,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 "out, or choose by the partial AUC (scoring='auto')."
             )
         if fit.solution.w.any():
-            for edge in point.edges:
-                warn(edge)
+            point.warn()
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))

@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from vrspam import metrics
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
-from vrspam._utils.validation import Rows
+from vrspam._utils.validation import Rows, union_of_labels
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
@@ -217,7 +217,7 @@ class AUCClassifier(AUCClassifierBase):
     def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Add rows to the moments and solve: the same coefficients as `fit` on all rows so far.
 
-        Until both classes have been seen the rows are kept and there is no model yet.
+        Until both classes have been seen the moments of the rows are kept and there is no model yet.
 
         Parameters
         ----------
@@ -246,8 +246,8 @@ class AUCClassifier(AUCClassifierBase):
                     "stochastic estimator of this package for streams this wide."
                 )
             moments = ClassMoments(d, classes=classes) if first else self.moments_
-            if not first and classes is not None and not np.array_equal(np.unique(classes), moments.classes):
-                raise ValueError(f"classes={list(classes)} differs from the labels so far, {moments.classes}.")
+            if not first and classes is not None:
+                union_of_labels(moments.classes, ClassMoments(1, classes=classes).classes)
             moments.add_checked(*rows)
         except Exception:
             if first:  # keep nothing of a refused first batch
@@ -291,11 +291,12 @@ class AUCClassifier(AUCClassifierBase):
         base.refuse_without_rows(self, "fit_stream")
         blocks = base.RowBlocks(self, chunks, progress, takes_strata=True)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
+        self._store_columns(moments.means.shape[1], blocks.feature_names)  # the names that limits may use
         if moments.has_scatter:
             fit = self._solver.from_moments(moments)
         else:
             fit = self._solver.from_operator(base.BlockProducts(blocks, moments), moments)
-        self._store_exact(fit)._store_columns(moments.means.shape[1])
+        self._store_exact(fit)
         if not blocks.sparse:
             warn_of_raw_columns(self, moments, fit.l2)
         return self

@@ -1,6 +1,6 @@
 """Scores of feature maps, read column by column: curves, interactions, importances, and the parts of one score."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -19,12 +19,15 @@ from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.tables.frames import check_frame, in_order, is_frame
+from vrspam.tables.schema import TableSchema
 
 
 def _has_probabilities(estimator: Any) -> bool:
     if (estimator.calibration_ if hasattr(estimator, "coef_") else estimator.calibration) is None:
         raise AttributeError(
             "predict_proba needs calibrated scores: fit with calibration='sigmoid' or calibration='isotonic'."
+            if "calibration" in estimator.get_params(deep=False)
+            else "A ranker has no probabilities: its scores have no unit."
         )
     return True
 
@@ -64,7 +67,8 @@ class ExplainedScores(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            In the order of `classes_`. The second column is more than ½ where `predict` gives `classes_[1]`.
+            In the order of `classes_`. Without `threshold`, `predict` gives `classes_[1]` where the second column is
+            more than ½.
         """
         check_is_fitted(self, "coef_")
         scores = self.decision_function(X)
@@ -87,7 +91,7 @@ class ExplainedScores(BaseEstimator):
         if is_frame(X):
             check_frame(X)
             reading = getattr(self, "_table_schema", None)
-            messy = reading is not None and (reading.categorical or reading.readings or reading.identifiers)
+            messy = reading is not None and (reading.categorical or reading.changes_columns)
             if messy and hasattr(self, "feature_names_in_"):
                 X = in_order(X, self.feature_names_in_)
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -100,9 +104,12 @@ class ExplainedScores(BaseEstimator):
 
     def _groups(self) -> dict[str, inspection.Places]:
         check_is_fitted(self, "coef_")
-        reading = getattr(self, "_table_schema", None)
-        names = reading.names if reading and (reading.readings or reading.identifiers) else list(column_names(self))
+        names = self._names_read(getattr(self, "_table_schema", None))
         return inspection.column_groups(self.features_, names, self.coef_.shape[1])
+
+    def _names_read(self, reading: TableSchema | None) -> Sequence[str]:
+        """The names of the columns that features are made of: those of the rows, as a table is read."""
+        return reading.names if reading is not None and reading.changes_columns else list(column_names(self))
 
     def _read_curves(self, attribute: str) -> inspection.Shapes:
         """The reading of the score, or an error that names the attribute if there is none."""
@@ -203,7 +210,7 @@ class ExplainedScores(BaseEstimator):
         return parts
 
     def _row_of(self, values: Mapping[str, Any]) -> Any:
-        """A dict as one row: an array of numbers, or a frame where the model reads text or dates."""
+        """A dict as a frame of one row; as an array of numbers where no library for frames is installed."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             raise ValueError("explain_one takes a dict only if fit had names of columns: give a sequence of numbers.")
@@ -211,12 +218,14 @@ class ExplainedScores(BaseEstimator):
             raise ValueError(f"explain_one needs a value for each column, or None: {missing[0]!r} has none.")
         row = {str(name): [values[name]] for name in names}
         if (schema := getattr(self, "_table_schema", None)) is None:
-            return np.array([[np.nan if one is None else one for (one,) in row.values()]], dtype=np.float64)
-        for name, known in schema.categorical.items():
+            row = {name: [np.nan if one is None else float(one)] for name, (one,) in row.items()}
+        for name, known in {} if schema is None else schema.categorical.items():
             (one,) = row[name]
             if isinstance(one, int | float) and one == one:  # a category that is a number, which a row may hold as 1.0
                 row[name] = [str(int(one)) if str(one) not in known and float(one).is_integer() else str(one)]
         for backend in ("pandas", "polars", "pyarrow"):
             with suppress(ImportError):
                 return nw.from_dict(row, backend=backend).to_native()
+        if schema is None:
+            return np.array([[one for (one,) in row.values()]])
         raise ImportError("explain_one makes a frame of a dict: install pandas, polars or pyarrow.")

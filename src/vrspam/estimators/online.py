@@ -136,9 +136,6 @@ class StreamClassifierBase(AUCClassifierBase):
                     raise ValueError(f"classes must hold exactly two different labels, got {given.tolist()}.")
                 labels = union_of_labels(labels, given)
             labels = union_of_labels(labels, np.unique(rows.y))
-            if labels.size > 2:
-                found = labels.tolist()[:5]
-                raise ValueError(f"Only binary classification is supported, but there are labels {found}.")
             self._check_parameters(stream.method)
         except Exception:
             if first:  # keep nothing of a refused first batch

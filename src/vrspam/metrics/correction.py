@@ -21,6 +21,7 @@ from sklearn.model_selection import check_cv
 
 from vrspam._utils import array_api
 from vrspam._utils.progress import StepProgress
+from vrspam._utils.validation import numbers_of
 from vrspam._utils.warnings import FewGroups, NoCorrection, warn
 from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, Clusters, logit_interval, newcombe_interval, placements
 from vrspam.metrics.roc import checked_columns, checked_weights, positive_rows, roc_auc_columns
@@ -76,8 +77,8 @@ def corrected_auc(
 ) -> CorrectedAUC:
     """The AUC to expect of the best of several models, from their out-of-fold scores, corrected for the choice.
 
-    The best is the column with the highest mean AUC of the folds, the first of equals. Rows are drawn, the choice is
-    made again on them, and its model is compared, on the rows left out, with the model chosen on all rows.
+    The best is the column with the highest mean AUC of the folds; ties go to the first column. Rows are drawn, the
+    choice is made again on them, and its model is compared, on the rows left out, with the model chosen on all rows.
 
     Parameters
     ----------
@@ -113,11 +114,7 @@ def corrected_auc(
     matrix = np.asarray(scores)
     matrix = matrix[:, np.newaxis] if matrix.ndim == 1 else matrix
     positive, matrix, weight, _, _ = checked_columns(positive, matrix, sample_weight, "the corrected AUC")
-    fold, parts = fold_parts(folds, positive, weight)
-    if groups is not None:
-        numbers = group_numbers(groups, positive.size)
-        if (count := np.unique(numbers * len(parts) + fold).size - np.unique(numbers).size) > 0:
-            raise ValueError(f"{count} groups have rows in several folds: make folds of whole groups, by GroupKFold.")
+    parts = fold_parts(folds, positive, weight, groups)
     trained = [positive.size - part.size for part in parts]
     sample = draw_sample(parts, trained, positive, weight, groups, matrix.shape[1], seed=0)
     return corrected_best(sample, matrix, positive, parts, weight, groups)
@@ -185,7 +182,7 @@ def corrected_auc_of(
         fold[held_out] = number
     if sum(held_out.size for _, held_out in splits) != positive.size or fold.min() < 0:
         raise ValueError("cv must hold each row out exactly once: use StratifiedKFold, or GroupKFold with groups.")
-    _, parts = fold_parts(fold, positive, weight)
+    parts = fold_parts(fold, positive, weight, groups)
     sizes = [positive.size - part.size for part in parts]
     sample = draw_sample(parts, sizes, positive, weight, groups, len(models), seed=0)
     label, tasks = np.asarray(y), [(j, k) for j in range(len(models)) for k in range(len(splits))]
@@ -209,8 +206,8 @@ def corrected_auc_of(
     )
 
 
-def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> tuple[NDArray, list[NDArray]]:
-    """The number of the fold of each row, and the rows that each fold holds out."""
+def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None, groups: ArrayLike | None) -> list[NDArray]:
+    """The rows that each fold holds out: of both classes, and whole groups."""
     names = np.asarray(folds)
     if names.shape != positive.shape:
         raise ValueError(f"folds has shape {names.shape}; it needs one entry for each of {positive.size} rows.")
@@ -222,7 +219,15 @@ def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None) -> t
     for name, part in zip(values, parts, strict=True):
         if np.unique(positive[part][counts[part]]).size < 2:
             raise ValueError(f"fold {name} holds rows of one class alone: use fewer folds, or stratified ones.")
-    return fold, parts
+    if groups is not None and (torn := torn_groups(group_numbers(groups, positive.size), fold)):
+        raise ValueError(f"{torn} groups have rows in several folds: make folds of whole groups, by GroupKFold.")
+    return parts
+
+
+def torn_groups(groups: NDArray, parts: NDArray) -> int:
+    """How many groups have rows in several parts; both are given by the number of each row's."""
+    size = int(parts.max()) + 1
+    return int(np.count_nonzero(np.bincount(np.unique(groups * size + parts) // size) > 1))
 
 
 def corrected_best(
@@ -454,14 +459,8 @@ def some_of_each_class(sides: Sequence[Any], most: int, rng: np.random.Generator
 
 def group_numbers(groups: Any, n_rows: int) -> NDArray:
     """The number of each row's group, in order of appearance; groups may be named by anything that can be hashed."""
-    names = array_api.on_host(groups)
-    if names.shape != (n_rows,):
-        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {n_rows} rows.")
-    if names.dtype.kind in "biu":  # the same numbers in a tenth of the time
-        first, inverse = np.unique(names, return_index=True, return_inverse=True)[1:]
-        return np.argsort(np.argsort(first))[inverse]
-    numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()], dtype=np.intp)
+    numbers = numbers_of(groups, n_rows, "groups", "group")
+    return np.argsort(np.argsort(np.unique(numbers, return_index=True)[1]))[numbers]
 
 
 def stable_share(by_all: NDArray, common: NDArray, sample: Sample) -> float:

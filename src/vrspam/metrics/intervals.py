@@ -394,18 +394,28 @@ def roc_measures(
 
 
 def checked_rows(
-    y_true: ArrayLike, scores: Sequence[ArrayLike], names: Sequence[str], sample_weight: Any, groups: Any
+    y_true: ArrayLike,
+    scores: Sequence[ArrayLike],
+    names: Sequence[str],
+    sample_weight: Any,
+    groups: Any,
+    at_least: int = 2,
+    chances: bool = False,
 ) -> tuple[NDArray[np.bool_], list[NDArray], NDArray | None, NDArray | None]:
-    """Which rows are positive, the scores of these names, weights and groups, without rows of weight 0."""
+    """Which rows are positive, the scores of these names, weights and groups, without rows of weight 0.
+
+    Each class has `at_least` so many rows; with `chances` the scores are probabilities.
+    """
     positive = roc.positive_rows(y_true)
-    checked = [roc.checked_scores(score, positive.size, name) for score, name in zip(scores, names, strict=True)]
+    each = zip(scores, names, strict=True)
+    checked = [roc.checked_scores(score, positive.size, name, chances) for score, name in each]
     weight = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
     together = None if groups is None else group_names(groups, positive.size)
     if weight is not None and not weight.all():
         used = weight > 0.0
         positive, weight, checked = positive[used], weight[used], [score[used] for score in checked]
         together = None if together is None else together[used]
-    return roc.positive_rows(positive, at_least=2), checked, weight, together
+    return roc.positive_rows(positive, at_least), checked, weight, together
 
 
 def group_names(groups: ArrayLike, n: int) -> NDArray:

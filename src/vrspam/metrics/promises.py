@@ -44,7 +44,7 @@ def choose_threshold(
             raise WordedError(
                 "no threshold keeps {given} on held-out rows: give {way}",
                 given=Parameter(rule, asked),
-                way="a smaller number" if rule == "precision" else "a larger one",
+                way="a smaller number" if rule == "precision" else "a larger number",
             )
     return ChosenThreshold(**vars(curve.short(place)), rule=rule, asked=asked)
 

@@ -34,12 +34,7 @@ def positive_rows(y_true: ArrayLike, at_least: int = 0) -> NDArray[np.bool_]:
     if y.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, got shape {y.shape}.")
     if y.dtype != bool:
-        try:
-            labels = np.unique(y)
-        except TypeError:
-            raise ValueError("y_true mixes labels that cannot be sorted; use one type, with none missing.") from None
-        if np.any(labels != labels):
-            raise ValueError("y_true contains NaN; remove rows without a label.")
+        labels = sorted_labels(y)
         if labels.size > 2:
             raise ValueError(
                 f"y_true has {labels.size} different labels and AUC compares two; pass y_true == positive_label."
@@ -53,15 +48,26 @@ def positive_rows(y_true: ArrayLike, at_least: int = 0) -> NDArray[np.bool_]:
     return y
 
 
+def sorted_labels(y: NDArray) -> NDArray:
+    """The different labels in sorted order; an error if one is missing."""
+    try:
+        labels = np.unique(y)
+    except TypeError:
+        raise ValueError("y_true mixes labels that cannot be sorted; use one type, with none missing.") from None
+    if np.any(labels != labels):
+        raise ValueError("y_true contains NaN; remove rows without a label.")
+    return labels
+
+
 def checked_scores(values: ArrayLike, n: int, name: str, chances: bool = False) -> NDArray:
-    """The scores, checked: one for each of n labels; with `chances` from 0 to 1, and at least one."""
+    """The scores, checked: one for each of n labels; with `chances` 64-bit floats from 0 to 1, and at least one."""
     score = np.asarray(values)
     if score.ndim != 1 or score.size != n:
         raise ValueError(f"{name} has shape {score.shape}; it needs one number for each of {n} labels.")
     score = ordered_numbers(score, name)
     if chances and (score.size == 0 or score.min() < 0.0 or score.max() > 1.0):
         raise ValueError(f"{name} must hold numbers from 0 to 1: convert scores to probabilities first.")
-    return score
+    return score.astype(np.float64) if chances else score
 
 
 def ordered_numbers(score: NDArray, name: str) -> NDArray:
@@ -359,7 +365,8 @@ def _checked(
     y = np.asarray(y_true)
     if y.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, got shape {y.shape}.")
-    known = np.unique(y) if labels is None else np.asarray(labels)
+    found = sorted_labels(y)
+    known = found if labels is None else np.asarray(labels)
     scores = ordered_numbers(np.asarray(y_score), "y_score")
     if scores.ndim == 1 and known.size == 2:
         scores = np.column_stack([-scores, scores])

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from vrspam._utils.texts import short_between
 from vrspam.metrics import roc
-from vrspam.metrics.intervals import Clusters, group_names
+from vrspam.metrics.intervals import Clusters, checked_rows
 
 BINS, LEAST_IN_BIN = 10, 15
 
@@ -249,7 +249,7 @@ class NetBenefit(NamedTuple):
     Attributes
     ----------
     thresholds : ndarray
-        Probabilities from which on a row is treated.
+        Probability thresholds: a row is treated if its probability is at least this.
     model, low, high : ndarray
         The net benefit of the model, and its interval at each threshold.
     standard_error : ndarray
@@ -315,17 +315,19 @@ def net_benefit(
     >>> found.model.tolist(), found.treat_all.tolist()  # one hit and one alarm in four rows; one hit and three
     ([0.0], [-0.5])
     """
-    limit, positive = roc.quantile(confidence), roc.positive_rows(y)
-    chance = roc.checked_scores(probability, positive.size, "probability", chances=True).astype(np.float64)
+    limit = roc.quantile(confidence)
+    positive, (chance,), weights, names = checked_rows(
+        y, [probability], ["probability"], sample_weight, groups, at_least=1, chances=True
+    )
     points = np.arange(1, 100) / 100 if thresholds is None else np.atleast_1d(np.asarray(thresholds, np.float64))
     if not np.all((points > 0.0) & (points < 1.0)):
         raise ValueError("thresholds must lie strictly between 0 and 1.")
-    weight = np.ones(positive.size) if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
+    weight = np.ones(positive.size) if weights is None else weights
     odds, share = points / (1.0 - points), weight / weight.sum()
     sums = np.empty((2, 2, points.size))  # of alarms and hits from each threshold on: shares, and their squares
     for place, side in enumerate((np.flatnonzero(~positive), np.flatnonzero(positive))):
         own = chance[side]
-        if sample_weight is None:
+        if weights is None:
             reached = (own.size - np.sort(own).searchsorted(points)) / positive.size
             sums[:, place] = reached, reached / positive.size
             continue
@@ -335,11 +337,11 @@ def net_benefit(
             sums[power - 1, place] = np.append(0.0, np.cumsum(share[side][order] ** power))[first]
     (alarms, hits), (alarms2, hits2) = sums
     model = hits - odds * alarms
-    if groups is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
+    if names is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
         left = share @ share - hits2 - alarms2
         error = np.sqrt(hits2 * (1.0 - model) ** 2 + alarms2 * (odds + model) ** 2 + left * model**2)
     else:
-        names, error = group_names(groups, positive.size), np.empty(points.size)
+        error = np.empty(points.size)
         for k, (at, one) in enumerate(zip(points, odds, strict=True)):
             moves = share * (np.where(positive, 1.0, -one) * (chance >= at) - model[k])
             clusters = Clusters.of_moves(moves, weight, names)
@@ -357,7 +359,7 @@ def benefit_over_all(
     groups: NDArray | None = None,
     sample_weight: NDArray | None = None,
 ) -> Estimate:
-    """The net benefit of a model minus that of treating all rows: to leave some alone saves alarms and misses hits."""
+    """The net benefit of a model minus that of treating all: a row left alone avoids a false alarm or misses a hit."""
     weight = np.ones(y.size) if sample_weight is None else sample_weight
     gain, share = np.where(y, -1.0, at / (1.0 - at)) * (probability < at), weight / weight.sum()
     value = float(share @ gain)
@@ -382,7 +384,8 @@ class Calibration(NamedTuple):
     slope : Estimate
         Of the log-odds of y on those of the probability: 1 is right, less means that probabilities are too extreme.
     intercept : Estimate
-        Of the log-odds of y, less those of the probability: 0 is right, more means that probabilities are too low.
+        Of a logistic regression of y with logit(p) as offset: 0 is right, more than 0 means that probabilities are
+        too low.
     ratio : Estimate
         Expected ÷ observed positives: 1 is right, more means that probabilities are too high.
 
@@ -443,12 +446,12 @@ def calibration_measures(
     slope 0.52, 95 % interval 0.49 to 0.56
     """
     roc.quantile(confidence)  # refuses numbers outside (0, 1)
-    positive = roc.positive_rows(y, at_least=1)
-    chance = roc.checked_scores(probability, positive.size, "probability", chances=True).astype(np.float64)
-    given = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
-    inner, shrink, many = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000
+    positive, (chance,), given, names = checked_rows(
+        y, [probability], ["probability"], sample_weight, groups, at_least=1, chances=True
+    )
+    inner, shrink, many, n = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000, positive.size
     odds = np.log(inner / (1.0 - inner))
-    if groups is None and positive.size > many:  # rows of nearly the same probability and of one class count as one
+    if names is None and n > many:  # rows of nearly the same probability and of one class count as one
         level = np.rint(250.0 * odds).astype(np.intp)
         level += level
         level += positive
@@ -460,10 +463,9 @@ def calibration_measures(
         odds, chance = odds / mass[there], chance / mass[there]
         given, shrink, positive = mass[there], np.sqrt(squares) / mass[there], there % 2 == 1
     weight = np.ones(positive.size) if given is None else given
-    names, ones = None if groups is None else group_names(groups, positive.size), np.ones((positive.size, 1))
-    shrink = shrink * np.sqrt(positive.size / (positive.size - 1)) if groups is None else shrink
-    about, slope = (weight, names, confidence), Estimate(*[float("nan")] * 3)
-    intercept = slope
+    shrink = shrink * np.sqrt(n / (n - 1)) if names is None else shrink
+    about, ones = (weight, names, confidence), np.ones((positive.size, 1))
+    slope = intercept = Estimate(*[float("nan")] * 3)
     if np.ptp(odds) > 0.0 and (fit := _logistic(np.column_stack([ones, odds]), positive, weight)) is not None:
         slope = _estimate(fit[0][1], shrink * fit[1][:, 1], *about)
     if (fit := _logistic(ones, positive, weight, odds)) is not None:

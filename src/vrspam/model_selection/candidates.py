@@ -75,7 +75,7 @@ class Candidate:
     ) -> Candidate:
         """Choose a point by the rule; take the models of the folds and the spread of the kept scores at that point."""
         measure = "" if scores.scoring is ROC_AUC else scores.scoring.name
-        choice = select(scores.score, scores.grid, rule, measure=measure)
+        choice = select(scores.score, scores.grid, "best" if rule == "blend" else rule, measure=measure)
         measured = float(choice.mean[choice.index]), float(choice.standard_error[choice.index])
         found = cls(name, features, n_features, n_rows, scores, choice, measured)
         if scores.coefs is not None:
@@ -604,7 +604,8 @@ class Heat(NamedTuple):
         splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]
         rows = Rows(rows_of(X, index), y[index], None if weights is None else weights[index])
         pairs = None if folds.pairs is None else folds.pairs.take(index)
-        return FoldedRows(rows, splits, folds.classes, folds.positive[index], pairs=pairs)
+        groups = None if folds.groups is None else group_numbers(folds.groups, y.size)[index]
+        return FoldedRows(rows, splits, folds.classes, folds.positive[index], groups, pairs)
 
     def _evaluate(
         self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch

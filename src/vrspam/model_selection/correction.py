@@ -113,11 +113,10 @@ class Nested(NamedTuple):
             for without, other in (pair, pair[::-1]):
                 rows = fold == other
                 values = self.scores[part][rows]
-                if np.unique(positive[rows]).size == 2:
-                    if self.scoring.needs_values:
-                        values = values + self.intercepts[:, number]
-                    weights = self.sample.weights[part][rows]
-                    measured[without, :, other] = self.scoring.columns(positive[rows], values, weights)
+                if self.scoring.needs_values:
+                    values = values + self.intercepts[:, number]
+                weights = self.sample.weights[part][rows]
+                measured[without, :, other] = measure_or_nan(self.scoring, positive[rows], values, weights)
         leads = []
         for without, part in enumerate(sample.parts):
             known = np.isfinite(measured[without]).all(axis=0)
@@ -151,18 +150,19 @@ class OtherMeasure(NamedTuple):
             positive, values = sample.positive[part], scores[part]
             if self.measure.needs_values:
                 values = values + self.intercepts[:, number]
-            undrawn = self._measured(positive, values, standing[part])
+            undrawn = measure_or_nan(self.measure, positive, values, standing[part])
             for draw, factor in enumerate(weights[part].T):
-                change = self._measured(positive, values, standing[part] * factor) - undrawn
+                change = measure_or_nan(self.measure, positive, values, standing[part] * factor) - undrawn
                 found[:, number, draw] += np.where(np.isfinite(change), change, 0.0)
         return found
 
-    def _measured(self, positive: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The measure of rows with these weights, NaN where it is undefined."""
-        used = weights > 0.0
-        if len(np.unique(positive[used])) < 2:
-            return np.full(values.shape[1], np.nan)
-        try:
-            return self.measure.columns(positive[used], values[used], weights[used])
-        except ValueError:  # too few negatives in the part of the curve, or an error of the user's function
-            return np.full(values.shape[1], np.nan)
+
+def measure_or_nan(measure: Scoring, positive: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The measure of each column of scores, of rows with these weights; NaN where it is undefined."""
+    used = weights > 0.0
+    if len(np.unique(positive[used])) < 2:
+        return np.full(values.shape[1], np.nan)
+    try:
+        return measure.columns(positive[used], values[used], weights[used])
+    except ValueError:  # too few negatives in the part of the curve, or an error of the user's function
+        return np.full(values.shape[1], np.nan)

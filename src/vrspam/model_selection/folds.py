@@ -216,7 +216,8 @@ class HashSample:
 
 
 def hash_folds(cv: Any, random_state: Any) -> HashFolds:
-    """The folds of a stream; `cv` is their number or a `HashFolds`."""
+    """The folds of a stream; `cv` is their number, None for 5, or a `HashFolds`."""
+    cv = 5 if cv is None else cv
     if isinstance(cv, HashFolds):
         return cv
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer):
@@ -255,7 +256,10 @@ class FoldedRows(NamedTuple):
         parts, trained = [split.validation for split in self.splits], [split.train.size for split in self.splits]
         weights = None if self.rows.weights is None else on_host(self.rows.weights)
         sample = correction.draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
-        sample.pairs, sample.by_strata = self.pairs, self.pairs is not None and self.groups is not None
+        sample.pairs, stratum = self.pairs, None if self.pairs is None else self.pairs.stratum
+        if stratum is not None and self.groups is not None:
+            units = correction.group_numbers(self.groups, stratum.size)
+            sample.by_strata = correction.torn_groups(stratum, units) == 0
         return sample
 
     def overlap(self) -> np.ndarray:
@@ -283,12 +287,15 @@ class FoldedRows(NamedTuple):
         return HeldOut(self.positive[index], scores + intercepts[fold], fold, given / times, index)
 
 
-def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
+def make_splits(
+    cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None, ranked: bool = False
+) -> list[Split]:
     """All splits of a scikit-learn splitter, an iterable or a number of folds; each part must hold both classes.
 
-    A number of folds means stratified folds of shuffled rows; with `groups` whole groups are held out. The seed is 0 if
-    `random_state` is None.
+    A number of folds means stratified folds of shuffled rows; with `groups` whole groups are held out. None means 5.
+    The seed is 0 if `random_state` is None. Rows that are `ranked` are of two classes only in name.
     """
+    cv = 5 if cv is None else cv
     y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
     if isinstance(cv, Integral) and int(cv) > 1:
         seed = 0 if random_state is None else random_state
@@ -297,7 +304,7 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
             cv = group_folds(y == classes[1], groups, int(cv), seed, counts)
         else:
             cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
-    is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
+    is_list = not (isinstance(cv, Integral) or hasattr(cv, "split"))
     splits: list[Split] = []
     for number, pair in enumerate(cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)):
         try:
@@ -328,7 +335,7 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in classes.tolist()]
     sizes = np.array([[[np.count_nonzero(member[part]) for part in split] for split in splits] for member in members])
     if not sizes.all():
-        raise empty_part(sizes, classes, weights is not None)
+        raise empty_part(sizes, classes, weights is not None, ranked)
     return splits
 
 
@@ -376,11 +383,17 @@ def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list
     return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
 
 
-def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool) -> ValueError:
+def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool, ranked: bool = False) -> ValueError:
     """The error that a part of a fold has no row of a class; `sizes` has the shape (classes, folds, parts)."""
     side, number, part = np.argwhere(sizes == 0)[0].tolist()
+    which = f"Fold {number}: its {('training', 'validation')[part]} part"
+    if ranked:
+        return ValueError(
+            f"{which} holds only rows that rank {('above', 'below')[side]} most others: give a number of folds, or "
+            "shuffle the rows."
+        )
     return ValueError(
-        f"Fold {number}: its {('training', 'validation')[part]} part has no row of class {classes.tolist()[side]!r}"
+        f"{which} has no row of class {classes.tolist()[side]!r}"
         f"{' with positive weight' if weighted else ''}: use fewer folds, or a splitter that spreads the classes "
         "over the folds (sklearn.model_selection.StratifiedKFold)."
     )

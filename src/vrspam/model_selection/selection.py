@@ -103,7 +103,7 @@ def select(
     scores = np.asarray(scores, dtype=np.float64)
     axes = {name: np.asarray(numbers, dtype=np.float64) for name, numbers in grid.items()}
     sizes = [values.size for values in axes.values()]
-    if rule not in ("best", "one-standard-error", "blend"):
+    if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
     if not axes or scores.shape[:-1] != tuple(sizes) or scores.size == 0:
         raise ValueError(f"scores of shape {scores.shape} do not fit a grid of {sizes} points.")

@@ -323,6 +323,7 @@ class BlocksInSequence(FoldMoments):
         self.blocks, self.hash_folds, self.most = blocks, hash_folds, most
         moments = [ClassMoments() for _ in range(hash_folds.n_splits)]
         for number, rows in enumerate(blocks):
+            number = getattr(blocks, "number", number)  # a stream passes over blocks without rows
             add_to_folds(moments, rows, number, hash_folds)
         super().__init__(moments)
 
