@@ -523,6 +523,21 @@ def test_skl2onnx_converts_maps(features, dtype):
     np.testing.assert_allclose(score, expected, rtol=0.0, atol=near)
 
 
+def test_skl2onnx_converts_lines_that_end():
+    """In a stack straight lines end far outside the range of training: the graph has two more nodes there."""
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_skl2onnx()
+    X, y = numbers(150)
+    X = X[:, [0, 2]]
+    stack = StackedFeatures([LinearFeatures(), AdditiveFeatures()])
+    pipeline = make_pipeline(stack, AUCClassifier()).fit(X, y)
+    session = ort.InferenceSession(skl2onnx.to_onnx(pipeline, X[:1]).SerializeToString())
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    new = low + np.linspace(-3.0, 4.0, 71)[:, np.newaxis] * (high - low)
+    score, expected = session.run(["score"], {"X": new})[0], pipeline.decision_function(new)
+    np.testing.assert_allclose(score, expected, rtol=0.0, atol=1e-12 * expected.std())
+
+
 def test_skl2onnx_converts_a_map_of_a_frame_with_text_and_refuses_trees():
     skl2onnx = pytest.importorskip("skl2onnx")
     register_skl2onnx()
@@ -536,7 +551,7 @@ def test_skl2onnx_converts_a_map_of_a_frame_with_text_and_refuses_trees():
     score = session.run(["score"], {**feeds, "age": frame[["age"]].to_numpy()})[0]
     np.testing.assert_allclose(score, pipeline.decision_function(frame), rtol=0.0, atol=1e-12)
     trees = make_pipeline(TreeFeatures(n_trees=5), AUCClassifier()).fit(frame[["age"]], y)
-    with pytest.raises(NotExportable, match="TreeFeatures in a pipeline would need"):
+    with pytest.raises(NotExportable, match="TreeFeatures cannot be converted inside a pipeline: give the map to AUCC"):
         skl2onnx.to_onnx(trees, frame[["age"]][:1])
 
 

@@ -239,6 +239,29 @@ def test_numbers_of_cards_are_names(name):
     assert abs(unknown - pairwise_auc(y[9_000:], X["x"][9_000:].to_numpy())) < 0.03
 
 
+@pytest.mark.parametrize("kind", [BoostedFeatures, ForestFeatures])
+def test_codes_of_rows_fit_the_width_of_their_column(kind, monkeypatch):
+    """Compiled code counts rows by their codes: one beyond the width would be counted in the next column.
+
+    Rows of a number that is frequent and has the highest share get shares of other parts, of which some are higher.
+    """
+    rng, grow, seen = np.random.default_rng(3), kind._grow_trees, []
+    store, shares = rng.integers(0, 500, 20_000), rng.choice([0.2, 0.7], 500)
+    store[:800], shares[250] = 250, 0.9
+    X = pd.DataFrame({"store": store, "x": rng.standard_normal(20_000)})
+
+    def checked(self, codes, starts, *more):
+        seen.append((codes.max(axis=1), np.diff(starts) - 1))  # what is last in each column counts missing values
+        assert (seen[-1][0] < seen[-1][1]).all()
+        return grow(self, codes, starts, *more)
+
+    monkeypatch.setattr(kind, "_grow_trees", checked)
+    with pytest.warns(NumbersAreNames) as said:
+        StackedFeatures([kind(n_trees=3, random_state=0)] * 2).fit(X, rng.random(20_000) < shares[store])
+    assert len(seen) == 2
+    assert [str(one.message).split(" different")[0] for one in said] == ["Column 'store' holds 500"]  # once for both
+
+
 def test_groups_of_cards_hold_nothing_back_for_new_ones():
     """With the cards as groups their shares come from other cards, and say nothing: no name is learnt."""
     X, y, _ = cards(6_000, 800, 12)

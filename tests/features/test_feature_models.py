@@ -23,6 +23,7 @@ from vrspam.features import (
     BoostedFeatures,
     KernelFeatures,
     LinearFeatures,
+    StackedFeatures,
     TreeFeatures,
     map_from_dict,
 )
@@ -277,14 +278,17 @@ def test_bad_input_is_refused():
     X, y = make_data(60, 3)
     with pytest.raises(ValueError, match="features"):
         AUCClassifierCV(features="curved").fit(X, y)
-    with pytest.raises(ValueError, match="must hold transformers"):
+    with pytest.raises(ValueError, match=r"must hold transformers or names out of \('standardized', 'additive', "):
         AUCClassifierCV(features=[3]).fit(X, y)
     with pytest.raises(ValueError, match="empty list"):
         AUCClassifierCV(features=[]).fit(X, y)
     with pytest.raises(ValueError, match="empty dict"):
         AUCClassifierCV(features={}).fit(X, y)
-    with pytest.raises(ValueError, match="must hold transformers"):
-        AUCClassifierCV(features={"lines": "linear"}).fit(X, y)
+    with pytest.raises(ValueError, match=r"features\['lines'\] is 'additive', but must be a transformer: names go"):
+        AUCClassifierCV(features={"lines": "additive"}).fit(X, y)
+    stack = StackedFeatures([AdditiveFeatures(), BoostedFeatures()])
+    with pytest.raises(ValueError, match="BoostedFeatures learns from labels and cannot be part of a stack here: give"):
+        AUCClassifierCV(features=stack).fit(X, y)
     with pytest.raises(
         ValueError, match=r"The standardized map gives 5001 features.*at most 5000.*use features='linear'"
     ):

@@ -449,6 +449,9 @@ def test_bins_hold_every_row_once():
     assert np.isnan(values[bins.codes == len(bins.labels) - 1]).all()
     few = bin_numbers(np.array([3.0, 1.0, 3.0]), 6)
     assert (few.labels, few.codes.tolist()) == (("1", "3"), [1, 0, 1])
+    near = np.array([10117.0, 10119.0, 10121.0])
+    assert bin_numbers(near, 4).labels == ("10117", "10119", "10121")
+    assert bin_numbers(near, 2).labels == ("10117 to 10119", "10119 to 10121")
     named = bin_categories(np.array([0, 0, 1, 2, 3, -1, 4]), ("a", "b", "c", "d"), missing=True, most=2)
     assert (named.labels, named.codes.tolist()) == (("a", "others", "missing"), [0, 0, 1, 1, 1, 1, 2])
 

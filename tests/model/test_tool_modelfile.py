@@ -366,3 +366,9 @@ def test_a_full_disk_leaves_no_export(files, tmp_path, monkeypatch):
         export_model(model, python=tmp_path / "old.py", sql=tmp_path / "new.sql")
     assert [path.name for path in tmp_path.iterdir()] == ["old.py"]
     assert (tmp_path / "old.py").read_text() == "old"
+
+
+def test_two_forms_need_two_files(tmp_path):
+    with pytest.raises(ValueError, match=r"m\.txt is named for two forms: give each a file of its own"):
+        export_model(make_model(), python=tmp_path / "m.txt", sql=str(tmp_path / "m.txt"))
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -400,6 +401,11 @@ def test_damaged_pairs_are_named(crossed, tmp_path, change, words):
     rewritten(crossed, tmp_path / "m.json", lambda content: change(content["shapes"]))
     with pytest.raises(ModelFileError, match=words):
         load_model(tmp_path / "m.json")
+
+
+def test_a_model_without_curves_says_why_rows_are_not_explained(crossed):
+    with pytest.raises(ValueError, match="has no curves, because it has too many columns or categories, or an early"):
+        replace(load_model(crossed), shapes=None).parts_of_rows(pd.DataFrame({"dose": [1.0]}))
 
 
 def test_curves_of_an_earlier_version_say_what_they_leave_out(crossed, tmp_path, capsys):

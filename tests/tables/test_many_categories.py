@@ -12,7 +12,14 @@ import pytest
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, map_from_dict
+from vrspam.features import (
+    AdditiveFeatures,
+    KernelFeatures,
+    LinearFeatures,
+    StackedFeatures,
+    TreeFeatures,
+    map_from_dict,
+)
 from vrspam.tool.training import train
 
 MAPS = [
@@ -55,6 +62,16 @@ def test_what_was_grouped_is_said():
     assert (grouped.column, grouped.kept, grouped.grouped) == ("town", 3, 3)
     assert features.get_feature_names_out().tolist() == ["town=a", "town=b", "town=c", "town=(rare)", "town_missing"]
     assert LinearFeatures().fit(pd.DataFrame({"town": TOWNS})).grouped_categories_ == []
+
+
+def test_a_stack_says_what_any_of_its_maps_groups():
+    stack = StackedFeatures([LinearFeatures(), AdditiveFeatures(max_categories=4), LinearFeatures(max_categories=3)])
+    with pytest.warns(CategoriesGrouped) as said:
+        stack.fit(pd.DataFrame({"town": TOWNS}))
+    assert [str(one.message)[:55] for one in said] == ["Column 'town' has 6 categories: the 3 most frequent are"]
+    assert [(one.kept, one.grouped) for one in stack.grouped_categories_] == [(3, 3)]  # of the first that groups
+    stack = StackedFeatures([LinearFeatures(), AdditiveFeatures()]).fit(pd.DataFrame({"town": TOWNS}))
+    assert stack.grouped_categories_ == stack.numbers_as_names_ == []
 
 
 def test_weights_decide_which_are_frequent():
@@ -105,7 +122,7 @@ def test_the_tool_says_it_too_and_predicts_new_towns(tmp_path):
     frame["sick"] = np.where(frame["age"] + (town % 2) + rng.standard_normal(1_500) > 1.0, "yes", "no")
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
-    for features in ("additive", "linear"):
+    for features in ("additive", "linear", "standardized"):
         model = train(path, "sick", features=features, max_categories=20, n_splits=2)
         (note,) = [note for note in model.training["warnings"] if "categories" in note]
         assert "has more than 20 categories: the 19 most frequent are kept, and the other 281 count as one" in note

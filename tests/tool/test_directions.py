@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from vrspam.cli import main
-from vrspam.tool import load_model, train
+from vrspam.tool import load_model, score_file, train, training
 from vrspam.tool.plan import TrainPlan, read_directions, read_order
 
 
@@ -72,6 +72,34 @@ def test_a_frame_may_have_an_ordered_type(table, kind):
     found, told = train(typed, "late", **given), train(table, "late", **given, ordered={"size": order})
     rows = frame.drop(columns="late")
     np.testing.assert_allclose(found.score(rows), told.score(rows), atol=1e-12)
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_levels_keep_their_coefficients(table, monkeypatch, typed):
+    """The coefficients of a map are in the order of the levels; the categories of a file are sorted."""
+    fits, order = [], ["small", "medium", "large"]
+    make = training._parts
+
+    def kept(fit, opened):
+        fits.append(fit.estimator)
+        return make(fit, opened)
+
+    monkeypatch.setattr(training, "_parts", kept)
+    rng = np.random.default_rng(1)
+    frame = pd.read_csv(table)
+    frame["late"] = np.where(frame["size"].map(order.index) + rng.logistic(size=len(frame)) > 1.0, "yes", "no")
+    frame.to_csv(table, index=False)
+    given: dict[str, Any] = {"features": "linear", "monotone": {"size": 1}, "positive": "yes"}
+    if typed:
+        model = train(frame.assign(size=pd.Categorical(frame["size"], order, ordered=True)), "late", **given)
+    else:
+        model = train(table, "late", ordered={"size": order}, **given)
+    rows = frame[["income", "age", "size"]]
+    expected = fits[0].decision_function(rows) - fits[0].baseline_
+    np.testing.assert_allclose(model.score(rows), expected, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose(score_file(model, table)[1], expected, atol=1e-12 * np.abs(expected).max())
+    sizes = pd.DataFrame({"income": 30.0, "age": 40.0, "size": order})
+    assert np.diff(model.score(sizes)).min() > 0.1
 
 
 def test_straight_lines_have_signs(table):

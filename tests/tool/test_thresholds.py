@@ -110,12 +110,16 @@ def test_every_form_of_a_model_applies_its_threshold(rule, tmp_path):
     namespace: dict = {}
     exec(to_python(model), namespace)
     assert [namespace["label"](row) for row in new.to_dict("records")] == expected
+    words = f"'yes' where the score is at least {chosen.threshold!r}, a threshold that {chosen.words}."
+    assert namespace["label"].__doc__ == words
     assert f"'yes' where the score is at least {chosen.threshold!r}" in to_sql(model)
-    runtime = pytest.importorskip("onnxruntime")
+    runtime, onnx = pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
     export_model(model, onnx=tmp_path / "model.onnx", dtype="float64")
     session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
     inputs = {one.name: new[one.name].to_numpy()[:, np.newaxis] for one in session.get_inputs()}
     assert session.run(["label"], inputs)[0].ravel().tolist() == expected
+    (said,) = [one.doc_string for one in onnx.load(tmp_path / "model.onnx").graph.output if one.name == "label"]
+    assert said == f"'yes' where the score is at least {chosen.threshold:g} ({chosen.words})."
 
 
 @pytest.mark.parametrize("threshold", [{"recall": 0.9}, {"alerts": 0.1}, {"cost_ratio": 5.0}, 0.25])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -54,7 +56,7 @@ def test_a_scorer_of_standard_scores_is_one_of_the_columns():
     rng = np.random.default_rng(1)
     X = rng.normal([5.0, -300.0, 0.0], [2.0, 40.0, 1e-3], (50, 3))
     features, coef = LinearFeatures().fit(X), np.array([1.0, -2.0, 0.5])
-    undone = undo_linear_map(features, coef, 0.7, features.transform(X[:2]), np.ones(3))
+    undone = undo_linear_map(features, [], coef, 0.7, features.transform(X[:2]), np.ones(3))
     assert undone is not None
     slopes, intercept = undone["coef"], undone["intercept"]
     np.testing.assert_allclose(slopes, coef / X.std(axis=0), rtol=1e-9)
@@ -67,16 +69,19 @@ def test_categories_and_constants_of_a_plain_linear_map():
     features = LinearFeatures().fit(frame)
     encoded = np.array([[1.0, 2.0, 1, 0], [3.0, 2.0, 0, 1], [5.0, 2.0, 1, 0]])
     for j, coef in enumerate(np.eye(4)):
-        undone = undo_linear_map(features, coef, 0.0, features.transform(frame), np.ones(4))
+        undone = undo_linear_map(features, [("x", "y")], coef, 0.0, features.transform(frame), np.ones(4))
         assert undone is not None
         column = encoded @ undone["coef"] + undone["intercept"]
         np.testing.assert_allclose(column, features.transform(frame)[:, j], atol=1e-12)
         np.testing.assert_allclose(undone["means"], encoded, atol=1e-12)
+    given = np.ones(4), 0.0, features.transform(frame), np.ones(4)
+    assert undo_linear_map(features, [("y", "x")], *given) is None  # the coefficients would get the wrong names
+    assert undo_linear_map(features, [("x",)], *given) is None
 
 
 def test_a_map_with_indicators_of_gaps_is_not_linear():
     X = np.arange(12.0).reshape(6, 2)
-    parts = (np.ones(2), 0.0, np.zeros((2, 2)), np.ones(2))
+    parts: Any = ([], np.ones(2), 0.0, np.zeros((2, 2)), np.ones(2))
     assert undo_linear_map(LinearFeatures().fit(X), *parts) is not None
     assert undo_linear_map(AdditiveFeatures().fit(X), *parts) is None
     X[2, 1] = np.nan

@@ -95,8 +95,8 @@ def to_python(model: Any) -> str:
     -------
     str
         With functions `score(row)`, `parts(row)` (what each column adds), `label(row)` and, for a calibrated model,
-        `probability(row)`; a row is a dict. Scores equal those of the model to 1e-12 of their spread. Comments say
-        what each column holds.
+        `probability(row)`; a model that only ranks rows has neither `label` nor `probability`. A row is a dict. Scores
+        equal those of the model to 1e-12 of their spread. Comments say what each column holds.
 
     Raises
     ------
@@ -220,7 +220,8 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
     test = "probability(row) > 0.5" if scorer.threshold is None else f"score(row) > {_number(scorer.threshold)}"
     words = "The likelier label of a row."
     if (chosen := scorer.chosen) is not None:
-        test, words = f"score(row) >= {_number(chosen.threshold)}", f"The label of a row: {chosen.words}."
+        test, least = f"score(row) >= {_number(chosen.threshold)}", _number(chosen.threshold)
+        words = f"{_docstring(repr(positive))} where the score is at least {least}, a threshold that {chosen.words}."
     functions += ["", "def label(row: dict):", f'    """{words}"""']
     return constants, [*functions, f"    return {positive!r} if {test} else {negative!r}", ""]
 

@@ -26,7 +26,7 @@ class LinearFeatures(FeatureMap):
     ----------
     {max_categories}
     max_rows : int, default=50_000
-        Mean and standard deviation come from at most this many rows.
+        Mean and standard deviation of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None
         Controls which rows are drawn if there are more than `max_rows`.
     monotonic_cst : array-like of -1, 0 and 1, or None, default=None

@@ -224,8 +224,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            NaN is a missing value. Columns of a frame that hold text, or booleans with missing values, are
-            categories; convert dates to numbers or to text first. If a column has more than `max_categories`
+            NaN is a missing value. Columns of text are categories, and so are object columns of booleans with missing
+            values; convert dates to numbers or to text first. If a column has more than `max_categories`
             categories, the most frequent are kept and the others count as one, with a `CategoriesGrouped` warning; a
             column with so many categories that nearly every row differs is refused.
         y : array-like of shape (n_samples,), optional
@@ -309,12 +309,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     @property
     def grouped_categories_(self) -> list[CategoriesGrouped]:
         """Columns of more than `max_categories` categories: their names, and how many were kept and grouped."""
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        found = []
-        for name, encoder in zip(names, self.members[0].encoders_, strict=True):
-            if isinstance(encoder, encoders.Indicators) and encoder.grouped:
-                found.append(CategoriesGrouped(str(name), len(encoder.categories) - 1, encoder.grouped))
-        return found
+        names = list(map(str, getattr(self, "feature_names_in_", range(self.n_features_in_))))
+        found = dict[int, CategoriesGrouped]()  # in a stack, those of the first map that groups the column
+        for part in self.members:
+            for j, encoder in enumerate(part.encoders_):
+                if isinstance(encoder, encoders.Indicators) and encoder.grouped:
+                    found.setdefault(j, CategoriesGrouped(names[j], len(encoder.categories) - 1, encoder.grouped))
+        return list(found.values())
 
     def transform(self, X) -> np.ndarray:
         """Return the features of the rows of X, computed in blocks of rows.

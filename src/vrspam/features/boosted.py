@@ -156,7 +156,8 @@ class LabelledTrees(FeatureMap):
                     if named is not None:
                         code_of, own[j], middle = named
                         encoders[j] = Curves(values, np.empty((values.size, 0)), (), encoder.missing, names_as=code_of)
-                        width = int(code_of.max()) + 1
+                        # the code of a row, which comes from other rows, may be larger than that of any number
+                        width = 1 + max(int(code_of.max()), int(own[j].max(initial=0)))
             sizes.append(width)
             if middle is not None and own[j].min(initial=0) >= 0:
                 middles[j] = middle

@@ -91,7 +91,7 @@ class Curves:
     missing: bool
     # whether the functions continue as straight lines outside the nodes; otherwise they are constant there
     extend: bool = False
-    # whether these lines end: further from the nodes than their range is wide, the functions are constant
+    # whether these lines stop: more than one range beyond the nodes, the functions are constant
     limited: bool = False
     # (k,): for trees that take the numbers as names, the code of each node; a value that is no node counts as missing
     names_as: np.ndarray | None = None
@@ -195,6 +195,11 @@ class Indicators:
         """Name of each feature."""
         shown = [f"{column}={value}" for value in self.categories]
         return [*shown, f"{column}_missing"] if self.missing else shown
+
+    @property
+    def other(self) -> int:
+        """The number of the feature of any other category: that of the rare ones, or -1 for none."""
+        return len(self.categories) - 1 if self.grouped else -1
 
     @cached_property
     def codes(self) -> dict[str | None, int]:

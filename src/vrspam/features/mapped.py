@@ -183,10 +183,15 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
         elif hasattr(item, "fit") and hasattr(item, "transform"):
             name = given or " ".join(repr(item).split())
             maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = clone(item)
+        elif given is not None:
+            raise ValueError(f"features[{given!r}] is {item!r}, but must be a transformer: names go into a list.")
         else:
-            raise ValueError(f"features holds {item!r}, but must hold transformers or names out of {NAMES}.")
+            raise ValueError(f"features holds {item!r}, but must hold transformers or names out of {NAMES[1:]}.")
     for new in maps.values():  # set `seed` in each map, or part of it, that has no `random_state` of its own
         for part in new.maps if isinstance(new, StackedFeatures) else [new]:  # maps are not parameters of a stack
+            if part is not new and getattr(part, "supervised", False):  # a stack cannot grow trees by folds
+                words = "learns from labels and cannot be part of a stack here: give the maps as a list"
+                raise ValueError(f"{type(part).__name__} {words}, features=[...], and they are blended.")
             params = part.get_params() if hasattr(part, "get_params") else {}
             unset = [key for key, value in params.items() if value is None and key.split("__")[-1] == "random_state"]
             if unset:

@@ -98,8 +98,7 @@ def read_columns(encoders: Sequence[Encoder], X: Any) -> tuple[list[np.ndarray],
             columns.append(frames.numbers(X, j))
             floats.add(columns[-1].dtype)
         else:
-            other = len(encoder.categories) - 1 if encoder.grouped else -1  # the code of any other category
-            columns.append(frames.category_codes(X, j, encoder.codes, other))
+            columns.append(frames.category_codes(X, j, encoder.codes, encoder.other))
     return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
 
 
@@ -266,8 +265,7 @@ class Table(Stored):
         scaled = coef * scale if encoder.scale else coef
         lines = scaled.tolist() if scaled.ndim == 1 else list(scaled)
         values = {name: lines[code] for name, code in encoder.codes.items() if name is not None}
-        other = lines[len(encoder.categories) - 1] if encoder.grouped else 0.0
-        return cls(values, lines[-1] if encoder.missing else 0.0, other)
+        return cls(values, lines[-1] if encoder.missing else 0.0, lines[encoder.other] if encoder.grouped else 0.0)
 
     def __add__(self, other: Table) -> Table:
         names = dict.fromkeys([*self.values, *other.values])
@@ -397,7 +395,7 @@ Block = ColumnBlock | KernelPart | TreePart
 
 
 def joined(parts: Sequence[TreePart]) -> list[TreePart]:
-    """The parts; trees that learnt from labels are merged if their encoders are equal, left out if all weigh 0."""
+    """Merge label-trained trees of equal encoders, drop those whose leaves are all 0, and keep all other parts."""
     groups: list[list[TreePart]] = []
     for part in parts:
         labelled = part.leaves is None and part.codes is None

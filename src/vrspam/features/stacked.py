@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.parameters import Instance
+from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features.base import FeatureMap, Places, share_map_texts
 from vrspam.features.encoders import Curves, SharedColumns
 from vrspam.features.parts import Block
@@ -38,8 +39,8 @@ class StackedFeatures(FeatureMap):
     encoders_ : list
         The encoders of each column in all maps, one map after the other.
     column_slices_ : list of slice
-        Where the output of each of these encoders is.
-    {grouped_categories_, n_features_in_}
+        Where the encoded values of each column are, map after map; not places in the output of `transform`.
+    {grouped_categories_, numbers_as_names_, n_features_in_}
     n_rows_held_ : int
         Number of training rows that the maps store; rows of maps with the same landmarks count once.
 
@@ -96,6 +97,12 @@ class StackedFeatures(FeatureMap):
             np.concatenate([np.arange(one.start, one.stop) + start for one, start in zip(own, starts, strict=True)])
             for own in zip(*slices, strict=True)
         ], None
+
+    @property
+    def numbers_as_names_(self) -> list[NumbersAreNames]:
+        """Columns whose numbers trees treat as names: one warning for each column."""
+        every = [said for part in self.maps_ for said in getattr(part, "numbers_as_names_", ())]
+        return list({said.column: said for said in every}.values())
 
     def learn_labels(self, X, y, sample_weight=None) -> None:
         """Learn from labels, after `learn`, in the maps that use labels."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils import array_api
+from vrspam._utils.texts import number_labels
 from vrspam.tables import frames
 
 MOST_ROWS = 10_000
@@ -105,13 +106,13 @@ def bin_numbers(values: np.ndarray, most: int) -> ColumnBins:
         different = ordered[np.flatnonzero(np.append(ordered[1:] > ordered[:-1], True))]
         if different.size <= most:
             inner = different[:-1]
-            labels = [f"{value:.4g}" for value in different]
+            labels = number_labels(different)
         else:
             inner = np.unique(ordered[np.arange(1, most) * ordered.size // most])
             inner = inner[inner < ordered[-1]]
         edges = np.concatenate([ordered[:1], inner, ordered[-1:]])
         if not labels:
-            labels = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
+            labels = [f"{low} to {high}" for low, high in pairwise(number_labels(edges))]
         codes[~absent] = np.searchsorted(inner, present, side="left")
     if absent.any():
         codes[absent] = len(labels)
@@ -268,7 +269,7 @@ def strongest_pairs(
 
 
 def support(cells: Cells, rows: ReadRows, additive: np.ndarray, rest: np.ndarray, unseen: np.ndarray) -> float:
-    """By how many standard errors rows that a fold had not seen support its function of two columns.
+    """How strongly held-out rows support an interaction, in standard errors.
 
     For the model of each fold, arrays (rows × folds) hold its sum of curves (`additive`), its score less this sum
     (`rest`) and which rows it had not seen (`unseen`). Among rows with about the same sum of curves, the test asks

@@ -31,7 +31,7 @@ MOST_COLUMNS = 1_000  # for curves of columns that are used as they are
 SUM_ROWS = 2_000  # rows with which the curves of a sum of curves are compared; the curves themselves rest on all rows
 ROWS_PER_FUNCTION = 20  # least number of rows for each function of a projection
 LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs are not listed
-LEAST_SUPPORT = 3.0  # standard errors by which rows that the folds had not seen must support a pair
+LEAST_SUPPORT = 3.0  # least support of a pair by held-out rows, in standard errors
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
 
 

@@ -209,7 +209,8 @@ class Shapes:
     ) -> Shapes:
         """Return the curves with the requested `directions` of the columns; ordered categories have these `levels`.
 
-        Each such curve becomes the nearest one that keeps its direction, because other columns may bend a projection.
+        Each such curve is replaced by the nearest monotone curve, because the projection of a monotone score need not
+        be monotone.
         The rows give the importance of a curve that was changed.
         """
         from sklearn.isotonic import isotonic_regression  # here, because commands that only score do not need it

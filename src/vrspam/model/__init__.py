@@ -1,1 +1,1 @@
-"""One fitted model: the parts of its score, calibration, curves to show, and the file that holds it."""
+"""A fitted model for any program: the parts of its score, and plans of its pictures."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -122,10 +122,21 @@ class Scaling:
 
 
 def undo_linear_map(
-    features: Any, coef: np.ndarray, intercept: float, means: np.ndarray, deviations: np.ndarray
+    features: Any,
+    categories: Iterable[tuple[str, ...]],
+    coef: np.ndarray,
+    intercept: float,
+    means: np.ndarray,
+    deviations: np.ndarray,
 ) -> dict[str, Any] | None:
-    """Fields of a `Model` without a map, if the map only standardises and encodes one-hot; None otherwise."""
+    """Fields of a `Model` without a map, if the map only standardises and encodes these `categories`; None otherwise.
+
+    They are those of each column of text, in the order of the coefficients: a map may have levels in another order, or
+    one indicator for all rare categories.
+    """
     if len(features.members) > 1 or not features.keeps_columns_apart:
+        return None
+    if [one.categories for one in features.encoders_ if isinstance(one, Indicators)] != list(categories):
         return None
     lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
     for encoder in features.encoders_:
@@ -343,7 +354,12 @@ class Model:
                 middle = np.array([part.sum() for part in np.split(middle, np.cumsum(widths)[:-1])])
             found = self.parts.columns_apart(self._checked(X)) - middle
             return dict(zip(distinct(self.schema.columns), found.T, strict=True))
-        if self.shapes is None or not self.shapes.whole:
+        if self.shapes is None:
+            raise ValueError(
+                "This model has no curves, because it has too many columns or categories, or an early version wrote "
+                "it: its single rows cannot be explained."
+            )
+        if not self.shapes.whole:
             raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
         return self.shapes.parts(X, self.score(X))
 

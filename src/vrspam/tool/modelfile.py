@@ -202,6 +202,9 @@ def export_model(
     from vrspam.export import to_python, to_sql
 
     contents: dict[Path, bytes] = {}
+    named = [Path(path) for path in (onnx, python, sql) if path is not None]
+    if twice := [path for number, path in enumerate(named) if path in named[:number]]:
+        raise ValueError(f"{twice[0]} is named for two forms: give each a file of its own")
     if onnx is not None:
         from vrspam.export import to_onnx  # needs an extra
 

@@ -528,7 +528,8 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
         return {**found, "deviations": scaling.deviations}
     means, deviations = fitted.moments_.means, spread(fitted.moments_)[1]
     deviations = np.where(deviations > 0.0, deviations, 1.0)
-    if (plain := undo_linear_map(fitted.features_, coef, intercept, means, deviations)) is not None:
+    categories = opened.schema.categorical.values()
+    if (plain := undo_linear_map(fitted.features_, categories, coef, intercept, means, deviations)) is not None:
         return plain
     found = {**parts_of_map(fitted.features_, coef, means), "intercept": intercept}
     if not isinstance(reading := fitted._reading, Shapes):

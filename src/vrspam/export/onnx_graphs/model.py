@@ -238,7 +238,10 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     second = scorer.ranks or "more likely the second class"
     outputs = [helper.make_tensor_value_info(SCORE, TYPES[dtype], [_BATCH], f"Higher is {second}.")]
     if not scorer.ranks:
-        label = helper.make_tensor_value_info(LABEL, label_type(scorer), [_BATCH], "The likelier class.")
+        words_of_label = "The likelier class."
+        if (chosen := scorer.chosen) is not None:
+            words_of_label = f"{scorer.classes[1]!r} where the score is at least {chosen.threshold:g} ({chosen.words})."
+        label = helper.make_tensor_value_info(LABEL, label_type(scorer), [_BATCH], words_of_label)
         outputs = [label, *outputs, helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [_BATCH], said)]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "vrspam", taken, outputs, graph.used_constants()),

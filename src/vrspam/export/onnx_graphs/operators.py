@@ -220,8 +220,7 @@ class Rows:
     def lines(self, column: int, encoder: Indicators, table: np.ndarray) -> str:
         """For each row the line of a table that has one for each category of the column, and a last one for none."""
         names = [name for name in encoder.codes if name is not None]
-        other = len(encoder.categories) - 1 if encoder.grouped else -1
-        order = [*range(len(names)), encoder.codes.get(None, -1), other]
+        order = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]
         chosen = self.graph.add("Gather", self.graph.constant(table[order]), self.codes(column, names))
         return self.graph.add("Squeeze", chosen, self.graph.constant([1], np.int64))
 

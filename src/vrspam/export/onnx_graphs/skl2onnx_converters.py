@@ -184,7 +184,7 @@ def _one_matrix(scope: Any, operator: Any, container: Any, double: bool) -> str:
 
 
 def _version(op: str, domain: str, container: Any) -> int:
-    """The version of an operator that the graph is written for, or the last before the one that is asked for."""
+    """The operator version of our opset or, if that is older, of the requested opset."""
     most = operators.ML_OPSET if domain else operators.OPSET
     return onnx.defs.get_schema(op, min(most, container.target_opset_any_domain(domain)), domain).since_version
 
@@ -197,14 +197,14 @@ def _block_matrix(rows: operators.Rows, block: Block, name: str) -> str:
         return graph.add("MatMul", kernel, graph.constant(block.coef))
     if not isinstance(block, ColumnBlock):
         raise NotExportable(
-            f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
-            "features='trees', and vrspam.export.to_onnx."
+            f"{name} cannot be converted inside a pipeline: give the map to AUCClassifierCV(features=...), and use "
+            "vrspam.export.to_onnx."
         )
     numeric = {j: one for j, one in enumerate(block.encoders) if isinstance(one, Curves)}
+    curves = {j: Curve.of(one, np.eye(one.table.shape[1])) for j, one in numeric.items()}  # with nodes of their own
     X, places = "", ""
     if numeric:
-        X = rows.numbers(list(numeric))
-        nodes = [one.nodes for one in numeric.values()]
+        X, nodes = rows.numbers(list(numeric)), [curve.nodes for curve in curves.values()]
         places = operators.find_places(graph, X, nodes, [0] * len(numeric), below=False)
     for column, encoder in enumerate(block.encoders):
         if not isinstance(encoder, Curves):
@@ -213,7 +213,7 @@ def _block_matrix(rows: operators.Rows, block: Block, name: str) -> str:
         number = list(numeric).index(column)
         x, place = (graph.columns(whole, [number], len(numeric)) for whole in (X, places))
         place = graph.add("Squeeze", place, graph.constant([1], np.int64))
-        base, values, slopes = Curve.of(encoder, np.eye(encoder.table.shape[1])).segments
+        base, values, slopes = curves[column].segments
         shifted = graph.add("Sub", x, graph.add("Gather", graph.constant(base[:, np.newaxis]), place))
         rise = graph.add("Mul", graph.add("Gather", graph.constant(slopes), place), shifted)
         height = graph.add("Add", graph.add("Gather", graph.constant(values), place), rise)
