@@ -129,7 +129,7 @@ def test_the_correction_is_left_out_and_says_why(data):
     model = DaskAUCClassifierCV([0.1, 1.0], cv=3).fit(da.from_array(X, chunks=(90, 5)), y)
     for name in ("corrected_score_", "corrected_interval_"):
         assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=f"has no {name}: to correct the AUC .* the client alone .*fit_stream"):
+        with pytest.raises(AttributeError, match=f"has no {name}: the correction .* on the client.*fit_stream"):
             getattr(model, name)
 
 

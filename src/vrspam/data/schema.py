@@ -341,13 +341,9 @@ def _scan(
         raise problems.nothing_left(source.paths[0])
     learned = learner.finish(Schema)
     for name in learned.grouped:
-        more = "" if learner.most_known >= MOST_COUNTED else ", or raise {max_categories}"
-        raise DataError(
-            "{file}: column {column!r} has more than {most} categories; leave it out with {drop}" + more,
-            file=source.paths[0],
-            column=name,
-            most=min(learner.most_known, MOST_COUNTED),
-        )
+        words = "{path}: column {column!r} has more than {most} categories; leave it out with {drop}"
+        words += "" if learner.most_known >= MOST_COUNTED else ", or raise {max_categories}"
+        raise DataError(words, path=source.paths[0], column=name, most=min(learner.most_known, MOST_COUNTED))
     warn_of_notes(
         learner.notes, lambda name: {"include": Parameter("categorical", [name]), "dates": Parameter("drop", [name])}
     )
@@ -369,8 +365,8 @@ def _scan(
             blocks = read_blocks(source, schema.without_target(), 1 << 15, problems, label)
             schema = schema.completed(schema.read(as_table(block.table))[0] for block in blocks)
         for name in schema.unfinished:
-            of = schema.made().get(name, (name, ""))[0]
-            raise DataError(f"{source.paths[0]}: column {of!r} has no value at all; leave it out")
+            own = schema.made().get(name, (name,))[0]
+            raise DataError(f"{source.paths[0]}: column {own!r} has no value at all; leave it out")
     return schema
 
 
