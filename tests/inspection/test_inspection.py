@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from vrspam import AUCClassifierCV
+from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.encoders import Curves
 from vrspam.inspection import read_score, reading
@@ -454,6 +456,28 @@ def test_bins_hold_every_row_once():
     assert bin_numbers(near, 2).labels == ("10117 to 10119", "10119 to 10121")
     named = bin_categories(np.array([0, 0, 1, 2, 3, -1, 4]), ("a", "b", "c", "d"), missing=True, most=2)
     assert (named.labels, named.codes.tolist()) == (("a", "others", "missing"), [0, 0, 1, 1, 1, 1, 2])
+
+
+def test_rare_categories_are_read_as_the_category_that_they_are():
+    """The reading of a grouped column is that of the column with its rare categories grouped by hand."""
+    rng = np.random.default_rng(0)
+    town, age = np.minimum(rng.geometric(0.15, 600), 30), rng.standard_normal(600)
+    rare = np.isin(town, [key for key, _ in Counter(town.tolist()).most_common()[4:]])
+    y = age * (1.0 + rare) + rare + rng.standard_normal(600) > 0.5
+    own = pd.DataFrame({"age": age, "town": [f"t{number:02d}" for number in town]})
+    hand = own.assign(town=own["town"].where(~rare, "z"))  # in the order of names the last, as the group is
+    features = KernelFeatures(n_landmarks=40, max_categories=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CategoriesGrouped)
+        found, expected = (AUCClassifierCV([0.1], features=features, random_state=0).fit(X, y) for X in (own, hand))
+    np.testing.assert_allclose(found.decision_function(own), expected.decision_function(hand), atol=1e-9)
+    assert found.explain_one(own[rare][:1]) == pytest.approx(expected.explain_one(hand[rare][:1]), abs=1e-9)
+    new = own[:1].assign(town="a town that fit has not seen")
+    assert found.explain_one(new)["town"] == pytest.approx(expected.explain_one(hand[rare][:1])["town"], abs=1e-9)
+    shape, of_hand = found.shape_functions_["town"], expected.shape_functions_["town"]
+    assert shape.grid.tolist() == [*of_hand.grid[:-1], "(rare)"]
+    np.testing.assert_allclose(shape.mean_score, of_hand.mean_score, atol=1e-9)
+    np.testing.assert_allclose(found.feature_importances_, expected.feature_importances_, atol=1e-9)
 
 
 def test_means_near_a_value():

@@ -330,7 +330,7 @@ def _compare(
         if isinstance(encoder, Curves):
             means, absent = interactions.mean_at_numbers(frames.numbers(rows.X, j), scores, rows.weights, grid)
         else:
-            codes = frames.category_codes(rows.X, j, encoder.codes)
+            codes = frames.category_codes(rows.X, j, encoder.codes, encoder.other)
             known = codes >= 0
             weight = np.bincount(codes[known], rows.weights[known], encoder.width)
             sums = np.bincount(codes[known], (rows.weights * scores)[known], encoder.width)

@@ -47,7 +47,8 @@ class Shape(NamedTuple):
         Columns that move together with this one: a function of each of them explains most of this curve, or the other
         way round. How an effect is split between such columns is a convention; read their curves as one sum.
     unknown : float
-        What a category that training did not have adds (or a missing value, where none was missing).
+        What a category that training did not have adds, which counts as a rare one where rare ones are grouped (or a
+        missing value, where none was missing).
     extend : bool
         Whether the curve goes on as a straight line outside the grid; otherwise it stays at its last value.
     direction : {-1, 0, 1}
@@ -127,8 +128,9 @@ def make_shape(
     if first.missing:
         absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
         value, half = value[:-1], half[:-1]
+    unknown = float(value[-1]) if isinstance(first, Indicators) and first.grouped else -float(means[0])
     shape = Shape(name, grid, value, value - half, value + half, absent, size, difference)
-    return shape._replace(unknown=-float(means[0]), extend=extend)
+    return shape._replace(unknown=unknown, extend=extend)
 
 
 # Parts of a score by groups of features: by column if the map keeps columns apart, by feature otherwise.
