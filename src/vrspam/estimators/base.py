@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
@@ -32,6 +32,7 @@ from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
+from vrspam.tables.schema import TableSchema
 
 
 def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, **options: Any) -> Rows | None:
@@ -563,6 +564,13 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
                 f"y holds labels {unknown[:3]} that were not seen in fit: leave their rows out, or write them as "
                 f"one of {self.classes_.tolist()}."
             )
+
+
+def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
+    """The names of the columns that features are made of: those that a frame has after it was read."""
+    if reading is not None and reading.changes_columns:
+        return reading.names
+    return list(validation.column_names(estimator))
 
 
 def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float, names: Any = None) -> None:

@@ -18,7 +18,7 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
 from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
+from vrspam.estimators.base import AUCClassifierBase, names_as_read, warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
@@ -597,7 +597,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     ) -> Shapes | str | Callable[[], Shapes]:
         """Read the score by column, or say why that is impossible; for columns as they are, return a function."""
         fit, (X, _, weights) = selected.fit, folds.rows
-        names = self._names_read(reading)
+        names = names_as_read(self, reading)
         w, left_out = fit.solution.w, []
         coefs = w[:, np.newaxis] if fit.models is None else np.vstack([w, fit.models.coefs]).T
         if isinstance(folds, FoldedRows):

@@ -1,6 +1,6 @@
 """Scores of feature maps, read column by column: curves, interactions, importances, and the parts of one score."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vrspam import inspection
 from vrspam._utils import array_api
-from vrspam._utils.validation import check_columns, column_names
-from vrspam.estimators.base import MAPS_ON_HOST
+from vrspam._utils.validation import check_columns
+from vrspam.estimators.base import MAPS_ON_HOST, names_as_read
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.tables.frames import check_frame, in_order, is_frame
-from vrspam.tables.schema import TableSchema
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -104,12 +103,8 @@ class ExplainedScores(BaseEstimator):
 
     def _groups(self) -> dict[str, inspection.Places]:
         check_is_fitted(self, "coef_")
-        names = self._names_read(getattr(self, "_table_schema", None))
+        names = names_as_read(self, getattr(self, "_table_schema", None))
         return inspection.column_groups(self.features_, names, self.coef_.shape[1])
-
-    def _names_read(self, reading: TableSchema | None) -> Sequence[str]:
-        """The names of the columns that features are made of: those of the rows, as a table is read."""
-        return reading.names if reading is not None and reading.changes_columns else list(column_names(self))
 
     def _read_curves(self, attribute: str) -> inspection.Shapes:
         """The reading of the score, or an error that names the attribute if there is none."""
