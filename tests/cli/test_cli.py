@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from experiment_rows import fill
+from tool_data import write_libsvm
 
 from vrspam import __version__
 from vrspam._utils.progress import StatusLine
@@ -66,12 +67,24 @@ def test_misuse_is_one_sentence_and_exit_code_2(arguments, words, capsys):
 
 
 def test_failure_is_one_sentence_and_exit_code_1(tmp_path, capsys):
-    assert main(["report", str(tmp_path)]) == 1
+    assert main(["publish", str(tmp_path)]) == 1
     captured = capsys.readouterr()
     assert "holds no results" in captured.err
     assert captured.err.count("\n") == 1
     with pytest.raises(ValueError, match="holds no results"):
-        main(["report", str(tmp_path), "--debug"])
+        main(["publish", str(tmp_path), "--debug"])
+
+
+def test_a_directory_without_results_is_read_as_a_table(tmp_path, capsys):
+    (tmp_path / "data").mkdir()
+    write_libsvm(tmp_path / "data" / "a.libsvm")
+    write_libsvm(tmp_path / "data" / "b.libsvm", seed=1)
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "data"), "--features", "linear", "--html", str(page)]) == 0
+    assert "scored   600 rows" in capsys.readouterr().out
+    (tmp_path / "empty").mkdir()
+    assert main(["report", str(tmp_path / "empty")]) == 1
+    assert "no file is found at" in capsys.readouterr().err
 
 
 def test_too_little_memory_is_one_sentence(tmp_path, capsys, monkeypatch):

@@ -69,6 +69,8 @@ def test_names_from_a_file_do_not_steer_the_terminal(tmp_path, capsys):
         (Parameter("drop", ['height "cm"']), '--drop \'"height ""cm"""\''),
         (Parameter("include", [" day"]), """--include '" day"'"""),
         (Parameter("ids", ["first name"]), "--id 'first name'"),
+        (Parameter("ordered", {"size": ("small", "a, b")}), """--ordered 'size=small,"a, b"'"""),
+        (Parameter("ordered", {"a": ("b", "c"), "d": ("e",)}), "--ordered a=b,c --ordered d=e"),
         (Parameter("n_splits", 3), "--folds 3"),
         (Parameter("streaming", True), "--streaming"),
         (Parameter("streaming", False), "no --streaming"),

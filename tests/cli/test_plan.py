@@ -17,7 +17,7 @@ from vrspam.cli import main
 from vrspam.cli.app import app
 from vrspam.objective import LOSSES
 from vrspam.objective.penalties import CONCAVE
-from vrspam.tool import TrainPlan, make_report, train
+from vrspam.tool import TrainPlan, make_report, rows, train
 from vrspam.tool.plan import OPTIONS, PANELS, ReportPlan, options_of
 
 
@@ -77,6 +77,16 @@ REFUSED: list[tuple[dict[str, Any], list[str], str]] = [
         "{} is not known; give linear, additive, kernel, trees, forest, boosted or auto",
     ),
     ({"l1": "some"}, ["--l1", "some"], "{} is neither 'auto' nor numbers"),
+    (
+        {"ordered": {"size": ("small",)}},
+        ["--ordered", "size=small"],
+        "{} must name a column and its categories from low to high, as in size=small,medium,large",
+    ),
+    (
+        {"ordered": {"size": ("a", "a")}},
+        ["--ordered", "size=a,a"],
+        "{} must name a column and its categories from low to high, as in size=small,medium,large",
+    ),
     ({"delimiter": ";;"}, ["--delimiter", ";;"], "{} is neither one ASCII character nor tab"),
     ({"holdout": 1.5}, ["--holdout", "1.5"], "{} must be between 0 and 1"),
     ({"rows": -1}, ["--rows", "-1"], "{} must be at least 0"),
@@ -104,6 +114,24 @@ def test_the_same_sentence_in_python_and_on_the_command_line(capsys, keywords, t
 def test_a_text_is_not_taken_for_names():
     with pytest.raises(WordedError, match="drop='age' must be names of columns, not one text"):
         train("none.csv", "sick", drop="age")
+
+
+def test_one_number_is_not_taken_for_a_sequence():
+    with pytest.raises(WordedError, match=r"l1=0\.1 must be 'auto' or a sequence of numbers"):
+        train("none.csv", "sick", **dict[str, Any](l1=0.1))
+
+
+def test_rows_says_which_models_it_has(capsys):
+    assert main(["rows", "--help"]) == 0
+    page = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "additive: smooth curves; linear: straight lines. By default additive." in page
+    assert "boosted" not in page
+    assert "--event" not in page  # a learning curve is one of two classes
+    documented = rows.__doc__ or ""
+    assert 'features : {"additive", "linear"}, optional\n        additive: smooth curves; linear' in documented
+    assert "event" not in inspect.signature(rows).parameters
+    with pytest.raises(WordedError, match="a learning curve cannot be drawn with event=: leave it out"):
+        rows("none.csv", "months", **dict[str, Any](event="died"))
 
 
 def test_options_by_name_take_the_place_of_those_of_a_plan():

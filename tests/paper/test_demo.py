@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import webbrowser
 from dataclasses import replace
 from functools import partial
@@ -82,6 +83,15 @@ def test_the_report_comes_first_and_is_of_rows_that_were_not_trained_on(quick, t
     found = json.loads(capsys.readouterr().out)
     assert found["example"] == [str(page)]
     assert found["report"] == [str(paper)]
+
+
+def test_the_command_that_it_shows_can_be_typed(quick, tmp_path, capsys):
+    folder = tmp_path / "my demo"
+    assert main(["demo", "--out", str(folder)]) == 0
+    (shown,) = (line for line in capsys.readouterr().out.splitlines() if "vrspam report" in line)
+    table = str(folder / "breast-cancer.csv")
+    wanted = ["vrspam", "report", table, "--target", "diagnosis", "--positive", "malignant", "--html", "report.html"]
+    assert shlex.split(shown) == wanted
 
 
 def test_a_pipe_gets_a_line_for_each_quarter_of_the_runs(capsys):

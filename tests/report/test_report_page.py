@@ -469,10 +469,11 @@ def test_report_for_scripts(folder, capsys):
     [
         (["--holdout", "1.5"], "--holdout 1.5 must be between 0 and 1"),
         (["--holdout", "0.3", "--streaming"], "--streaming and --holdout cannot be combined: a stream holds no rows"),
-        (["--holdout", "0.999"], "at least 4 are needed: give another share"),
+        (["--holdout", "0.999"], "and 4 are needed: give another share"),
         (["--by", "sexe"], "has no column 'sexe' (did you mean 'sex'?)"),
         (["--by", "out <come>"], "holds the labels: name another with --by"),
         (["--by", "sex", "--streaming"], "--by sex needs the named columns of a table in memory"),
+        (["--holdout", "0.999"], "with --holdout 0.999, one class has only"),
         (["--cost", "-1"], "--cost-ratio -1.0 must be a positive number"),
     ],
 )
@@ -510,6 +511,7 @@ def test_results_of_experiments_are_published(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("vrspam.paper.publish.publish", lambda directory: published)
     assert main(["publish", str(tmp_path)]) == 0
     assert capsys.readouterr() == (f"report   {tmp_path}/r.html\n", "")
+    (tmp_path / "rows").mkdir()
     assert main(["report", str(tmp_path)]) == 0  # the name that it had before
     old = capsys.readouterr()
     assert old.out == f"report   {tmp_path}/r.html\n"

@@ -216,7 +216,20 @@ def test_the_standard_input_is_read(folder, tmp_path, monkeypatch, capsys):
     assert main([*args, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"] == ["standard input"]
     np.testing.assert_array_equal(load_model(tmp_path / "m.json").coef, load_model(folder / "m.json").coef)
+    model, page = str(folder / "m.json"), tmp_path / "page.html"
+    labelled = [["evaluate", model, "-"], ["compare", model, model, "-"], ["rows", "-", "--target", "sick"]]
+    for command in labelled:  # pages name it too
+        assert main([*command, "--html", str(page)]) == 0
+        assert "on standard input</title>" in page.read_text("utf-8") or "rows" in command
+        assert "standard input" in page.read_text("utf-8")
     readers._standard_input.cache_clear()
+
+
+def test_some_rows_of_a_table_keep_their_other_columns():
+    table = clean("year", "month").assign(code=[f"r{k:03d}x" for k in range(200)])
+    opened = open_labelled(table, TrainPlan("sick"), keep=["code"])
+    places = np.array([150, 3, 77])
+    assert opened.take(places).kept["code"].to_pylist() == table["code"].iloc[places].tolist()
 
 
 def test_the_standard_input_leaves_room_on_the_disk(tmp_path, monkeypatch):

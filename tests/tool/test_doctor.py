@@ -365,7 +365,7 @@ def test_spellings_and_codes(tmp_path):
     assert "place" in model.schema.categorical or "codes" in found
 
 
-def test_drift_along_a_date_and_none_where_nothing_changes():
+def test_drift_along_a_date_and_none_where_nothing_changes(tmp_path, capsys):
     rng = np.random.default_rng(12)
     table = independent(rng, 3000)
     day = pd.Timestamp("2015-01-01") + pd.to_timedelta(np.arange(3000), unit="D")
@@ -374,6 +374,11 @@ def test_drift_along_a_date_and_none_where_nothing_changes():
     found = next(one for one in check(changed, "y") if one.code == "drift")
     assert found.fix == ("time", "day")
     assert float(found.fields["mixed"]) > float(found.fields["forward"]) + 0.02
+    changed.to_csv(tmp_path / "changed.csv", index=False)
+    words = ["check", str(tmp_path / "changed.csv"), "--target", "y", "--groups", "duplicates"]
+    assert main(words) == 0
+    told = next(line for line in capsys.readouterr().out.splitlines() if "--time" in line and "vrspam report" in line)
+    assert shlex.split(told)[1:] == ["report", str(tmp_path / "changed.csv"), "--target", "y", "--time", "day"]
     assert "drift" not in codes(table.assign(day=day))
     assert "drift" not in codes(changed, time="day")
 

@@ -148,6 +148,18 @@ def test_the_command_prints_a_table_or_json(folder, capsys):
     assert "and 50 more rows: --row names some, --json prints all" in capsys.readouterr().out
 
 
+def test_a_column_that_cannot_be_read_can_be_allowed(folder, tmp_path, capsys):
+    frame, model = with_dates(60, seed=1), str(folder / "linear.json")
+    write(frame.assign(age="unknown"), tmp_path / "words.csv")
+    command = ["explain", model, str(tmp_path / "words.csv")]
+    assert main([*command, "--json"]) == 1
+    assert "let it count as missing with --allow-missing age" in capsys.readouterr().err
+    assert main([*command, "--allow-missing", "age", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["rows"]
+    missing = explain_file(load_model(model), write(frame.assign(age=np.nan), tmp_path / "gaps.csv")).rows
+    assert [row["score"] for row in found] == pytest.approx([row.score for row in missing], abs=1e-12)
+
+
 def test_a_row_of_the_training_file_and_its_picture(folder, tmp_path, capsys):
     picture = tmp_path / "row.svg"
     assert main(["explain", str(folder / "additive.json"), "--row", "1", "--picture", str(picture)]) == 0

@@ -154,8 +154,67 @@ def test_compare_is_the_paired_test_of_the_same_pairs(survival, inside):
     found = compare(survival, other, new)
     a, b = found.scores
     assert found.test == concordance_test(new["months"], a, b, event=new["died"])
+    with pytest.raises(DataError, match="have no ROC curve, and so no partial AUC"):
+        found.partial_test(0.2)
+    with pytest.raises(DataError, match="have no ROC curve"):
+        compare(inside, inside, clicks(1)).partial_pairs(0.2)
     with pytest.raises(DataError, match="different pairs"):
         compare(survival, inside, new)
+
+
+@pytest.mark.parametrize("kind", ["survival", "inside"])
+def test_thresholds_are_refused_by_the_options_that_were_given(kind, request, tmp_path, capsys):
+    save_model(request.getfixturevalue(kind), tmp_path / "m.json")
+    (trial(1) if kind == "survival" else clicks(1)).to_csv(tmp_path / "new.csv", index=False)
+    model, new = str(tmp_path / "m.json"), str(tmp_path / "new.csv")
+    assert run(["compare", model, model, new, "--max-fpr", "0.2"]) == 2
+    assert "it has no threshold. Leave --max-fpr 0.2 out." in capsys.readouterr().err
+    assert run(["compare", model, model, str(tmp_path / "absent.csv"), "--picture", str(tmp_path / "p.png")]) == 2
+    assert "--picture draws ROC curves" in capsys.readouterr().err  # before any row is read
+    assert run(["evaluate", model, new, "--cost-ratio", "5"]) == 1
+    assert "it has no threshold. Leave --cost-ratio 5.0 out." in capsys.readouterr().err
+    assert run(["evaluate", model, new, "--cost-ratio", "5", "--max-fpr", "0.2"]) == 1
+    assert "Leave --max-fpr 0.2 and --cost-ratio 5.0 out." in capsys.readouterr().err
+
+
+def test_a_doubt_names_the_measure(tmp_path, capsys):
+    frame, path, model = trial(0), str(tmp_path / "t.csv"), str(tmp_path / "m.json")
+    frame.assign(months=np.random.default_rng(1).permutation(frame["months"])).to_csv(path, index=False)
+    asked = [path, "--target", "months", "--event", "died", "--features", "linear"]
+    assert run(["train", *asked, "--model", model, "--json"]) == 0
+    doubt = "interval of its concordance index"
+    assert doubt in json.loads(capsys.readouterr().out)["warnings"][0]
+    for command in (["train", *asked, "--model", model], ["report", *asked, "--html", str(tmp_path / "r.html")]):
+        assert run(command) == 0
+        assert doubt in capsys.readouterr().err
+    assert run(["report", *asked, "--html", str(tmp_path / "r.html"), "--json"]) == 0
+    assert doubt in " ".join(json.loads(capsys.readouterr().out)["warnings"])
+    trial(1).assign(age=0.0, noise=0.0, dose="low", site="a").to_csv(path, index=False)  # one score for all rows
+    assert run(["evaluate", model, path]) == 0
+    assert doubt in capsys.readouterr().err
+    assert run(["evaluate", model, path, "--json"]) == 0
+    assert doubt in " ".join(json.loads(capsys.readouterr().out)["warnings"])
+
+
+def test_a_column_may_be_named_twice():
+    frame = clicks(0)
+    asked: dict = {"within": "query", "features": "linear"}
+    twice = train(frame, "clicked", groups="query", **asked)
+    copied = train(frame.assign(same=frame["query"]), "clicked", groups="same", **asked)
+    assert twice.schema.columns == copied.schema.columns == ("level", "own")
+    np.testing.assert_array_equal(twice.coef, copied.coef)
+    numbers = frame.assign(mass=np.arange(len(frame)) % 7 + 1.0)
+    twice = train(numbers, "clicked", features="linear", weights="mass", time="mass")
+    copied = train(numbers.assign(at=numbers["mass"]), "clicked", features="linear", weights="mass", time="at")
+    np.testing.assert_array_equal(twice.coef, copied.coef)
+
+
+def test_many_features_of_times_are_fitted_by_straight_lines():
+    rng, frame = np.random.default_rng(0), trial(0, 60)
+    wide = pd.DataFrame(rng.normal(size=(60, 1_001)), columns=[f"x{j}" for j in range(1_001)])
+    notes = train(pd.concat([frame, wide], axis=1), "months", event="died", n_splits=2).training["warnings"]
+    (note,) = [note for note in notes if "compares all" in note]
+    assert note.startswith("Straight lines alone were fitted, because there are 1,0")
 
 
 def text_of(page: str) -> str:
@@ -233,12 +292,12 @@ def test_folds_keep_strata_and_groups_whole():
         ({"months": 3.0}, {"event": "none"}, "'months' is the same in every row, and has no order"),
         ({"months": "long"}, {"event": "none"}, "holds text that is not numbers or dates"),
         ({}, {"event": "none", "positive": "1"}, "an order has no label to look for"),
-        ({}, {"event": None}, "If larger values are to rank higher, add event='none' instead"),
+        ({}, {"event": None}, "`train`, `report` and `evaluate` take event='none' instead"),
         ({"months": -1.0}, {}, "negative or infinite"),
         ({"months": "long"}, {}, "holds text that is not numbers"),
         ({}, {"event": "months"}, "holds the labels"),
-        ({}, {"recall": 0.9}, "a score that ranks has no threshold"),
-        ({}, {"max_fpr": 0.1}, "a score that ranks has no threshold"),
+        ({}, {"recall": 0.9}, "a score that only ranks has no threshold or ROC curve"),
+        ({}, {"max_fpr": 0.1}, "a score that only ranks has no threshold or ROC curve"),
         ({}, {"streaming": True}, "all rows in memory"),
         ({}, {"within": "site", "time": "months"}, "cannot be combined"),
         ({}, {"target": None}, "needs a column of times"),

@@ -12,7 +12,7 @@ from vrspam.cli import main
 from vrspam.metrics import rows_for_width
 from vrspam.model_selection.cross_validate import LearningCurve
 from vrspam.report.words import describe_gain
-from vrspam.tool import make_report, report, report_page, rows
+from vrspam.tool import check, make_report, report, report_page, rows
 
 
 def patients(n=500, seed=0, strength=0.3):
@@ -96,6 +96,32 @@ def test_what_is_severe_stands_above_the_curve(path, tmp_path):
     text = (tmp_path / "r.html").read_text("utf-8")
     assert '<aside class="alert severe"' in text
     assert text.index("have no label") < text.index("How many more rows?</h2>")
+
+
+def test_the_curve_of_a_page_is_drawn_by_the_seed(monkeypatch):
+    learn, seen = report.learning_curve, []
+
+    def watch(given, part, **more):
+        seen.append(more["seed"])
+        return learn(given, part, **more)
+
+    monkeypatch.setattr(report, "learning_curve", watch)
+    assert make_report(patients(), "sick", features="linear", rows=0, random_state=3).curve is not None
+    assert seen == [3]
+
+
+def test_no_remedy_is_told_that_rows_does_not_have():
+    """Drift asks for folds along the time, and there is no curve of such folds."""
+    rng = np.random.default_rng(12)
+    day = pd.Timestamp("2015-01-01") + pd.to_timedelta(np.arange(3000), unit="D")
+    level = rng.choice([-2.0, 2.0], 10)[np.arange(3000) // 300]
+    x = rng.standard_normal(3000)
+    odds = level + x
+    table = pd.DataFrame({"x": x, "day": day, "sick": rng.random(3000) < 1.0 / (1.0 + np.exp(-odds))})
+    assert "drift" in {one.code for one in check(table, "sick")}
+    notes = rows(table, "sick", features="linear").notes
+    assert notes
+    assert not any("time=" in note for note in notes)
 
 
 @pytest.mark.parametrize(

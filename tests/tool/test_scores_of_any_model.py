@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score, roc_curve
-from tool_data import make_model
+from tool_data import make_model, write_libsvm
 
 from vrspam.cli import main
 from vrspam.data import DataError
@@ -31,7 +31,7 @@ from vrspam.metrics import (
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Curve
 from vrspam.report.page import Stops
-from vrspam.tool import compare, evaluate, make_report, save_model, score_file
+from vrspam.tool import compare, evaluate, make_report, save_model, score_file, train
 from vrspam.tool.evaluation import compare_scores
 
 RNG = np.random.default_rng(7)
@@ -313,6 +313,30 @@ def test_rows_without_a_score_are_left_out_for_the_model_too(path):
     assert found.positive.size == N - 10
 
 
+def test_a_file_without_names_has_no_columns_of_scores(tmp_path, capsys):
+    path = write_libsvm(tmp_path / "rows.libsvm")
+    model = train(path, features="linear")
+    save_model(model, tmp_path / "m.json")
+    words = "a LIBSVM file has no named columns, and so no scores: give a table"
+    for compared in ([model, "column:x"], ["column:x", "column:y"]):
+        with pytest.raises(ValueError, match=words):
+            compare(*compared, path, target="label" if len(set(map(type, compared))) == 1 else None)
+    with pytest.raises(DataError, match=r"beside=\['cat'\] needs the named columns of a table in memory"):
+        make_report(path, beside=["cat"])
+    with pytest.raises(DataError, match="a LIBSVM file has no named columns; leave by= out"):
+        evaluate(model, path, by=["sex"])
+    with pytest.warns(UserWarning, match="that the model was trained on"):
+        assert evaluate(model, path, by=[]).n == 300
+    assert main(["compare", str(tmp_path / "m.json"), "column:x", str(path)]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_what_columns_of_scores_alone_do_not_have_is_refused(path, capsys):
+    both = ["compare", "column:new", "column:old", str(path), "--target", "sick"]
+    assert main([*both, "--allow-missing", "age"]) == 2
+    assert "--allow-missing is about the columns of a model: leave it out" in capsys.readouterr().err
+
+
 # -- the commands ------------------------------------------------------------------------------------------------------
 
 
@@ -440,6 +464,28 @@ def test_the_report_says_when_the_other_model_is_better(path, tmp_path, capsys):
     wanted = roc_auc_ci(SICK, FRAME["new"], groups=groups)
     assert (values["scores"]["new"]["low"], values["scores"]["new"]["high"]) == pytest.approx((wanted.low, wanted.high))
     assert values["pairs"][0]["b"] == "new"
+
+
+def test_a_model_that_is_turned_round_is_told_as_evaluate_tells_it():
+    table = FRAME[["größe 0", "größe 1", "sick"]].assign(turned=-FRAME["old"])
+    report = make_report(table, "sick", features="linear", rows=0, beside=["turned", "turned"])
+    (wanted,) = evaluate(table, target="sick", scores="turned").notes
+    assert report.beside is not None
+    assert report.beside.names == ("this model", "turned")  # a column that is named twice is one model
+    assert report.beside.notes == (wanted,)
+    assert wanted.endswith("give the negative of the column, or add positive='no'")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_levels_of_a_column_without_any_value(kind, tmp_path):
+    table = FRAME[["größe 0", "größe 1", "sex", "sick"]].assign(empty=np.nan)
+    table.to_csv(tmp_path / "t.csv", index=False) if kind == "csv" else table.to_parquet(tmp_path / "t.parquet")
+    asked: Any = {"features": "linear", "rows": 0, "drop": ["sex"]}
+    report = make_report(tmp_path / f"t.{kind}", "sick", by=["empty", "sex", "sex"], **asked)
+    assert [(group.column, group.name, group.rows) for group in report.groups] == [
+        ("empty", "missing", N),
+        *(("sex", name, int((FRAME["sex"] == name).sum())) for name in ("f", "m")),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -632,6 +678,7 @@ def test_pages_words_and_json_of_times_and_strata(tmp_path, capsys):
         ({"target": "sex", "event": "died"}, "'sex' holds text that is not numbers"),
         ({"target": "cox", "event": "died"}, "'cox' says which rows are compared"),
         ({"target": "months", "event": "cox"}, "'cox' holds the labels"),
+        ({"target": "died", "event": "died"}, "column 'died' holds the labels: name another with target="),
         ({"target": "died", "within": "cox"}, "'cox' says which rows are compared"),
         ({"target": "grade", "event": "none", "positive": "1"}, "an order has no label"),
         ({"target": "died", "within": "weight"}, "No two rows are comparable"),

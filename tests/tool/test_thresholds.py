@@ -207,7 +207,7 @@ def test_the_rows_at_the_top(tmp_path, capsys):
     new.to_csv(tmp_path / "new.csv", index=False)
     command = ["predict", f"{tmp_path}/m.json", f"{tmp_path}/new.csv", "--out", f"{tmp_path}/top.csv"]
     assert run([*command, "--top", "7"]) == 0
-    assert "7 rows of the highest scores: " in capsys.readouterr().out  # all were scored
+    assert "the 7 rows with the highest scores: " in capsys.readouterr().out
     assert run(command) == 0
     assert "400 rows scored: " in capsys.readouterr().out
 
@@ -234,6 +234,45 @@ def test_the_rows_at_the_top_of_many_blocks(tmp_path):
     np.testing.assert_array_equal(
         pd.read_csv(tmp_path / "top.csv")["row"], np.argsort(-scores, kind="stable")[:1000] + 1
     )
+
+
+@pytest.mark.parametrize("drop_errors", [False, True])
+def test_rows_at_the_top_have_their_numbers_in_the_file_after_broken_ones(drop_errors, tmp_path, capsys):
+    model, new = train(patients(), "sick", features="linear"), patients(400, seed=1)
+    scores, broken = score_file(model, new)[1], [0, 4, 5, 201, 399]
+    lines = new.to_csv(index=False).splitlines()
+    for place in broken:
+        lines[place + 1] += ",more"
+    (tmp_path / "broken.csv").write_text("\n".join(lines))
+    words = "5 rows cannot be scored, and cannot be among the highest: without top=, `predict` says why"
+    for top in (3, 1_000):
+        asked: Any = {"top": top, "drop_errors": drop_errors, "chunk_bytes": 700}
+        with pytest.warns(UserWarning, match=words):
+            assert predict(model, tmp_path / "broken.csv", tmp_path / "top.csv", **asked) == min(top, 395)
+        found = pd.read_csv(tmp_path / "top.csv")
+        whole = np.setdiff1d(np.argsort(-scores, kind="stable"), broken, assume_unique=True)[:top]
+        assert found["row"].tolist() == (whole + 1).tolist()
+        assert found["number"].tolist() == new["number"].to_numpy()[whole].tolist()
+        assert "reason" not in found
+    save_model(model, tmp_path / "m.json")
+    command = ["predict", f"{tmp_path}/m.json", f"{tmp_path}/broken.csv", "--out", f"{tmp_path}/top.csv", "--top", "3"]
+    assert run([*command, *["--drop-errors"] * drop_errors]) == 0
+    assert (
+        "warning: 5 rows cannot be scored, and cannot be among the highest: without --top," in capsys.readouterr().err
+    )
+    assert run([*command, *["--drop-errors"] * drop_errors, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["rows"], told["unscored"]) == (3, 5)
+
+
+def test_rows_without_a_score_are_told_in_the_words_of_the_reader(tmp_path, capsys):
+    model, lines = train(patients(), "sick", features="linear"), patients(50, seed=1).to_csv(index=False).splitlines()
+    (tmp_path / "broken.csv").write_text("\n".join([*lines, "1,2,3,no,more"]))
+    save_model(model, tmp_path / "m.json")
+    assert run(["predict", f"{tmp_path}/m.json", f"{tmp_path}/broken.csv", "--out", f"{tmp_path}/s.csv"]) == 0
+    assert "the column 'reason' says why; --drop-errors leaves such rows out" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="1 row cannot be scored: .* says why; drop_errors=True leaves such rows out"):
+        predict(model, tmp_path / "broken.csv", tmp_path / "s.csv")
 
 
 def test_the_page_begins_at_the_threshold(tmp_path):

@@ -134,6 +134,28 @@ def test_compare_explain_and_theory(folder, capsys):
     assert "largest norm of a row" in capsys.readouterr().out
 
 
+def test_theory_says_what_it_leaves_out(tmp_path, capsys):
+    frame = patients(rows=120).assign(day=pd.Timestamp("2020-01-01"), paid=[f"1 {k % 50:03d}" for k in range(120)])
+    frame["day"] += pd.to_timedelta(np.arange(120), "D")
+    frame.loc[:9, "sick"] = None
+    command = ["theory", str(write(frame, tmp_path / "t.csv")), "--target", "sick"]
+    assert main([*command, "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["n"] == 110
+    assert "warning: 10 of 120 rows (8.3 %) have no label and are left out" in told.err
+    assert "looks like an identifier and was left out; use --include patient to keep it" in told.err
+    assert "text that was read as numbers" in told.err
+    assert "--dates drop leaves dates out" in told.err
+    features = json.loads(told.out)["d"]
+    assert main([*command, "--dates", "drop", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["d"] < features
+    assert "[dates]" not in told.err
+    graded = write(patients(rows=60).assign(sick=np.arange(60) % 5), tmp_path / "graded.csv")
+    assert main(["theory", str(graded), "--target", "sick"]) == 1
+    assert "`train`, `report` and `evaluate` take --event none instead" in capsys.readouterr().err
+
+
 def test_libsvm_with_streaming(tmp_path):
     write_libsvm(tmp_path / "rows.libsvm")
     trained = json.loads(run(tmp_path, "train", "rows.libsvm", "--streaming", "--json", "--model", "m.json").stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from vrspam.metrics.thresholds import Bin, calibration_error, reliability
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report.words import verdict
-from vrspam.tool import compare
+from vrspam.tool import compare, train
 from vrspam.tool.evaluation import evaluate, score_file
 from vrspam.tool.prediction import predict
 from vrspam.tool.scores import comparison_picture
@@ -187,6 +188,33 @@ def test_two_models_are_compared_at_the_confidence_asked_for(table):
     for found, coef in zip(scores, coefs, strict=True):
         np.testing.assert_allclose(found, X @ coef + 1 / 3, rtol=1e-12)
     assert test == delong_test(positive, *scores, confidence=0.6)
+
+
+@pytest.mark.parametrize(
+    "ignored",
+    [{"within": "größe 0"}, {"times": np.arange(60.0)}, {"probabilities": np.full(60, 0.5)}, {"notes": ("a note",)}],
+)
+def test_what_a_table_says_itself_is_not_ignored(table, ignored):
+    path, frame = table
+    with pytest.raises(TypeError, match="strata, probabilities and notes of a file itself: leave them out"):
+        evaluate(make_model((1.0, 0.5)), path, **ignored)
+    if "within" not in ignored:  # which names the column of strata here
+        with pytest.raises(TypeError, match="reads times, and makes probabilities and notes, itself: leave them out"):
+            evaluate(frame, target="sick", scores="probability", **ignored)
+
+
+def test_the_positive_label_may_be_a_number(table):
+    _, frame = table
+    zero, one, two = (dict[str, Any](positive=label) for label in (0, 1, 2))
+    sick = (frame["sick"] == "yes").astype(int)
+    frame, model = frame.assign(sick=sick), train(frame.assign(sick=sick), "sick", **zero, features="linear")
+    assert model.positive == 0
+    np.testing.assert_allclose(model.coef, -train(frame, "sick", **one, features="linear").coef, atol=1e-12)
+    found = evaluate(frame, target="sick", scores="größe 0", **zero)
+    assert found.auc.auc == pytest.approx(roc_auc_score(sick == 0, frame["größe 0"]))
+    assert compare(model, "column:größe 0", frame, **zero).test.auc_b == pytest.approx(found.auc.auc)
+    with pytest.raises(ValueError, match="no row has the label '2'; there are 0, 1"):
+        train(frame, "sick", **two)
 
 
 @pytest.mark.parametrize("name", ["score", "probability"])

@@ -225,14 +225,15 @@ def print_json(value: Any) -> None:
     typer.echo("\n".join(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in lines))
 
 
-def worries(interval: Any, notes: Iterable[str], marked: bool = False) -> list[str]:
-    """Return warnings in terms of options: severe ones, doubts about the AUC, other warnings, and last notes.
+def worries(interval: Any, notes: Iterable[str], measure: str = "AUC", marked: bool = False) -> list[str]:
+    """Return warnings in terms of options: severe ones, doubts about the measure, other warnings, and last notes.
 
     With `marked` each sentence has its severity, and its code if it is a finding.
     """
     from vrspam.report.words import doubt_of
 
-    doubt = [] if interval is None else doubt_of(interval.low, interval.high, getattr(interval, "confidence", 0.95))
+    at = getattr(interval, "confidence", 0.95)
+    doubt = [] if interval is None else doubt_of(interval.low, interval.high, at, measure)
     grade, lines = {"severe": 0, "note": 2}, []
     for note in sorted([*doubt, *notes], key=lambda note: grade.get(getattr(note, "severity", ""), 1)):
         line = worded(note, as_option)
@@ -242,9 +243,9 @@ def worries(interval: Any, notes: Iterable[str], marked: bool = False) -> list[s
     return lines
 
 
-def show_worries(interval: Any, notes: Iterable[str]) -> None:
+def show_worries(interval: Any, notes: Iterable[str], measure: str = "AUC") -> None:
     """Print what to worry about on the standard error stream, with severities and codes."""
-    for line in worries(interval, notes, marked=True):
+    for line in worries(interval, notes, measure, marked=True):
         warn(line)
 
 
@@ -395,7 +396,7 @@ def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Calla
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        several = sorted([*own, *(_parameter(name, panels) for name in names)], key=place)
+        several = sorted([*own, *(_parameter(name, panels, command.__name__) for name in names)], key=place)
         command.__signature__ = signature.replace(parameters=several)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in several}
         return command
@@ -403,11 +404,11 @@ def with_options(*names: str, panels: Sequence[str] = ("File format",)) -> Calla
     return decorate
 
 
-def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
-    """An option of the plan as typer takes it; one that is neither a number nor a flag is text that the plan reads."""
+def _parameter(name: str, panels: Sequence[str], command: str) -> inspect.Parameter:
+    """An option of a command as typer takes it; one that is neither a number nor a flag is text that the plan reads."""
     from vrspam.tool.plan import OPTIONS
 
-    shown = OPTIONS[name]
+    shown = OPTIONS[name].of(command)
     kind, default = shown.type, shown.default
     flag = kind in (bool, bool | None)
     is_text = not (flag or kind in (int, float, int | None, float | None))
@@ -475,8 +476,8 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 _OTHER = {
     name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width", "power", "scores")
 }
-_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "monotonic_cst": "--monotone"}
-_OTHER |= {"l1s": "--l1", "difference": "--difference"}
+_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "drop_errors": "--drop-errors"}
+_OTHER |= {"l1s": "--l1", "difference": "--difference", "monotonic_cst": "--monotone"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",
@@ -495,8 +496,7 @@ def as_option(parameter: Parameter) -> str:
     from vrspam.tool.plan import OPTIONS
 
     name, value = parameter
-    several = isinstance(value, list | tuple)
-    if not several and parameter in _VALUES:
+    if not isinstance(value, list | tuple | dict) and parameter in _VALUES:
         return _VALUES[parameter]
     known = name in OPTIONS and OPTIONS[name].panel is not None
     if not (known or name in _OTHER):
@@ -506,12 +506,23 @@ def as_option(parameter: Parameter) -> str:
         return flag
     if value is False:
         return f"no {flag}"
-    if several:  # as `vrspam.tool.plan.read_names` reads it
-        outer_blanks = any(str(name) != str(name).strip() for name in value)
-        line = io.StringIO()
-        csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(value)
-        value = line.getvalue().removesuffix("\r\n")
-    return f"{flag} {shlex.quote(str(value))}"
+    texts = [_as_names(value) if isinstance(value, list | tuple) else str(value)]
+    if isinstance(value, dict) and OPTIONS[name].several:  # columns, each with its categories
+        texts = [f"{column}={_as_names(names)}" for column, names in value.items()]
+    return " ".join(f"{flag} {shlex.quote(text)}" for text in texts)
+
+
+def _as_names(names: Sequence[Any]) -> str:
+    """Names as `vrspam.tool.plan.read_names` reads them."""
+    outer_blanks = any(str(name) != str(name).strip() for name in names)
+    line = io.StringIO()
+    csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)
+    return line.getvalue().removesuffix("\r\n")
+
+
+def page_name(data: str) -> str:
+    """The name of the data on a page."""
+    return "standard input" if data == "-" else Path(data).name
 
 
 def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> None:

@@ -12,6 +12,8 @@ from vrspam._utils.messages import require
 from vrspam.cli import app
 from vrspam.tool.plan import check_measures, read_names
 
+NO_MODEL = "--allow-missing is about the columns of a model: leave it out"
+
 if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.scores import Comparison
@@ -62,7 +64,7 @@ def evaluate(
     if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
         raise app.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
     if scores is not None and allow_missing is not None:
-        raise app.Misuse("--allow-missing is about the columns of a model: leave it out")
+        raise app.Misuse(NO_MODEL)
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
@@ -88,14 +90,14 @@ def evaluate(
         if html is not None:
             from vrspam.report.sections import evaluation_page
 
-            shown: dict[str, Any] = {"model_name": Path(model).name, "data_name": Path(data or model).name}
+            shown: dict[str, Any] = {"model_name": Path(model).name, "data_name": app.page_name(data or model)}
             if several is not None:
                 made = {f"column {key}": column.describe() for key, column in several.columns.items()}
                 shown |= {"model_name": listed(list(several)), "made": {"table": shown["data_name"], **made}}
             shown |= {"several": several, "cost_ratio": measures["cost_ratio"], "recall": recall}
             evaluation_page(one, found, parameter=app.as_option, **shown).write(html)
     if as_json:
-        app.print_json(_numbers(found, several))
+        app.print_json(_numbers(found, several, name_measure(one)))
         return
     if several is not None and len(several) > 1:
         app.show_worries(None, dict.fromkeys(note for each in several.values() for note in each.notes))
@@ -111,19 +113,20 @@ def evaluate(
 
 
 def _show_groups(found: Evaluation) -> None:
+    from vrspam.report.words import UNLIKE
+
     unlike = [group for group in found.subgroups if group.ranked_differently or group.predicted_wrongly]
-    words = "differs from the other rows by more than chance"
-    facts = [("group", f"{group.column} = {group.name} {words}") for group in unlike]
+    facts = [("group", f"{group.column} = {group.name} {UNLIKE}") for group in unlike]
     if found.subgroups and not unlike:
         columns = ", ".join(dict.fromkeys(group.column for group in found.subgroups))
-        facts = [("group", f"no level of {columns} {words}; --html and --json show each")]
+        facts = [("group", f"no level of {columns} {UNLIKE}; --html and --json show each")]
     app.show_facts(facts, 17)
 
 
-def _numbers(found: Evaluation, several: Evaluations | None) -> dict[str, Any]:
+def _numbers(found: Evaluation, several: Evaluations | None, measure: str) -> dict[str, Any]:
     """All numbers for scripts: flat for a model or one column; for several columns, by column and by pair."""
     if several is None:
-        return {**found.flat(), "warnings": app.worries(found.auc, found.notes)}
+        return {**found.flat(), "warnings": app.worries(found.auc, found.notes, measure)}
     each = {
         name: {**one.flat(), "probabilities": one.brier is not None, "warnings": app.worries(None, one.notes)}
         for name, one in several.items()
@@ -166,7 +169,9 @@ def compare(
     files = [one for one in models if not one.startswith("column:")]
     max_fpr = reading.pop("max_fpr")
     with app.misuse():
-        if allow_missing is not None and files:
+        if allow_missing is not None and not files:
+            raise app.Misuse(NO_MODEL)
+        if allow_missing is not None:
             reading["allow_missing"] = read_names(allow_missing)
         if len(models) < 2:
             raise app.Misuse("name two models or columns (column:NAME) at least, and then the table")
@@ -176,18 +181,22 @@ def compare(
     from vrspam.report.words import name_measure
     from vrspam.tool import compare as compare_models
     from vrspam.tool import load_model
+    from vrspam.tool.evaluation import check_ranks
 
     short = [Path(name).name for name in files]
     names = {name: name if short.count(Path(name).name) > files.count(name) else Path(name).name for name in files}
     with app.warnings_as_lines():
         loaded = {name: load_model(Path(name)) for name in files}
+        ranks = any(model.ranks for model in loaded.values())
+        measure = name_measure(loaded[files[0]]) if files else "AUC"
+        if picture is not None and ranks:
+            raise app.Misuse(f"--picture draws ROC curves, which models of this {measure} do not have: leave it out")
+        with app.misuse():
+            for model in loaded.values():
+                check_ranks(model, max_fpr=max_fpr)
         reading |= {"confidence": confidence, "weights": weights, "groups": groups}
         reading["names"] = [names.get(name, name.removeprefix("column:")) for name in models]
         found = compare_models(*(loaded.get(name, name) for name in models), path=data, **reading)
-    ranks = any(model.ranks for model in loaded.values())
-    measure = name_measure(loaded[files[0]]) if files else "AUC"
-    if picture is not None and ranks:
-        raise app.Misuse(f"--picture draws ROC curves, which models of this {measure} do not have: leave it out")
     if picture is not None:
         from vrspam.plotting.style import save_figure
         from vrspam.tool.scores import comparison_picture
@@ -199,7 +208,7 @@ def compare(
         from vrspam.report.sections import comparison_page
 
         more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
-        comparison_page(found, data_name=Path(data).name, **more).write(html)
+        comparison_page(found, data_name=app.page_name(data), **more).write(html)
     if as_json:
         return app.print_json(_comparison_numbers(found, partial, max_fpr))
     how = "jackknife" if ranks else "DeLong"
@@ -250,7 +259,7 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
 
     column = hasattr(model, "describe")  # scores in the place of a model
     if not short:
-        app.show_worries(None if column else found.auc, found.notes)
+        app.show_worries(None if column else found.auc, found.notes, words.name_measure(model))
     auc, share = found.auc, found.positives / found.n
     if found.weights is not None:
         share = float(found.weights[found.positive].sum() / found.weights.sum())

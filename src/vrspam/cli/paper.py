@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 import webbrowser
@@ -117,7 +118,7 @@ def datasets(as_json: app.AsJson = False) -> None:
 
 
 @app.with_options(
-    *("target", "positive", "drop", "include", "categorical", "max_categories", *app.READING, "skip_errors"),
+    *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", *app.READING, "skip_errors"),
     panels=PANELS,
 )
 def theory(
@@ -145,12 +146,15 @@ def theory(
 
     from vrspam import AUCClassifier, ClassMoments
     from vrspam.paper.rates import describe
+    from vrspam.tool.doctor import in_order, look_at_labels
     from vrspam.tool.model import Scaling
     from vrspam.tool.table import open_labelled
 
     with app.warnings_as_lines():
         opened = open_labelled(data, plan)
         rows, labels = opened.load_rows()
+        unlabelled = [one for one in look_at_labels(opened, labels) if one.code == "unlabelled"]
+        app.show_worries(None, in_order([*unlabelled, *opened.notes]))
         X = opened.encode(rows)
         if not raw:
             moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
@@ -183,7 +187,7 @@ def demo(
     from vrspam.paper.protocol import demo_protocol
     from vrspam.paper.run import start_early
     from vrspam.report.sections import report_page
-    from vrspam.report.words import describe_auc
+    from vrspam.report.words import auc_text, describe_auc, interval_text
     from vrspam.tool.report import make_report
 
     start_early()
@@ -191,10 +195,12 @@ def demo(
     if not as_json:
         app.out.print("1. A table goes in, a report comes out", style="bold", markup=False)
     table, page = write_table(directory), directory / f"{NAME}.html"
-    again = f"vrspam report {table} --target {TARGET} --positive {POSITIVE} --html"
+    again = shlex.join(["vrspam", "report", str(table), "--target", TARGET, "--positive", POSITIVE, "--html"])
     with app.warnings_as_lines():
         report = make_report(table, TARGET, POSITIVE, progress=app.err.is_terminal)
-        report_page(report, data_name=table.name, parameter=app.as_option, command=f"{again} {page}").write(page)
+        report_page(
+            report, data_name=table.name, parameter=app.as_option, command=f"{again} {shlex.quote(str(page))}"
+        ).write(page)
     if not as_json:
         expected = report.expected
         app.tell(
@@ -202,8 +208,8 @@ def demo(
             f"each. The model learns which are {POSITIVE}; each is scored by a model that has not seen it.",
             INDENT,
         )
-        interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
-        app.tell(f"AUC {expected.auc:.4f}, {interval}: {describe_auc(expected.auc)}.", INDENT)
+        interval = f"95 % interval {interval_text(expected.low, expected.high, 4)}"
+        app.tell(f"AUC {auc_text(expected.auc, 4)}, {interval}: {describe_auc(expected.auc)}.", INDENT)
         app.say(f"{' ' * INDENT}report   {page}")
         app.tell("with a table of your own:", INDENT)
         app.say(f"{' ' * INDENT}  {again} report.html")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vrspam._utils.messages import require
+from vrspam._utils.messages import require, worded
 from vrspam._utils.texts import percent
 from vrspam.cli import app
-from vrspam.tool.plan import check_option, one_or_more, read_names
+from vrspam.tool.plan import NO_ROW, check_option, one_or_more, read_names
 
 if TYPE_CHECKING:
     from vrspam.model.drawing import Effect
@@ -74,7 +74,7 @@ def predict(
     require("data", "pyarrow")
     from vrspam.report import words
     from vrspam.tool import load_model
-    from vrspam.tool.prediction import check_out, predict_rows
+    from vrspam.tool.prediction import check_out, describe_unscored, predict_rows
 
     reading = app.read_options(given)
     with app.misuse():
@@ -93,10 +93,9 @@ def predict(
     for note in found.unseen:
         app.warn(f"warning: {note}")
     if found.unscored:
-        rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
-        app.warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
-    rows = f"{found.rows - found.unscored:,} rows"
-    app.say(f"{rows} scored: {out}" if top is None else f"{rows} of the highest scores: {out}")
+        app.warn(f"warning: {worded(describe_unscored(found.unscored, top), app.as_option)}")
+    scored = f"{found.rows - found.unscored:,} rows scored"
+    app.say(f"{scored if top is None else f'the {found.rows:,} rows with the highest scores'}: {out}")
     for sentence in words.describe_scores(loaded, found.called):
         app.tell(sentence)
 
@@ -160,7 +159,7 @@ def parse_rows(value: str) -> tuple[int, ...]:
     except ValueError as error:
         raise typer.BadParameter(f"{value!r} is not a number, or numbers separated by commas") from error
     if min(found) < 1:
-        raise typer.BadParameter(f"there is no row {min(found)}: rows are counted from 1, the first row of the data")
+        raise typer.BadParameter(NO_ROW.format(min(found)))
     return found
 
 
@@ -185,6 +184,7 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="How many features to show.", metavar="<int>")] = 20,
     picture: app.Picture = None,
     html: app.HtmlOut = None,
+    allow_missing: app.AllowMissing = None,
     as_json: app.AsJson = False,
     **given: Any,
 ) -> None:
@@ -215,6 +215,8 @@ def explain(
     if single and picture is not None and (row is None or len(row) != 1):
         raise typer.BadParameter("a picture shows one row: name it with --row", param_hint="--picture")
     reading = app.read_options(given)
+    with app.misuse():
+        reading["allow_missing"] = () if allow_missing is None else read_names(allow_missing)
     from vrspam.tool import load_model
 
     loaded = load_model(model)

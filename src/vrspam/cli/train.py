@@ -37,7 +37,7 @@ def train(
 
     Text columns become categories, and all features are standardised.
     Text that is numbers is read as numbers, and dates become features.
-    Cross-validation chooses straight lines, curves or interactions, and the penalty.
+    Cross-validation compares seven kinds of models, blends the best, and chooses penalties.
     Columns that look like identifiers are left out.
     Warnings say what looks wrong with the data.
 
@@ -82,12 +82,12 @@ def train(
             write_report(found, html, data, context)
         save_model(trained, model)
     if as_json:
-        from vrspam.report.words import expected_auc
+        from vrspam.report.words import expected_auc, name_measure
 
         notes = trained.training["warnings"]
-        said = {"warnings": app.worries(expected_auc(trained), notes), "findings": app.findings(notes)}
+        doubts = app.worries(expected_auc(trained), notes, name_measure(trained))
         chosen = None if trained.threshold is None else vars(trained.threshold)
-        facts = {"threshold": chosen, **trained.training, **said}
+        facts = {"threshold": chosen, **trained.training, "warnings": doubts, "findings": app.findings(notes)}
         app.print_json({"model": str(model), "positive": trained.positive, **facts})
     else:
         _describe(trained, model)
@@ -99,12 +99,8 @@ def write_report(report: Report, html: Path, data: str, context: typer.Context) 
     """Write the page, with the command that makes it again."""
     from vrspam.report.sections import report_page
 
-    report_page(
-        report,
-        data_name="standard input" if data == "-" else Path(data).name,
-        parameter=app.as_option,
-        command=shlex.join(["vrspam", *context.obj]),
-    ).write(html)
+    command = shlex.join(["vrspam", *context.obj])
+    report_page(report, data_name=app.page_name(data), parameter=app.as_option, command=command).write(html)
 
 
 def _describe(model: Model, path: Path) -> None:
@@ -113,7 +109,7 @@ def _describe(model: Model, path: Path) -> None:
 
     facts = model.training
     expected = words.expected_auc(model)
-    app.show_worries(expected, facts["warnings"])
+    app.show_worries(expected, facts["warnings"], words.name_measure(model))
     shown = [("rows", words.describe_balance(model, facts["rows"], facts["positives"]))]
     if expected is not None:
         interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)} ({facts['folds']} folds)"
@@ -169,7 +165,7 @@ def report(
 
     Example:  vrspam report visits.xlsx --target readmitted --groups patient --holdout 0.3
     """
-    if given["target"] is None and Path(data).is_dir():
+    if given["target"] is None and (Path(data) / "rows").is_dir():  # results of experiments (`vrspam.paper.run.ROWS`)
         from vrspam.cli.paper import publish
 
         publish(Path(data), as_json)
@@ -182,16 +178,16 @@ def report(
     with app.warnings_as_lines():
         found = make_report(data, plan=plan)
         write_report(found, html, data, context)
-    if as_json:
-        return app.print_json(_numbers(found, html))
     from vrspam.report import words
 
+    measure = words.name_measure(found.model)
+    if as_json:
+        return app.print_json(_numbers(found, html, measure))
     expected, evaluation = found.expected, found.evaluation
     how = "kept from the training" if found.folds is None else f"{found.folds} folds"
     on = "of these rows" if found.folds is None else "to expect on new rows"
-    app.show_worries(expected, found.model.training["warnings"])
+    app.show_worries(expected, found.model.training["warnings"], measure)
     interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
-    measure = words.name_measure(found.model)
     app.say(f"{measure:8} {words.auc_text(expected.auc, 4)} {on}, {interval}")
     app.say(f"         {expected.remark}")
     for name, other in words.other_aucs(found.model, found.folds is None).items():
@@ -200,7 +196,7 @@ def report(
     app.say(f"scored   {evaluation.n:,} rows ({how}){'' if 'order' in found.model.training else share}")
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
-            app.say(f"group    {group.column} = {group.name} differs from the other rows by more than chance")
+            app.say(f"group    {group.column} = {group.name} {words.UNLIKE}")
     if (beside := found.beside) is not None:
         for name, one in zip(beside.names, beside.intervals, strict=True):
             ends = words.interval_text(one.low, one.high, 4)
@@ -211,7 +207,7 @@ def report(
     app.say(f"page     {html}")
 
 
-def _numbers(found: Report, html: Path) -> dict[str, object]:
+def _numbers(found: Report, html: Path, measure: str) -> dict[str, object]:
     """All numbers of the page under flat keys, for scripts."""
     expected, facts = found.expected, found.model.training
     return {
@@ -226,7 +222,7 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         **({} if found.beside is None else {"beside": found.beside.flat()}),
         **({"grouped_by": facts["groups"]} if "groups" in facts else {}),
         **{name: facts[name] for name in ("independent_auc", "unconstrained_auc") if name in facts},
-        "warnings": app.worries(found.expected, facts["warnings"]),
+        "warnings": app.worries(found.expected, facts["warnings"], measure),
         "findings": app.findings(facts["warnings"]),
     }
 
@@ -263,6 +259,8 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
             if one.fix is not None and one.severity != "note":
                 fix, several = one.fix, isinstance(one.fix.value, list | tuple)
                 asked = {name: value for name in CHECKED if (value := getattr(plan, name)) != OPTIONS[name].default}
+                if fix.name == "time":  # which cannot be combined with groups
+                    asked.pop("groups", None)
                 asked[fix.name] = [*asked.get(fix.name, ()), *fix.value] if several else fix.value
                 options = [app.as_option(Parameter(*given)) for given in asked.items()]
                 app.tell(" ".join([shlex.join(["vrspam", "report", data]), *options]), app.INDENT)
@@ -307,7 +305,7 @@ def rows(
     if html is not None:
         from vrspam.report.sections import rows_page
 
-        rows_page(found, data_name=Path(data).name, asked=asked, parameter=app.as_option).write(html)
+        rows_page(found, data_name=app.page_name(data), asked=asked, parameter=app.as_option).write(html)
     if as_json:
         app.print_json({**found.flat(), "warnings": app.worries(None, found.notes)})
         return

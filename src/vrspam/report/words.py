@@ -41,6 +41,7 @@ CELLS = (
 )
 GUESSING = "0.5 is guessing"
 AS_MANY = {"now": 1, "twice as many": 2, "four times as many": 4}  # as multiples of the rows at hand
+UNLIKE = "differs from the other rows by more than chance"
 NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 
 

@@ -20,10 +20,10 @@ from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
 from vrspam.tool.model import Model
-from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
+from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures, check_named
 from vrspam.tool.scores import Comparison, ScoreColumn, ScoredTable, check_classes, read_scores, with_all_scores
 from vrspam.tool.subgroups import Subgroup, ranking_ci, subgroups
-from vrspam.tool.table import beside_values, ordered_numbers, plain_values, stack
+from vrspam.tool.table import beside_values, ordered_numbers, plain_values, ranked_target, stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +175,8 @@ def score_file(
     progress : bool, default=False
         Show rows per second on the standard error stream.
     **reading
-        `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
+        `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`. `allow_missing` names columns
+        that may be unreadable in more than half of the rows, and then count as missing.
 
     Returns
     -------
@@ -253,9 +254,10 @@ def score_rows(
 
     chunks = model.open(path, labels=True, keep=choose, skip_errors=skip_errors, progress=progress, **reading)
     source = chunks.source
-    for option, column in given.items():
+    for option, column in {**given, "by": by or None}.items():
         if column not in (None, INDEPENDENT, COPIES):
             source.check_named(option)
+    check_named(source, columns)
     known, seen, shown = model.fingerprint, set[str](), list[Any]()
     grouped = model.training.get("groups") if groups is None else groups
     by_copies, alone = grouped == COPIES, grouped is None and not model.ranks
@@ -376,8 +378,8 @@ def evaluate(
         With an array of scores: the times of the rows (for an order, its negated numbers), and their strata; a table
         has both as columns. With columns of scores, `within` names the column of strata.
     **reading
-        Without `scores`: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
-        `zero_based` of `vrspam.data.read_chunks`.
+        For a table: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
+        `zero_based` of `vrspam.data.read_chunks`; for a model also `allow_missing` of `score_file`.
 
     Returns
     -------
@@ -399,6 +401,8 @@ def evaluate(
     if not isinstance(model, Model):
         if data is not None or not isinstance(scores, str | list | tuple):
             raise TypeError("evaluate() takes a model and rows, or one table and the names of its columns of scores.")
+        if times is not None or probabilities is not None or notes:
+            raise TypeError("evaluate() reads times, and makes probabilities and notes, itself: leave them out.")
         reading |= {"weights": weights, "groups": groups, "event": event, "within": within}
         rows = read_scores(model, target, scores, positive=positive, by=by, **reading)
         for note in rows.notes:
@@ -408,8 +412,8 @@ def evaluate(
     if target is not None or positive is not None or event is not None:
         raise TypeError("evaluate() knows target, events and positive label from the model: leave them out.")
     if scores is None:
-        if probabilities is not None or notes:
-            raise TypeError("evaluate() makes probabilities and notes of a file itself: give them only with scores.")
+        if times is not None or within is not None or probabilities is not None or notes:
+            raise TypeError("evaluate() finds times, strata, probabilities and notes of a file itself: leave them out.")
         rows = score_rows(model, data, weights=weights, groups=groups, by=by, **reading)
         if rows.notes:
             warn(UnseenValues(rows.notes))
@@ -438,8 +442,7 @@ def evaluate_columns(
         check_measures(beside["weights"], max_fpr=max_fpr)
     first = next(iter(rows.columns.values()))
     if first.ranks:
-        if max_fpr is not None or cost_ratio is not None:
-            raise DataError(f"{describe_ranks(first)} Leave max_fpr and costs out.")
+        check_ranks(first, max_fpr=max_fpr, cost_ratio=cost_ratio)
         needed = {"times": "times", "order": "times", "within": "within"}
         lacking = [name for key, name in needed.items() if key in first.training and beside[name] is None]
         if lacking:
@@ -465,6 +468,14 @@ def evaluate_columns(
         levels = subgroups(rows.by, *own, times=one.times, within=one.within) if rows.by else ()
         found[name] = replace(one, notes=(*notes, *one.notes), subgroups=levels)
     return found, compared
+
+
+def check_ranks(model: Model | ScoreColumn, **given: float | None) -> None:
+    """Refuse what needs a threshold, if the scores only rank rows."""
+    named = {name: Parameter(name, value) for name, value in given.items() if value is not None}
+    if model.ranks and named:
+        words = f"{{ranks}} Leave {' and '.join(f'{{{name}}}' for name in named)} out."
+        raise DataError(words, ranks=describe_ranks(model), **named)
 
 
 def _evaluate(
@@ -625,8 +636,7 @@ def compare_scores(
         pairs = compare_placed(placed, names, confidence, less, measured) if len(names) > 1 else ()
         intervals = tuple(interval_of(one, confidence) for one in measured)
     else:
-        y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
-        comparable = ComparablePairs.of(y, event, within, weights)
+        comparable = ComparablePairs.of(*ranked_target(positive, times), within, weights)
 
         def test(a: str, b: str) -> DeLongTest:
             return paired_concordance(comparable, (scores[a], scores[b]), groups, confidence, less.get(a, 0.0))
@@ -639,7 +649,8 @@ def compare_scores(
         auc, low, high = np.clip(np.array([own.auc, own.low, own.high]) - optimism, 0.0, 1.0).tolist()
         intervals = (replace(own, auc=auc, low=low, high=high), *intervals[1:])
     found = positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
-    return Comparison(pairs[0].test if pairs else None, *found, beside=beside)
+    ranks = times is not None or within is not None
+    return Comparison(pairs[0].test if pairs else None, *found, beside=beside, ranks=ranks)
 
 
 def _score_all(
@@ -649,7 +660,7 @@ def _score_all(
     first = models[0]
     for option, own in (("target", first.schema.target), ("positive", first.positive)):
         asked = target if option == "target" else positive
-        if asked is not None and asked != str(own):
+        if asked is not None and str(asked) != str(own):
             words = "the model was trained for {own}: leave {option} out, or compare columns alone"
             raise DataError(words, own=Parameter(option, own), option=Parameter(option, asked))
     for option in ("event", "times", "order", "within"):
@@ -664,7 +675,7 @@ def _score_all(
     found = [score_rows(model, path, columns=() if place else columns, **given) for place, model in enumerate(models)]
     if not all(np.array_equal(found[0].positive, rows.positive) for rows in found):
         raise DataError(
-            "the two models do not agree on which rows are positive: they were trained for different labels"
+            "the models do not agree on which rows are positive: they were trained for different labels"
             + (", or skipped different rows" if given["skip_errors"] else "")
         )
     scored: dict[Any, np.ndarray] = {place: rows.scores[""] for place, rows in enumerate(found)}

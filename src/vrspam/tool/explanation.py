@@ -18,6 +18,7 @@ from vrspam.model.drawing import (  # noqa: F401 (two are public names of this m
 )
 from vrspam.report.words import describe_size
 from vrspam.tool.model import Model
+from vrspam.tool.plan import NO_ROW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +65,8 @@ def explain_file(
     most : int, optional
         Without `numbers`: explain only this many rows, the first ones.
     **reading
-        `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
+        `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`. `allow_missing` names columns
+        that may be unreadable in more than half of the rows, and then count as missing.
 
     Returns
     -------
@@ -89,7 +91,7 @@ def explain_file(
     wanted = None if numbers is None else set(numbers)
     for number in wanted or ():
         if number < 1:
-            raise DataError(f"there is no row {number}: rows are counted from 1, the first row of the data")
+            raise DataError(NO_ROW.format(number))
     found: dict[int, ExplainedRow] = {}
     n = 0
     for X, _, kept, broken in chunks:

@@ -67,8 +67,8 @@ class Fingerprint:
             return []
         share = 100.0 * len(found) / len(self.rows)
         return [
-            f"about {share:.0f} % of the rows that the model was trained on are in this file: these measures are too "
-            "good, give rows that the model has not seen"
+            f"about {share:.0f} % of the rows that the model was trained on are in this file, so these measures are "
+            "too good: give rows that the model has not seen"
         ]
 
 

@@ -4,8 +4,9 @@ A file is JSON with a version and a checksum, whose long arrays are packed. Noth
 array is Base64 of its compressed bytes, little-endian, with its type and shape; equal arrays are stored once. Arrays
 are read back with the same bits. Their unpacked size is bounded by the shapes before anything is allocated.
 
-Files of versions 1 to 4 held feature maps, from which the parts of the score follow. In version 1 maps took rows that
-were encoded one-hot and standardised: a category adds the curves of all indicators of its column; only its own is 1.
+Files of versions 1 to 4 held feature maps, from which the parts of the score follow. Maps of version 1 took
+standardised one-hot rows. There, a category adds the curves of all indicators of its column: its own at 1, the others
+at 0.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Help pages are made from this module, so it imports nothing that takes time.
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
@@ -17,6 +17,7 @@ from vrspam._utils.messages import CODES, THRESHOLD_RULES, LossName, Parameter, 
 
 INDEPENDENT = "none"  # the value of `groups` for independent rows
 COPIES = "duplicates"  # the value of `groups` for groups of equal or nearly equal rows
+NO_ROW = "there is no row {}: rows are counted from 1, the first row of the data"
 PANELS = DATA, MODEL, FOLDS, THRESHOLD, PAGE, FILE = ("Data", "Model", "Folds", "Threshold", "Page", "File format")
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
@@ -28,8 +29,8 @@ class Option(NamedTuple):
     braces are shown in `help` as the reader types them; `typed` is added on the command line, `in_python` in Python.
     `check` returns what is wrong with a value ("must be at least 2"), or None; `read` turns typed text into a value.
     `metavar` is the type shown on the command line, `kind` the one shown in Python. `only` names the single command
-    that has the option. With `several` the value is a dict, and the option may be typed more than once. `type`,
-    `default` and `flag` (the option as it is typed) follow from the field.
+    that has the option; `differs` has fields that differ for a command. With `several` the value is a dict, and the
+    option may be typed more than once. `type`, `default` and `flag` (as it is typed) follow from the field.
     """
 
     panel: str | None
@@ -42,10 +43,15 @@ class Option(NamedTuple):
     kind: str | None = None
     read: Callable[[str], Any] = lambda text: text
     only: str | None = None
+    differs: Mapping[str, Mapping[str, Any]] = {}
     several: bool = False
     type: Any = None
     default: Any = None
     flag: str = ""
+
+    def of(self, command: str) -> "Option":
+        """The option as a command, or the function of its name, has it."""
+        return self._replace(**self.differs.get(command, {}))
 
 
 def read_names(text: str) -> tuple[str, ...]:
@@ -124,6 +130,8 @@ positive_number = must(lambda value: 0.0 < value < float("inf"), "must be a posi
 def _l1(value: Any) -> str | None:
     if isinstance(value, str):
         return None if value == "auto" else "is neither 'auto' nor numbers"
+    if not isinstance(value, Iterable):
+        return "must be 'auto' or a sequence of numbers"
     return None if all(0.0 <= number < float("inf") for number in value) else "must not be negative or infinite"
 
 
@@ -264,6 +272,12 @@ class TrainPlan:
         "{streaming} or {l1}, and straight lines, forest and boosted alone for more than 1,000 features.",
         check=_features,
         kind='{"linear", "additive", "kernel", "trees", "forest", "boosted", "auto"} or a map of `vrspam.features`',
+        differs={
+            "rows": {
+                "help": "additive: smooth curves; linear: straight lines. By default additive.",
+                "kind": '{"additive", "linear"}',
+            }
+        },
     )
     l1: str | Sequence[float] = option(
         (0.0,),
@@ -438,7 +452,7 @@ class TrainPlan:
             if self.streaming:
                 raise conflict("pairs of rows need all rows in memory", streaming=True, **{name: None})
             if rules:
-                raise conflict("a score that ranks has no threshold", **{rules[0]: None, name: None})
+                raise conflict("a score that only ranks has no threshold or ROC curve", **{rules[0]: None, name: None})
         if self.event == INDEPENDENT and self.positive is not None:
             raise conflict("an order has no label to look for", event=INDEPENDENT, positive=None)
         if self.event is not None and self.target is None:
@@ -480,7 +494,7 @@ class ReportPlan(TrainPlan):
     rows: int = option(
         10,
         PAGE,
-        "Rows to explain beside the highest, the lowest and the most wrong; 0 shows no row at all.",
+        "Number of rows to explain, besides the highest, the lowest and the most wrong; 0: no rows at all.",
         check=at_least(0),
     )
     holdout: float | None = option(
@@ -512,6 +526,23 @@ def conflict(why: str, **parameters: Any) -> WordedError:
     return error_about(f"{' and '.join(f'{{{name}}}' for name in parameters)} cannot be combined: {why}", **parameters)
 
 
+def named_by(option: str) -> Parameter:
+    """The parameter that names the column of an option; `target` names times and orders."""
+    return Parameter("target" if option in ("times", "order") else option)
+
+
+def holds_labels(column: str, option: str) -> WordedError:
+    """The error that an option names the column of labels."""
+    words = "column {column!r} holds the labels: name another with {option}"
+    return WordedError(words, column=column, option=named_by(option))
+
+
+def check_named(source: Any, scores: str | Sequence[str]) -> None:
+    """Refuse columns of scores where the file has no named columns."""
+    if scores and not source.reader.tabular:
+        raise WordedError(f"a {source.reader.title} file has no named columns, and so no scores: give a table")
+
+
 def check_option(name: str, value: Any, check: Callable[[Any], str | None] | None = None) -> None:
     """Refuse a value that fails `check`, by default the check of its option."""
     if wrong := (check or OPTIONS[name].check)(value):
@@ -521,7 +552,7 @@ def check_option(name: str, value: Any, check: Callable[[Any], str | None] | Non
 def check_measures(weights: Any = None, **given: float | None) -> None:
     """Refuse a wrong confidence, recall, cost_ratio or max_fpr, and max_fpr together with weights of rows."""
     for name, value in given.items():
-        check_option(name, value, {"confidence": share, "recall": share_or_all}.get(name))
+        check_option(name, value, share if name == "confidence" else None)
     if weights is not None and str(weights) != INDEPENDENT and given.get("max_fpr") is not None:
         raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
 
@@ -543,7 +574,7 @@ CHECKED = (
     *("target", "positive", "event", "drop", "include", "categorical", "max_categories", "dates", "ignore", "groups"),
     *("time", "random_state", "streaming", "format", "delimiter", "encoding", "zero_based", "skip_errors"),
 )
-ROWS = ("weights", "features", *(name for name in CHECKED if name not in ("time", "streaming")))
+ROWS = ("weights", "features", *(name for name in CHECKED if name not in ("event", "time", "streaming")))
 
 
 def options_of(command: str) -> list[str]:
@@ -572,7 +603,8 @@ def takes(plan: type[TrainPlan], names: Sequence[str] = ()) -> Callable[[Thing],
 def documented(plan: type[TrainPlan], thing: Thing, names: Sequence[str] = ()) -> Thing:
     """Put all options, or those in `names`, in the place of {options} in the docstring; return the thing."""
     lines = []
-    for name, shown in ((one.name, OPTIONS[one.name]) for one in fields(plan) if not names or one.name in names):
+    for name in (one.name for one in fields(plan) if not names or one.name in names):
+        shown = OPTIONS[name].of(getattr(thing, "__name__", ""))
         first = (get_args(shown.type) or (shown.type,))[0]  # str of `str | None`
         known = {share: "float in (0, 1)", share_or_all: "float in (0, 1]"}
         words = shown.kind or known.get(shown.check) or getattr(first, "__name__", "")

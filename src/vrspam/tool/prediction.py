@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.atomic import replacing
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
 from vrspam.data.readers.arrow_reader import type_kind
@@ -27,9 +28,10 @@ _FORMULA = f"^[{_BLANKS}]*[=+\\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]"
 
 
 class Prediction(NamedTuple):
-    """The number of rows written, how many of them have no score, and notes, such as on values new since training.
+    """The number of rows written, how many have no score, and notes, such as on values new since training.
 
-    `extrapolated` counts rows with a number far outside the range of training, `called` rows that are called positive.
+    With `top`, rows without a score are not written, and are counted all the same. `extrapolated` counts rows with a
+    number far outside the range of training, `called` rows that are called positive.
     """
 
     rows: int
@@ -61,7 +63,7 @@ def predict(
     Parameters
     ----------
     model : Model
-    path : path, directory, pattern or list of paths
+    path : path, directory, pattern or list of paths; or frame
         Rows with the columns of the model; labels are not needed and not read.
     out : path
         `.csv`, `.csv.gz` or `.parquet`; written whole or not at all.
@@ -101,11 +103,20 @@ def predict(
     """
     found = predict_rows(model, path, out, ids, top, escape_formulas, drop_errors, progress=progress, **reading)
     if found.unscored:
-        rows = f"{found.unscored:,} row{'' if found.unscored == 1 else 's'}"
-        warn(f"{rows} cannot be scored: the score is empty there, and the column {REASON!r} says why")
+        warn(describe_unscored(found.unscored, top))
     if found.unseen:
         warn(UnseenValues(found.unseen))
     return found.rows
+
+
+def describe_unscored(count: int, top: int | None) -> Message:
+    """The warning that rows cannot be scored, and what became of them."""
+    rows = f"{count:,} row{'' if count == 1 else 's'} cannot be scored"
+    if top is not None:
+        words = "{rows}, and cannot be among the highest: without {top}, `predict` says why"
+        return Message(words, rows=rows, top=Parameter("top"))
+    words = "{rows}: the score is empty there, and the column {reason!r} says why; {drop} leaves such rows out"
+    return Message(words, rows=rows, reason=REASON, drop=Parameter("drop_errors", True))
 
 
 def predict_rows(
@@ -138,7 +149,8 @@ def predict_rows(
             copied[name] = f"'{new}" if escape and re.match(_FORMULA, new) else new
         return list(copied)
 
-    errors: dict[str, Any] = {"skip_errors": drop_errors, "keep_errors": not drop_errors}
+    keep = top is not None or not drop_errors  # numbers of rows count those without a score too
+    errors: dict[str, Any] = {"skip_errors": not keep, "keep_errors": keep}
     chunks = model.open(path, labels=False, keep=choose, **errors, **reading)
     source = chunks.source
     if ids:
@@ -186,7 +198,7 @@ def _write_scores(
     packing = "gzip" if kind == ".csv.gz" else None
     with replacing(target) as temporary, pa.output_stream(str(temporary), compression=packing) as sink:
         for block in read_ahead(model.score_chunks(chunks)):  # scored while the block before is written
-            if block.broken and not reasons:
+            if block.broken and not reasons and top is None:
                 raise _RowWithoutScore
             columns = [block.kept.column(name) for name in copied]
             columns = [*(map(_escaped, columns) if escape else columns), pa.array(block.scores)]
@@ -207,16 +219,17 @@ def _write_scores(
             if reasons:
                 columns.append(pa.nulls(block.scores.size, pa.string()))
             batch = pa.record_batch(columns, names=[*copied.values(), *own])
-            if block.broken:
-                batch = _with_broken_rows(batch, block.broken, escape)
-            rows, unscored = rows + batch.num_rows, unscored + len(block.broken)
+            before, place = rows, np.arange(batch.num_rows)
+            rows, unscored = rows + batch.num_rows + len(block.broken), unscored + len(block.broken)
             if top is not None:
-                numbered = batch.append_column(ROW, pa.array(np.arange(rows - batch.num_rows, rows) + 1))
-                both = pa.Table.from_batches([*kept, numbered])
+                place += np.searchsorted([row.place for row in block.broken], place, side="right")
+                both = pa.Table.from_batches([*kept, batch.append_column(ROW, pa.array(before + 1 + place))])
                 scores = both.column(SCORE).to_numpy()
                 order = np.argsort(-scores, kind="stable")[: min(top, int((~np.isnan(scores)).sum()))]
                 kept = both.take(order).combine_chunks().to_batches()  # the highest first, no row without a score
                 continue
+            if block.broken:
+                batch = _with_broken_rows(batch, block.broken, escape)
             writer = writer or open_writer(sink, batch.schema)
             writer.write_batch(batch)
         if rows == unscored and chunks.skipped_:
@@ -230,7 +243,7 @@ def _write_scores(
             writer.write_batch(batch)
         writer.close()
     if top is not None:
-        rows, unscored = sum(batch.num_rows for batch in kept), 0
+        rows = sum(batch.num_rows for batch in kept)
     return Prediction(rows, unscored, (), marked, called)
 
 

@@ -37,7 +37,7 @@ from vrspam.tool.plan import ROWS, ReportPlan, TrainPlan, check_option, error_ab
 from vrspam.tool.repeats import draw_groups
 from vrspam.tool.scores import Comparison, ScoreColumn, ScoredTable, check_classes, with_all_scores
 from vrspam.tool.subgroups import Subgroup
-from vrspam.tool.table import OpenedTable, ordered_numbers
+from vrspam.tool.table import OpenedTable, ordered_numbers, ranked_target
 from vrspam.tool.training import Trained, fit_file
 
 KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranking")
@@ -176,7 +176,7 @@ def make_report(
     curve = None
     if not (model.ranks or opened.time is not None or trained.held_out.places is None):
         with suppress(ValueError):  # too few rows or groups, or too many features
-            curve = curve_of(opened, lines=False, seed=0)
+            curve = curve_of(opened, lines=False, seed=asked.random_state)
     used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
     return Report(
         model=model,
@@ -209,9 +209,9 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
     if not model.ranks:
         check_classes(rows["positive"], path)
     found = compare_scores(rows.pop("positive"), both, **rows, optimism=0.0 if np.isnan(optimism) else optimism)
-    for name, interval in zip(names, found.intervals[1:], strict=True):
+    for name, interval in zip(found.names[1:], found.intervals[1:], strict=True):
         if interval.high < 0.5:
-            column = ScoreColumn(name, model.schema, model.positive, training=facts)
+            column = ScoreColumn(name, model.schema, model.positive, training=trained.opened.plan.pairs)
             notes = (*notes, *doubts_of_column(column, interval))
     return replace(found, notes=notes)
 
@@ -317,8 +317,7 @@ def single_rows(
     if not model.ranks:
         right = placements(positive, held_out.scores[np.newaxis], np.ones(positive.size))[0]
     else:  # the share of the pairs of each row that are ranked right, ties by half; NaN where it has none
-        target = (positive.astype(np.int8), None) if times is None else (times, positive)
-        of_rows = ComparablePairs.of(target[0], target[1], evaluation.within)
+        of_rows = ComparablePairs.of(*ranked_target(positive, times), evaluation.within)
         won, pairs = (np.add(*part) for part in (of_rows.wins_of_rows(held_out.scores), of_rows.pairs_of_rows()))
         right = np.divide(won, pairs, out=np.full(positive.size, np.nan), where=pairs > 0.0)
     order, wrong = np.argsort(held_out.scores, kind="stable"), np.argsort(right, kind="stable")
@@ -445,7 +444,7 @@ def rows(
     if difference is not None:
         check_option("difference", difference, must(lambda more: now + more < 1.0, "is more than the AUC can rise"))
         needed["difference"] = rows_for_difference(now, difference, power=power, known=known)
-    notes = tuple(in_order([*found.findings, *opened.notes], asked.ignore))
+    notes = tuple(in_order([*found.findings, *opened.notes], (*asked.ignore, "drift")))  # its remedy is for `train`
     return MoreRows(curve, int(y.sum()), lines, needed, notes)
 
 
@@ -456,5 +455,5 @@ def check_wishes(plan: TrainPlan, **given: float | None) -> None:
     if plan.features not in (None, "linear", "additive"):
         raise error_about("{features} has no learning curve: give additive or linear", features=plan.features)
     if other := next((name for name in ("event", "within", "time") if getattr(plan, name) is not None), None):
-        words = "a learning curve is one of two classes without an order: leave {option} out"
+        words = "a learning curve cannot be drawn with {option}: leave it out"
         raise WordedError(words, option=Parameter(other))

@@ -17,7 +17,7 @@ from vrspam.data.schema import table_schema
 from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs
 from vrspam.tables.columns import Asked
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import INDEPENDENT, TrainPlan
+from vrspam.tool.plan import INDEPENDENT, TrainPlan, check_named, holds_labels
 from vrspam.tool.table import beside_values, check_target, choose_positive, one_spelling, ordered_numbers, plain_values
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def read_scores(
 ) -> ScoredTable:
     """Read labels, columns of scores, and columns such as weights and groups; no other column of the table is read."""
     source = Source.open(path, **reading)
-    source.check_named("scores")
+    check_named(source, scores)
     check_target(source, target)
     pairs = TrainPlan(target=target, positive=positive, event=event, within=within).pairs
     label = str(pairs.get("event") or target)
@@ -93,8 +93,7 @@ def read_scores(
         raise DataError("{scores} names no column: name one at least", scores=Parameter("scores"))
     for option, name in [*(("scores", name) for name in names), *beside.items()]:
         if name == label and option != "order":
-            words = "column {column!r} holds the labels: name another with {option}"
-            raise DataError(words, column=name, option=Parameter(option))
+            raise holds_labels(name, option)
         if option == "scores" and name in pairs.values():
             words = "column {column!r} says which rows are compared: name another with {option}"
             raise DataError(words, column=name, option=Parameter(option))
@@ -205,6 +204,8 @@ class Comparison:
     notes : tuple of str
     beside : dict
         `groups` and `sample_weight` of the rows, None where there are none.
+    ranks : bool
+        Whether pairs of times, of an order or inside strata were compared: there is no ROC curve then.
 
     Examples
     --------
@@ -226,6 +227,7 @@ class Comparison:
     optimism: float = 0.0
     notes: tuple[str, ...] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
+    ranks: bool = False
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.test, self.positive, self.scores))
@@ -238,6 +240,8 @@ class Comparison:
 
     def partial_pairs(self, max_fpr: float) -> tuple[ComparedPair, ...]:
         """The paired tests of the partial AUCs up to a false-positive rate, standardised."""
+        if self.ranks:
+            raise DataError("scores of times, of an order or inside strata have no ROC curve, and so no partial AUC")
         both = dict(zip(self.names, self.scores, strict=True))
         confidence = 0.95 if self.test is None else self.test.confidence
         return compare_aucs(self.positive, both, max_fpr=max_fpr, confidence=confidence, **self.beside)

@@ -23,7 +23,7 @@ from vrspam._utils.texts import number_labels
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
 from vrspam.metrics import AUCInterval, concordance_index_ci, exponential_variance, roc_auc_ci
 from vrspam.metrics.comparison import holm
-from vrspam.tool.table import two_sides
+from vrspam.tool.table import ranked_target, two_sides
 
 LEVEL = 0.05  # the level of all tests of groups together
 
@@ -76,7 +76,7 @@ def ranking_ci(
     shared: dict[str, Any] = {"sample_weight": weights, "groups": groups, "confidence": confidence}
     if times is None and within is None:
         return roc_auc_ci(positive, scores, **shared)
-    y, event = (positive.astype(np.int8), None) if times is None else (times, positive)
+    y, event = ranked_target(positive, times)
     return concordance_index_ci(y, scores, event=event, strata=within, **shared)
 
 

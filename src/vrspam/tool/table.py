@@ -23,7 +23,7 @@ from vrspam.model_selection.pairs import whole_units
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
-from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan
+from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan, holds_labels, named_by
 
 # how rows are read for training: as they are in the file, without rows that have no label
 _ROWS: dict[str, Any] = {"unknown": "ignore", "raw": True, "lenient": True}
@@ -70,7 +70,8 @@ class OpenedTable:
         rows, positive = self.load_rows()
         beside = {name: getattr(self, name) for name in ("weights", "groups", "time", "times", "within")}
         some: Any = {name: None if values is None else values[places] for name, values in beside.items()}
-        return replace(self, loaded=(rows_of(rows, places), positive[places]), **some)
+        kept = {name: column.take(places) for name, column in self.kept.items()}
+        return replace(self, loaded=(rows_of(rows, places), positive[places]), kept=kept, **some)
 
     def blocks(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
         """Yield (rows as they are, whether each is positive, weights or None); rows in memory are one block."""
@@ -103,11 +104,16 @@ class OpenedTable:
 
 
 def two_sides(positive: np.ndarray, times: np.ndarray | None) -> np.ndarray:
-    """Two classes: the labels, or events and censored rows; if no row is censored, the earlier half and the later."""
+    """Two classes: the labels; with times, events and censored rows; if none is censored, earlier and later rows."""
     if times is None or not positive.all():
         return positive
     middle = np.median(times)
     return times < middle if (times < middle).any() else times <= middle
+
+
+def ranked_target(positive: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """What is ordered and, for times, which rows have their event: both for the measures of concordance."""
+    return (positive.astype(np.int8), None) if times is None else (times, positive)
 
 
 def stack(parts: list[Any]) -> Any:
@@ -161,8 +167,9 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     on_error, event, progress = "skip" if plan.skip_errors else "raise", plan.event, plan.progress
     check_target(source, plan.target)
     if keep and (plan.streaming or not source.reader.tabular):
-        words = "{by} needs the named columns of a table in memory: leave it out"
-        raise DataError(words, by=Parameter("by", list(keep)))
+        words = "{option} needs the named columns of a table in memory: leave it out"
+        option = "by" if getattr(plan, "by", ()) else "beside"
+        raise DataError(words, option=Parameter(option, list(getattr(plan, option, keep))))
     order = plan.target if event == INDEPENDENT else None
     target, times = (plan.target, None) if event is None or order else (event, plan.target)
     groups = None if plan.groups in (INDEPENDENT, COPIES) else plan.groups
@@ -255,20 +262,18 @@ class TableReading:
                 words = "column {column!r} holds the labels and cannot be left out: name another with {drop}"
                 raise DataError(words, column=self.target, drop=Parameter("drop"))
             for option, name in self.beside.items():
-                given = Parameter("target" if option == "times" else option)
                 if name == self.target and option != "order":
-                    words = "column {column!r} holds the labels: name another with {option}"
-                    raise DataError(words, column=name, option=given)
+                    raise holds_labels(name, option)
                 if name in self.drop:
                     words = "column {column!r} is left out by {drop} and named by {option}: name it once"
-                    raise DataError(words, column=name, drop=Parameter("drop"), option=given)
+                    raise DataError(words, column=name, drop=Parameter("drop"), option=named_by(option))
                 if name not in types:
                     raise DataError(no_column(self.learner.path, name, types))
             for name in self.keep:
                 if name not in types:
                     raise DataError(no_column(self.learner.path, name, types))
                 if name == self.target:
-                    raise DataError("column {column!r} holds the labels: name another with {by}", column=name)
+                    raise holds_labels(name, "by")
             self.schema = table_schema(types, self.target, self.learner, drop=[*self.drop, *beside])
             self.learner.integers = [name for name in self.schema.numeric if t.is_integer(types[name])]
             self.names, read = list(types), {*self.schema.inputs(), *beside, self.target}
@@ -278,7 +283,7 @@ class TableReading:
     def read(self, source: Source, problems: Problems, progress: bool, hold: bool) -> None:
         """Learn the columns block by block, and keep the blocks if they are to stay in memory."""
         for block in read_ahead(source.blocks(self.choose, 1 << 15, problems, "reading" if progress else None)):
-            typed, beside = list(self.schema.readings), [*self.beside.values(), *self.raw]
+            typed, beside = list(self.schema.readings), list(dict.fromkeys([*self.beside.values(), *self.raw]))
             keep = [*typed, *beside]
             checked = encode_block(block, self.schema, problems, keep=keep, raw=True) if block.rows else None
             if checked is None:
@@ -311,7 +316,8 @@ def _kept_columns(parts: list[Any], others: Any, schema: Schema, names: Sequence
         if name in found or name in schema.columns or name not in parts[0].column_names:
             continue
         column = pa.chunked_array([chunk for part in parts for chunk in part.column(name).chunks])
-        if pa.types.is_floating(column.type) and pc.max(pc.abs(column)).as_py() < LARGEST_EXACT:
+        largest = pc.max(pc.abs(column)).as_py() if pa.types.is_floating(column.type) else None
+        if largest is not None and largest < LARGEST_EXACT:
             column = column.cast(pa.int64()).cast(pa.string())  # whole numbers, all different
         if pa.types.is_string(column.type):
             found[name] = column
@@ -354,7 +360,7 @@ def ordered_numbers(table: Any, name: str, path: str, option: str) -> np.ndarray
     if kind is None or (not dates and kind.words == "dates"):
         words = "{path}: column {column!r} holds text that is not {what}: name another with {option}"
         fields = {"path": path, "column": column.name, "what": "numbers or dates" if dates else "numbers"}
-        raise DataError(words, **fields, option=Parameter("target" if option in ("times", "order") else option))
+        raise DataError(words, **fields, option=named_by(option))
     values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
     if option not in ("scores", "beside") and np.isnan(values).any():
         raise DataError(
@@ -411,7 +417,7 @@ def choose_positive(
     >>> choose_positive(("ill", "well"), "ill"), choose_positive([1], None, "died")
     ((('ill', 'well'), 'ill'), ((0, 1), 1))
     """
-    labels = tuple(sorted(set(found)))
+    labels, wanted = tuple(sorted(set(found))), None if wanted is None else str(wanted)
     if event is not None and len(labels) == 1:
         (only,) = labels
         if str(only).casefold() == (wanted or ("true" if isinstance(only, bool) else "1")).casefold() or only == 1:
@@ -428,7 +434,8 @@ def choose_positive(
         if len(labels) > 2:
             words = "the label column holds {count} different values: {shown}. Add {positive}, or another of them; all "
             words += "other labels then count as negative"
-            words += "" if isinstance(labels[-1], str) else ". If larger values are to rank higher, add {order} instead"
+            if not isinstance(labels[-1], str):
+                words += ". If larger values are to rank higher, `train`, `report` and `evaluate` take {order} instead"
             given = {"positive": Parameter("positive", str(labels[-1])), "order": Parameter("event", INDEPENDENT)}
             raise DataError(words, count=len(labels), shown=shown, **given)
         return labels, labels[-1]

@@ -52,6 +52,7 @@ from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample, two_sides
 
 LEAST = 4  # rows of each class: two folds of two
+NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
 
 
 @takes(TrainPlan)
@@ -111,7 +112,7 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         opened, found = open_table(path, plan, keep=by)
         whole = opened
         if found.constant and len(found.constant) == len(opened.schema.columns):
-            raise ValueError("every feature is constant: there is nothing to learn from")
+            raise ValueError(NOTHING_TO_LEARN)
         if holdout is not None:
             others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
@@ -135,8 +136,9 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         words = "Only a simple model was fitted, because {reason}; probably clearly worse."
         notes.append(Message(words, reason=f"curves are made of at most {MAX_FEATURES:,} columns"))
     elif wide and not straight:
-        words = "Straight lines and trees were compared, because there are {count:,} features. {all} compares all, "
-        notes.append(Message(f"{words}slowly.", count=opened.schema.n_features, all=Parameter("features", "auto")))
+        made = "Straight lines alone were fitted" if plan.event else "Straight lines and trees were compared"
+        words = f"{made}, because there are {{count:,}} features. {{all}} compares all, slowly."
+        notes.append(Message(words, count=opened.schema.n_features, all=Parameter("features", "auto")))
     for warning in caught:
         said = isinstance(warning.message, RowsUnlabelled)
         said |= isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
@@ -338,7 +340,7 @@ def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tup
     """How features are standardised, and a finding on those that are constant."""
     constant = spread(moments)[1] == 0.0
     if constant.all():
-        raise ValueError("every feature is constant: there is nothing to learn from")
+        raise ValueError(NOTHING_TO_LEARN)
     names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
     return Scaling.of(moments, is_sparse), [constant_columns(names)] if names else []
 
@@ -388,8 +390,8 @@ def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray,
     for part, where in ((kept, "kept for the test"), (others, "left to train on")):
         smaller = int(min(positive[part].sum(), (~positive[part]).sum()))
         if smaller < LEAST:
-            words = "{holdout} has {smaller} rows of a class {where}, and at least {least} are needed: give another "
-            words += "share, or leave it out for cross-validation"
+            words = "with {holdout}, one class has only {smaller} rows {where}, and {least} are needed: give another "
+            words += "share, or leave it out to use cross-validation"
             raise WordedError(words, holdout=Parameter("holdout", share), smaller=smaller, where=where, least=LEAST)
     return others, kept
 
