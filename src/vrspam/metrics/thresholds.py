@@ -173,14 +173,14 @@ class Curve:
 
 
 def reliability(
-    positive: NDArray, probabilities: NDArray, *, weights: Any = None, order: NDArray | None = None
+    positive: NDArray, probabilities: NDArray, bins: int = 0, weights: Any = None, order: NDArray | None = None
 ) -> tuple[Bin, ...]:
     """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
 
-    There are ten groups, or fewer of at least 15 rows, but two. `order` is that of falling probabilities, if it is
-    known.
+    Without a number of groups there are ten, or fewer of at least 15 rows, but two. `order` is that of falling
+    probabilities, if it is known.
     """
-    bins = max(2, min(BINS, positive.size // LEAST_IN_BIN))
+    bins = bins or max(2, min(BINS, positive.size // LEAST_IN_BIN))
     order = np.argsort(probabilities) if order is None else order[::-1]
     ranked, label = probabilities[order], positive[order]
     edges = ranked[np.ceil(np.linspace(0, 1, bins + 1)[1:-1] * (ranked.size - 1)).astype(int)]

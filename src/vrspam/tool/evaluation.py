@@ -17,7 +17,7 @@ from vrspam.metrics.comparison import compare_pairs, compare_placed
 from vrspam.metrics.concordance import ComparablePairs, paired_concordance
 from vrspam.metrics.intervals import interval_of, roc_measures
 from vrspam.metrics.roc import Ranked
-from vrspam.metrics.thresholds import Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
+from vrspam.metrics.thresholds import BINS, Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
 from vrspam.tool.model import Model
 from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures, check_named
@@ -511,7 +511,7 @@ def _evaluate(
     bins, brier, part, calibrated, notes = tuple[Bin, ...](), None, None, None, tuple[str, ...]()
     if probabilities is not None:
         same = isinstance(model, ScoreColumn) and ranked.order.size == scores.size  # scores that are the probabilities
-        bins = reliability(positive, probabilities, weights=weights, order=ranked.order if same else None)
+        bins = reliability(positive, probabilities, BINS, weights, order=ranked.order if same else None)
         brier = float(np.average((probabilities - positive) ** 2, weights=weights))
         rows: dict[str, Any] = {"confidence": confidence, "groups": groups, "sample_weight": weights}
         calibrated = calibration_measures(positive, probabilities, **rows)
