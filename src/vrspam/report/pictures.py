@@ -18,7 +18,7 @@ from vrspam._utils import texts
 from vrspam._utils.messages import Parameter
 from vrspam.inspection import PairEffect, Shape
 from vrspam.metrics import NetBenefit
-from vrspam.metrics.thresholds import Bin, Curve, wilson
+from vrspam.metrics.thresholds import BINS, LEAST_IN_BIN, Bin, Curve, reliability, wilson
 from vrspam.model import drawing
 from vrspam.model_selection.cross_validate import LearningCurve
 from vrspam.report.page import NUMBERS, QUIET, WORRIES, Html, Stops, facts, grid, noticed, spelled
@@ -236,6 +236,13 @@ def _threshold_curve(
     if not np.isfinite(point).all():
         return drawn + dot(0.0, 0.0, "point", radius=6.0, more=' visibility="hidden"')
     return drawn + dot(float(frame.x(point[0])), float(frame.y(point[1])), "point", radius=6.0)
+
+
+def drawn_bins(evaluation: Any) -> tuple[Bin, ...]:
+    """The groups of the calibration on the page: of few rows fewer than the ten of `Evaluation.bins`."""
+    if evaluation.probabilities is None or evaluation.n >= BINS * LEAST_IN_BIN:
+        return evaluation.bins
+    return reliability(evaluation.positive, evaluation.probabilities, weights=evaluation.weights)
 
 
 def calibration(

@@ -15,16 +15,7 @@ from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, interval_text, percent, shorten, signed
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.thresholds import (
-    BINS,
-    LEAST_IN_BIN,
-    Bin,
-    Curve,
-    benefit_over_all,
-    calibration_error,
-    effective_share,
-    reliability,
-)
+from vrspam.metrics.thresholds import Curve, benefit_over_all, calibration_error, effective_share
 from vrspam.model.drawing import (
     ADDED,
     common_range,
@@ -182,8 +173,8 @@ def evaluation_page(
         compared, drawn, numbers = several.comparison, [], []
         for name, one in [] if model.ranks else list(several.items())[1:]:
             numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
-            if one.bins:
-                drawn.append(pictures.calibration(drawn_bins(one), names, None, title=f"Calibration of {name}"))
+            if bins := pictures.drawn_bins(one):
+                drawn.append(pictures.calibration(bins, names, None, title=f"Calibration of {name}"))
         curves = {name: one.curve for name, one in several.items() if one.curve is not None}
         page.add(
             "The columns side by side",
@@ -397,7 +388,7 @@ def add_scores(
             counted.append(effective_share(right[rows], weights[rows], groups))
         stops = replace(stops, effective=(counted[0], counted[1]))
     drawn = pictures.threshold_curves(stops, place, names, evaluation.max_fpr)
-    bins = drawn_bins(evaluation)
+    bins = pictures.drawn_bins(evaluation)
     told, measures = words.describe_calibration(evaluation.calibration)
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
@@ -422,13 +413,6 @@ def add_scores(
     lift = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
     page.add("Scores", html.grid([both, html.table(["rows", "lift"], lift, words.LIFT)], "large"))
     add_decisions(page, evaluation)
-
-
-def drawn_bins(evaluation: Evaluation) -> tuple[Bin, ...]:
-    """The groups of the calibration on the page: of few rows fewer than the ten of `Evaluation.bins`."""
-    if evaluation.probabilities is None or evaluation.n >= BINS * LEAST_IN_BIN:
-        return evaluation.bins
-    return reliability(evaluation.positive, evaluation.probabilities, weights=evaluation.weights)
 
 
 def add_decisions(page: Page, evaluation: Evaluation) -> None:
@@ -484,7 +468,7 @@ def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: f
     facts["positives"] = f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})"
     if evaluation.brier is not None:
         facts["Brier score (less is better)"] = f"{evaluation.brier:.4f}"
-        facts["mean calibration error"] = f"{calibration_error(drawn_bins(evaluation)):.4f}"
+        facts["mean calibration error"] = f"{calibration_error(pictures.drawn_bins(evaluation)):.4f}"
     return [
         html.table(names, rules, words.CALLED),
         html.table(["specificity", "sensitivity"], rows, words.SENSITIVITY),
