@@ -242,9 +242,8 @@ def _write_scores(
             writer = writer or open_writer(sink, batch.schema)
             writer.write_batch(batch)
         writer.close()
-    if top is not None:
-        rows = sum(batch.num_rows for batch in kept)
-    return Prediction(rows, unscored, (), marked, called)
+    written = rows if top is None else sum(batch.num_rows for batch in kept)
+    return Prediction(written, unscored, (), marked, called)
 
 
 def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow], escape: bool) -> Any:
