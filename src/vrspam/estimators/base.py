@@ -568,7 +568,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
 def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
     """The names of the columns that features are made of: those that a frame has after it was read."""
-    if reading is not None and reading.changes_columns:
+    if reading is not None and (reading.readings or reading.identifiers):
         return reading.names
     return list(validation.column_names(estimator))
 

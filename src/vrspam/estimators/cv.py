@@ -463,7 +463,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             alone = self.selection != "blend"  # selection="blend" always blends
             selected = choose_map(maps, folds, search, alone, progress, shared)
         features = selected.fit.features
-        if reading is not None and reading.changes_columns and isinstance(features, FeatureMap):
+        if reading and (reading.readings or reading.identifiers) and isinstance(features, FeatureMap):
             features._read_columns = reading.source
         shapes = self._read(selected, folds, search.seed, reading, shared)
         told = getattr(next(iter(maps.values())), "monotonic_cst", None)

@@ -90,7 +90,7 @@ class ExplainedScores(BaseEstimator):
         if is_frame(X):
             check_frame(X)
             reading = getattr(self, "_table_schema", None)
-            messy = reading is not None and (reading.categorical or reading.changes_columns)
+            messy = reading is not None and (reading.categorical or reading.readings or reading.identifiers)
             if messy and hasattr(self, "feature_names_in_"):
                 X = in_order(X, self.feature_names_in_)
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -457,6 +457,7 @@ class Parts(Stored):
         They are float32 if X is an array of float32 or, with `single`, a frame all of whose numbers are. Other frames
         are scored in double, as exported models score them.
         """
+        own = [(index, effect) for index, effect in enumerate(self.effects) if effect is not None]
         together = [part.encoders for part in self.kernels] + [part.encoders for part in self.trees]
         types = set() if frames.is_frame(X) else {X.dtype}
         if frames.is_frame(X):
@@ -467,7 +468,7 @@ class Parts(Stored):
             first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
             types = {frames.numbers(first, j).dtype for j, known in enumerate(numeric) if known}
             widened = not single and np.dtype(np.float32) in types
-            read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
+            read_again = bool(own) + len(self._kernel_groups) + len(self.trees) > 1
             if (widened or read_again) and not isinstance(X, frames.HeldColumns):
                 X = frames.HeldColumns.of(X, numeric)
             if widened:
@@ -482,9 +483,8 @@ class Parts(Stored):
             for part in self.trees:
                 part.add_to(out[rows], some)
             columns = some.toarray() if sparse.issparse(some) else frames.columns_of(some)
-            for index, effect in enumerate(self.effects):
-                if effect is not None:
-                    effect.add_to(out[rows], columns, index)
+            for index, effect in own:
+                effect.add_to(out[rows], columns, index)
         return out
 
     def columns_apart(self, X: Any) -> np.ndarray:

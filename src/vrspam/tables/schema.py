@@ -212,15 +212,10 @@ class TableSchema:
         squares = iter((effects**2).tolist())
         return np.sqrt([sum(next(squares) for _ in range(sizes[name])) for name in self.source])
 
-    @property
-    def changes_columns(self) -> bool:
-        """Whether a frame has other columns after `read`: without identifiers, text and dates as numbers."""
-        return bool(self.readings or self.identifiers)
-
     def read(self, table: Any) -> tuple[Any, dict[Any, Counter[str]]]:
         """The frame without identifiers, with text and dates read as numbers; and the texts that cannot be read."""
         strays: dict[Any, Counter[str]] = {}
-        if not self.changes_columns:
+        if not (self.readings or self.identifiers):
             return table, strays
         frame = nw.from_native(table)
         kept: list[int] = []  # by position: names need not be text
