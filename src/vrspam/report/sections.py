@@ -468,7 +468,7 @@ def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: f
     facts["positives"] = f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})"
     if evaluation.brier is not None:
         facts["Brier score (less is better)"] = f"{evaluation.brier:.4f}"
-        facts["mean calibration error"] = f"{calibration_error(pictures.drawn_bins(evaluation)):.4f}"
+        facts["mean calibration error"] = f"{calibration_error(evaluation.bins):.4f}"
     return [
         html.table(names, rules, words.CALLED),
         html.table(["specificity", "sensitivity"], rows, words.SENSITIVITY),
