@@ -122,7 +122,7 @@ def test_an_evaluation_of_a_file_is_that_of_its_scores(table):
     assert found.auc == metrics.roc_auc_ci(positive, scores)
     with pytest.raises(TypeError, match="leave skip_errors out"):
         evaluate(model, positive, scores, skip_errors=True)
-    with pytest.raises(TypeError, match="only with scores"):
+    with pytest.raises(TypeError, match="of a file itself: leave them out"):
         evaluate(model, table, probabilities=scores)
     with pytest.raises(TypeError, match="must be booleans"):
         evaluate(model, positive.astype(int), scores)
