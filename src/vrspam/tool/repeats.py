@@ -105,16 +105,19 @@ def name_groups(
     found: list[tuple[str, float, np.ndarray]] = []
     rng = np.random.default_rng(seed)
     values = {name: int(codes.max(initial=-1)) + 1 for name, codes in {**columns, **names}.items()}
+    chances = {name: float(np.sum((np.bincount(c + 1) / c.size) ** 2)) for name, c in columns.items()}
     for name, codes in {**columns, **names}.items():
         present = codes >= 0
         if values[name] < least_groups or not present.sum() / most_each <= values[name] <= 0.95 * present.sum():
             continue
-        shares = _shares(codes, {other: column for other, column in columns.items() if other != name}, rng)
+        shares = _shares(codes, {other: column for other, column in columns.items() if other != name}, chances, rng)
         shared = {other: columns[other] for other, share in shares.items() if share > 0.9}
         mean, called_id = float(np.mean([*shares.values()] or 0.0)), ID_NAME.search(name.lower())
         if len(shares) > 1 and (mean > SHARED or called_id):
             coarse = [other for other in shared if 2 * values[other] <= values[name]]
-            nested = [x for c in coarse for x, d in _shares(columns[c], shared, rng).items() if x != c and d > 0.9]
+            nested = [
+                x for c in coarse for x, d in _shares(columns[c], shared, chances, rng).items() if x != c and d > 0.9
+            ]
             if len(shared) - len({*nested}) > 1 or (shared and called_id and mean > SHARED):
                 found.append((name, mean, np.where(present, codes, np.cumsum(~present) + values[name] - 1)))
     best = max((mean for _, mean, _ in found), default=0.0)
@@ -123,12 +126,14 @@ def name_groups(
     return [] if first is None else [first, *sorted(others, key=lambda one: -one[1])[:2]]
 
 
-def _shares(codes: np.ndarray, columns: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, float]:
-    """D of each column that is not nearly constant, for pairs of rows of the same code."""
+def _shares(
+    codes: np.ndarray, columns: Mapping[str, np.ndarray], chances: Mapping[str, float], rng: np.random.Generator
+) -> dict[str, float]:
+    """D of each column that is not nearly constant, for pairs of rows of the same code; any two agree by `chances`."""
     first, second = _pairs(codes, rng)
     found = {}
     for name, column in columns.items():
-        chance = float(np.sum((np.bincount(column + 1) / column.size) ** 2))
+        chance = chances[name]
         if chance <= 0.95 and first.size:
             found[name] = (float(np.mean(column[first] == column[second])) - chance) / (1.0 - chance)
     return found
@@ -137,7 +142,8 @@ def _shares(codes: np.ndarray, columns: Mapping[str, np.ndarray], rng: np.random
 def _pairs(codes: np.ndarray, rng: np.random.Generator, most: int = 100_000) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of rows of the same code, drawn at random, at most `most` of them."""
     drawn = rng.permutation(codes.size)
-    order = drawn[np.argsort(codes[drawn], kind="stable")]  # random order inside a group, whatever the file's order
+    keys = (codes[drawn] + 1) * drawn.size + np.arange(drawn.size)  # random order inside a group, not the file's
+    order = drawn[np.sort(keys) % drawn.size]
     ordered = codes[order]
     places = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0))
     places = places if places.size <= most else np.sort(rng.choice(places, most, replace=False))
