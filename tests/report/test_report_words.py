@@ -171,6 +171,7 @@ def test_the_worth_of_acting_is_said_beside_everyone_and_no_one():
     assert use.startswith(f"{sentence} true alerts")
     assert "than acting on everyone (2.0 to 4.0) and 10.0 more true alerts than acting on no one (8.0 to 12.0)" in use
     assert use.endswith("95 % intervals; one false alarm cancels 0.25 true alerts.")
+    assert describe_benefit(0.5, Estimate(0, 0, 0), Estimate(0, 0, 0), 0.9).endswith("cancels 1 true alert.")
     worse = describe_benefit(0.8, Estimate(2.0, 1.9, 2.1), Estimate(-0.1, -0.2, -0.05), 0.9)
     assert "it is better to act on no one: per 100 rows" in worse
     assert "10.0 fewer true alerts than acting on no one (-20.0 to -5.0). 90 % intervals" in worse

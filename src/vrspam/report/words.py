@@ -394,7 +394,8 @@ def describe_benefit(at: float, over_all: Estimate, over_none: Estimate, confide
         digits = 1 if max(abs(low), abs(high)) >= 1.0 else 3
         more = f"{abs(value):.{digits}f} {'more' if value >= 0.0 else 'fewer'} true alerts than acting on {others}"
         parts.append(f"{more} ({low:.{digits}f} to {high:.{digits}f})")
-    end = f"{100 * confidence:g} % intervals; one false alarm cancels {at / (1.0 - at):.2g} true alerts."
+    price = f"{at / (1.0 - at):.2g}"
+    end = f"{100 * confidence:g} % intervals; one false alarm cancels {price} true alert{'s' * (price != '1')}."
     told = f"If you act on rows with a probability of at least {100 * at:g} %, {verdict}"
     return f"{told}: per 100 rows {' and '.join(parts)}. {end}"
 
