@@ -317,7 +317,7 @@ def test_a_file_without_names_has_no_columns_of_scores(tmp_path, capsys):
     path = write_libsvm(tmp_path / "rows.libsvm")
     model = train(path, features="linear")
     save_model(model, tmp_path / "m.json")
-    words = "a LIBSVM file has no named columns, and so no scores: give a table"
+    words = "a LIBSVM file has no named columns; give a table"
     for compared in ([model, "column:x"], ["column:x", "column:y"]):
         with pytest.raises(ValueError, match=words):
             compare(*compared, path, target="label" if len(set(map(type, compared))) == 1 else None)

@@ -119,8 +119,8 @@ class Chunks:
         self.unseen: Comparison | None = None
         self.tells_unread = False  # `read_chunks` sets it for a schema that was given: no first pass has named the text
         self.watch: Callable[[Any], None] | None = None  # called with the feature columns of each block
-        if self.keep and not self._tabular:
-            raise DataError(f"a {source.reader.title} file has no named columns to keep")
+        if self.keep:
+            source.check_named("keep")
         inputs = len(schema.numeric) + len(schema.categorical)
         wide = self._tabular and inputs <= DENSE_ABOVE * schema.n_features
         self.sparse = (wide or source.reader.sparse) if sparse is None else sparse

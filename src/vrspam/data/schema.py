@@ -169,8 +169,9 @@ def infer_schema(
     if missing not in ("error", "mean") and not isinstance(missing, (int, float)):
         given = Parameter("missing", missing)
         raise DataError("{given} is not known; give 'error', 'mean' or a number", given=given)
-    if not source.reader.tabular and (categorical or categories or drop):
-        raise DataError(f"a {source.reader.title} file has no named columns to drop or to take as categories")
+    for name, named in {"categorical": categorical, "categories": categories, "drop": drop}.items():
+        if named:
+            source.check_named(name)
     if n_features is not None and not source.reader.sparse:
         raise DataError("{given} applies only to LIBSVM files; leave it out", given=Parameter("n_features"))
     if source.reader.sparse:

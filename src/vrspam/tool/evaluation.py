@@ -20,7 +20,7 @@ from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import BINS, Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
 from vrspam.tool.model import Model
-from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures, check_named
+from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
 from vrspam.tool.scores import Comparison, ScoreColumn, ScoredTable, check_classes, read_scores, with_all_scores
 from vrspam.tool.subgroups import Subgroup, ranking_ci, subgroups
 from vrspam.tool.table import beside_values, ordered_numbers, plain_values, ranked_target, stack
@@ -257,7 +257,8 @@ def score_rows(
     for option, column in {**given, "by": by or None}.items():
         if column not in (None, INDEPENDENT, COPIES):
             source.check_named(option)
-    check_named(source, columns)
+    if columns:
+        source.check_named()
     known, seen, shown = model.fingerprint, set[str](), list[Any]()
     grouped = model.training.get("groups") if groups is None else groups
     by_copies, alone = grouped == COPIES, grouped is None and not model.ranks

@@ -537,12 +537,6 @@ def holds_labels(column: str, option: str) -> WordedError:
     return WordedError(words, column=column, option=named_by(option))
 
 
-def check_named(source: Any, scores: str | Sequence[str]) -> None:
-    """Refuse columns of scores where the file has no named columns."""
-    if scores and not source.reader.tabular:
-        raise WordedError(f"a {source.reader.title} file has no named columns, and so no scores: give a table")
-
-
 def check_option(name: str, value: Any, check: Callable[[Any], str | None] | None = None) -> None:
     """Refuse a value that fails `check`, by default the check of its option."""
     if wrong := (check or OPTIONS[name].check)(value):

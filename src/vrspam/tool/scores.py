@@ -17,7 +17,7 @@ from vrspam.data.schema import table_schema
 from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs
 from vrspam.tables.columns import Asked
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import INDEPENDENT, TrainPlan, check_named, holds_labels
+from vrspam.tool.plan import INDEPENDENT, TrainPlan, holds_labels
 from vrspam.tool.table import beside_values, check_target, choose_positive, one_spelling, ordered_numbers, plain_values
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def read_scores(
 ) -> ScoredTable:
     """Read labels, columns of scores, and columns such as weights and groups; no other column of the table is read."""
     source = Source.open(path, **reading)
-    check_named(source, scores)
+    source.check_named()
     check_target(source, target)
     pairs = TrainPlan(target=target, positive=positive, event=event, within=within).pairs
     label = str(pairs.get("event") or target)

@@ -111,10 +111,11 @@ class Source:
         counts = [self.reader.rows(path) for path in self.paths]
         return None if None in counts else sum(count for count in counts if count is not None)
 
-    def check_named(self, parameter: str) -> None:
-        """Refuse a parameter that names columns where the files have none."""
+    def check_named(self, parameter: str = "") -> None:
+        """Refuse files without named columns: for a parameter that names some, or for what needs a table."""
         if not self.reader.tabular:
-            words = "a {format} file has no named columns; leave {parameter} out"
+            way = "leave {parameter} out" if parameter else "give a table"
+            words = f"a {{format}} file has no named columns; {way}"
             raise DataError(words, format=self.reader.title, parameter=Parameter(parameter))
 
     def blocks(self, wanted: Choice, rows: int, problems: Problems, label: str | None = None) -> Iterator[Block]:
