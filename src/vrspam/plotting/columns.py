@@ -135,11 +135,11 @@ def _draw_column(ax: Axes, shape: Shape, ends: tuple[float, float], title: str, 
     end = _draw_curve(ax, shape, plan) if plan.curve else _draw_points(ax, shape, plan, width)
     if shape.missing is not None:
         value, low, high = (np.array([part]) for part in shape.missing)
-        room = ends[0] + 0.17 * (ends[1] - ends[0])  # for the word, which would vanish outside the panel
-        lowest, colour = (end, np.clip(np.fmin(value, low)[0], room, ends[1])), style.colours()[1]
+        colour = style.colours()[1]
         _points(ax, np.array([end]), value, low, high, colour)
-        look: dict[str, Any] = {"textcoords": "offset points", "color": colour, "fontsize": "small"}
-        ax.annotate("missing", lowest, (-4, -11), ha="right", **look)
+        look: dict[str, Any] = {"color": colour, "fontsize": "small", "ha": "right", "va": "top"}
+        look["bbox"] = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+        ax.text(1.0, 0.98, "missing", transform=ax.transAxes, **look)  # where neither curve nor rug is, mostly
     words = "; ".join(part for part in (plan.scale.words, *plan.remarks) if part)
     ax.set_xlabel(wrap_distinct([words], 40)[0], fontsize="small", parse_math=False)
     ax.set_title(title, parse_math=False)  # a name may contain dollar signs
