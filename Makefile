@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo docs docs-serve screenshots test test-lowest checks-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-record bench-quality bench-tables bench-corrected test-spark bench-spark test-extras dist clean
+.PHONY: demo docs docs-serve screenshots quick test test-lowest checks-lowest test-pythons test-strict fuzz mutants lint hooks coverage bench bench-record bench-quality bench-tables bench-corrected promises test-spark bench-spark test-extras dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -25,6 +25,10 @@ docs-serve: docs
 # The pictures of the docs, by chromium.
 screenshots: $(VENV)/.installed-dev
 	$(BIN)/python docs/screenshots.py
+
+# What most changes need, in two minutes: all tests but the slow ones (tests/slow_tests.py), and no examples of pages.
+quick: lint
+	VRSPAM_LAWS=0.3 $(BIN)/python $(TESTS) -q --quick tests
 
 test: lint
 	$(BIN)/python $(TESTS)
@@ -92,11 +96,18 @@ dist: .venv-dist/.installed
 	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) tests README.md docs
 	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) --pyargs vrspam --ignore-glob='$(CURDIR)/.venv-wheel/*/distributed/*spark*.py'
 
-# Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes), then exports
-# of 600 hostile frames against the model, and 600 model files with wrong fields (5 minutes).
+# All laws of tests/laws with new random draws, and certificates of random problems against exact rational arithmetic, until
+# the minutes are over. Each round prints the command that repeats it.
+FUZZ_MINUTES ?= 20
 fuzz: $(VENV)/.installed-dev
-	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python tests/fuzz.py --cases 20000
-	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python tests/fuzz_exports.py --cases 600
+	$(BIN)/python tests/laws/fuzz_laws.py --minutes $(FUZZ_MINUTES) $(if $(SEED),--seed $(SEED))
+
+# Small faults put into the mathematics one at a time, and how many the tests find; stopped, it goes on where it was (an
+# hour on two cores). `rm -r .mutants` starts afresh.
+mutants: $(VENV)/.installed-dev
+	PYTHONPATH=src $(BIN)/python tests/mutants.py measure
+	PYTHONPATH=src $(BIN)/python tests/mutants.py run
+	$(BIN)/python tests/mutants.py report
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -129,6 +140,15 @@ bench-tables: $(VENV)/.installed-quality
 # Whether the corrected AUC and its interval hold: an hour; stopped, it goes on where it was.
 bench-corrected: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.corrected_scores --tried
+
+# Whether what is promised and stored is kept by new rows, for every kind of features, and whether intervals and tests
+# keep their confidence: docs/results/promises.md and the page of coverage. Hours on one core: WORKERS=16, SETS=300.
+# Stopped, it goes on where it was.
+WORKERS ?= 2
+SETS ?= 300
+promises: $(VENV)/.installed-dev
+	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m benchmarks.promises --workers $(WORKERS) --sets $(SETS)
+	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m benchmarks.coverage --workers $(WORKERS)
 
 clean:
 	rm -rf docs/_build docs/api docs/auto_examples

@@ -1,6 +1,8 @@
-"""What pytest leaves out: pages that `make docs` made, and modules whose package is not installed."""
+"""What pytest leaves out: pages that `make docs` made, modules without their package, and slow tests with --quick."""
 
+import runpy
 from importlib.util import find_spec
+from pathlib import Path
 
 MADE_BY_SPHINX = ["docs/_build", "docs/api", "docs/auto_examples"]
 NEEDED = {
@@ -14,3 +16,17 @@ NEEDED = {
 }
 collect_ignore = [*MADE_BY_SPHINX, "docs/conf.py", "docs/name_links.py"]
 collect_ignore_glob = [path for package, paths in NEEDED.items() if find_spec(package) is None for path in paths]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out the tests that tests/slow_tests.txt names")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out slow tests, if that was asked for."""
+    if not config.getoption("--quick"):
+        return
+    slow = runpy.run_path(str(Path(__file__).parent / "tests" / "slow_tests.py"))["listed"]()
+    left_out = [item for item in items if item.nodeid.partition("[")[0] in slow]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item.nodeid.partition("[")[0] not in slow]

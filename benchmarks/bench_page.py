@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,36 +14,33 @@ from vrspam.report.sections import report_page
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from browsing import Browser, find_chromium
+
 ROWS, COLUMNS = 200_000, 20
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 # The page has loaded, its script has run, and what it drew has been painted.
-PAINTED = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
+PAINTED = "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def seconds_to_open(pages: list[Path], folder: Path, repeats: int = 5) -> dict[Path, float] | None:
     """Return the median seconds to open and paint each page, which take turns; None without chromium."""
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not binary or not driver:
+    chromium = find_chromium()
+    if chromium is None:
         return None
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for flag in [*FLAGS, f"--user-data-dir={folder / 'profile'}", "--window-size=1400,900"]:
-        options.add_argument(flag)
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    browser = Browser(chromium, folder / "profile")
+    browser.set_screen(1400)
     try:
         seconds: dict[Path, list[float]] = {page: [] for page in pages}
         for turn in range(1 + repeats):  # the first opening of a fresh browser is not counted
             for page in pages:
-                browser.get("about:blank")
                 start = time.perf_counter()
-                browser.get(page.as_uri())  # returns after the load event
-                browser.execute_async_script(PAINTED)
+                browser.open(page)  # returns after the load event
+                browser.run(PAINTED)
                 if turn:
                     seconds[page].append(time.perf_counter() - start)
     finally:
-        browser.quit()
+        browser.close()
     return {page: statistics.median(values) for page, values in seconds.items()}
 
 
@@ -62,6 +59,6 @@ def main() -> None:
         for page, what, most in ((many, f"{ROWS:,} rows", 5.0), (wide, f"{COLUMNS} columns", 3.0)):
             table.at_most(f"report page of {what}, MB", page.stat().st_size / 1e6, most)
             if opened is None:
-                table.row(f"report page of {what}, seconds to open", "skipped: chromium or chromedriver is missing")
+                table.row(f"report page of {what}, seconds to open", "skipped: no chromium is installed")
             else:
                 table.at_most(f"report page of {what}, seconds until Chromium has painted it", opened[page], 2.0)

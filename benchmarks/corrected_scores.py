@@ -27,8 +27,8 @@ from vrspam.features.mapped import MappedArray
 from vrspam.metrics import CorrectedAUC, logit_interval, newcombe_interval, roc_auc_columns
 from vrspam.metrics.correction import Sample, draw_sample, influences, standard_error
 from vrspam.model_selection.candidates import Candidate, Comparison
-from vrspam.model_selection.correction import Grid, correct
-from vrspam.model_selection.selection import SelectionRule
+from vrspam.model_selection.correction import correct
+from vrspam.model_selection.selection import Grid, SelectionRule
 
 FRESH = 20_000
 REFERENCE = 8  # a point that nobody chose: l2 in the middle of the grid, for the columns themselves
@@ -60,8 +60,12 @@ class Setting:
             y = np.zeros(self.rows, dtype=bool)
             y[rng.permutation(self.rows)[: self.positives]] = True
             return rng.standard_normal((self.rows, self.columns)), y
-        X, y = self._of_each_class(rng, [self.rows - self.positives, self.positives], 4 * self.rows, np.float64)
-        order = rng.permutation(self.rows)
+        return self.draw_of_each_class(rng, [self.rows - self.positives, self.positives])
+
+    def draw_of_each_class(self, rng: np.random.Generator, sizes: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """So many negative and positive rows to fit."""
+        X, y = self._of_each_class(rng, sizes, 4 * self.rows, np.float64)
+        order = rng.permutation(sum(sizes))
         return X[order], y[order]
 
     def draw_fresh(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

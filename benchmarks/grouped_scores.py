@@ -49,7 +49,7 @@ class Setting(NamedTuple):
             model = AUCClassifierCV(features=self.features, random_state=number, n_jobs=1).fit(X, y, groups=group)
         truth = 0.5
         if self.signal:
-            fresh, label, _ = self.draw(np.random.default_rng([number, 7]), np.full(4_000, 5))
+            fresh, label, _ = self.draw(np.random.default_rng([number, 7]), np.full(80_000, 5))
             truth = roc_auc(label, model.decision_function(fresh))
         return truth, model.best_score_, model.corrected_score_, *model.corrected_interval_
 

@@ -182,7 +182,7 @@ def problems(count: int = 2_000) -> None:
         inside = np.maximum(best, 0.0) if not curved else best
         value = min(loss.value_and_grad(inside)[0] + objective.penalty.value(inside), fine.value)
         distance = max(distance, float(np.abs(fine.w - best).max()))
-        violated += any(one.value - value > one.gap + 1e-14 for one in (fine, coarse))
+        violated += any(one.value - value > one.bound + 1e-14 for one in (fine, coarse))
         solved["curves" if curved else "signs"] += 1
     table_line(["problems with signs", "with curves", "largest distance to the oracle", "certificates violated"])
     table_line(["---"] * 4)

@@ -11,8 +11,9 @@ pyarrow's reading of it (the best of three). The last line has a file of 1,000,0
 A second list has tables that fool people (`benchmarks.tables.FOOLING`): rows that repeat, columns that give the answer
 away, labels that are missing. The AUC that `vrspam train` promises without any hint is compared with that of rows that
 were kept away, whole groups where rows repeat; both have errors, the second by groups too. `--fooling` prints this list
-alone. `--alarms` counts severe findings in 100 tables of independent rows that are drawn here, and in the tables of
-`make bench-quality`; `--doctor` compares the time of the doctor with that of a whole report.
+alone, `--disguised` one of drawn and renamed tables. `--alarms` counts severe findings in 100 tables of independent
+rows that are drawn here, and in the tables of `make bench-quality`; `--doctor` compares the time of the doctor with
+that of a whole report.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import FOOLING, TABLES, read_table
+from benchmarks.tables import FOOLING, TABLES, Table, read_table
 
 CHOSEN = (
     *("hmda", "credit-card", "swiss-labor", "labor-1976", "smoke-ban", "resume", "medpar", "heart-surgery", "spam7"),
@@ -113,7 +116,7 @@ def clustered_error(positive: np.ndarray, scores: np.ndarray, groups: np.ndarray
     return float(np.sqrt(sums.size / (sums.size - 1.0) * np.sum(sums**2)))
 
 
-def promise(name: str, folder: Path) -> dict[str, Any]:
+def promise(frame: Any, table: Table, folder: Path) -> dict[str, Any]:
     """What `vrspam train` promises for a table that fools people, and what rows that were kept away give.
 
     Means over the folds of three, four times over for few groups, and one fold of a large table; the error of the
@@ -124,12 +127,14 @@ def promise(name: str, folder: Path) -> dict[str, Any]:
 
     from vrspam.tool import score_file, train
 
-    table = FOOLING[name]
-    frame = read_table(table).reset_index(drop=True)
+    frame = frame.reset_index(drop=True)
     answers = frame[table.target].astype(str).str.strip()
     there = (frame[table.target].notna() & (answers != "")).to_numpy()
     rare = table.positive or answers[there].value_counts().index[-1]
-    groups = frame[table.groups].astype(str).to_numpy() if table.groups else np.arange(len(frame)).astype(str)
+    groups = np.arange(len(frame)).astype(str)
+    if table.groups:
+        names = [name for name in (table.groups, *table.groups.split("+")) if name in frame]
+        groups = frame[names].astype(str).agg("|".join, axis=1).to_numpy()
     labelled, is_rare = np.flatnonzero(there), (answers == rare).to_numpy()
     folds = [
         outside
@@ -141,13 +146,15 @@ def promise(name: str, folder: Path) -> dict[str, Any]:
     results, severe = [], Counter[str]()
     for outside in folds[: 1 if labelled.size > 10_000 else None]:
         inside = np.setdiff1d(np.arange(len(frame)), labelled[outside])
-        paths = folder / f"{name}.csv", folder / f"{name}-new.csv"
+        paths = folder / "old.csv", folder / "new.csv"
         frame.iloc[inside].to_csv(paths[0], index=False)
         frame.iloc[labelled[outside]].to_csv(paths[1], index=False)
         facts = (model := train(paths[0], table.target, rare, drop=table.left_out)).training
         positive, scores = score_file(model, paths[1])
         error = clustered_error(positive, scores, groups[labelled[outside]])
-        promised = facts["corrected_auc"], (facts["corrected_auc_high"] - facts["corrected_auc_low"]) / 3.92
+        ends = [facts["corrected_auc_high"], facts["corrected_auc_low"]]
+        width = np.nan if None in ends else (ends[0] - ends[1]) / 3.92
+        promised = facts["corrected_auc"], width
         results.append([*promised, roc_auc_score(positive, scores), error, facts.get("independent_auc", np.nan)])
         severe.update(note.code for note in facts["warnings"] if getattr(note, "severity", "") == "severe")
         severe.update([f"by {facts['groups']}"] if "groups" in facts else [])
@@ -157,28 +164,61 @@ def promise(name: str, folder: Path) -> dict[str, Any]:
     return {**numbers, "rows": facts["rows"], "trainings": len(results), "independent": found[4], "severe": severe}
 
 
-def print_promises(names: list[str], folder: Path) -> None:
+def _promise(asked: tuple[str, bool]) -> tuple[str, dict[str, Any] | None]:
+    """The promise for one table by its name, real or disguised; None where it failed."""
+    from benchmarks.disguised import disguised
+
+    name, is_disguised = asked
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            if not is_disguised:
+                return name, promise(read_table(FOOLING[name]), FOOLING[name], Path(folder))
+            draw, table = next((draw, table) for own, draw, table in disguised() if own == name)
+            return name, promise(draw(), table, Path(folder))
+        except Exception:
+            traceback.print_exc()
+            return name, None
+
+
+def each_of(do: Any, asked: list[Any], workers: int) -> Iterator[Any]:
+    """The results of a function, one after the other, or as they come from so many processes."""
+    if workers <= 1:
+        yield from map(do, asked)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        for done in as_completed([pool.submit(do, one) for one in asked]):
+            yield done.result()
+
+
+def print_promises(names: list[str], workers: int = 1, is_disguised: bool = False) -> None:
     """The table of promised and held-out AUCs."""
     print(
         "\n| table | rows | trainings | promised | held out | joint errors | as independent rows | severe, and groups |"
     )
     print("|---|---|---|---|---|---|---|---|")
-    far, above = [], []
-    for name in names:
-        one = promise(name, folder)
+    far, above, fooled, failed = [], [], [], []
+    for name, one in each_of(_promise, [(name, is_disguised) for name in names], workers):
+        if one is None:
+            failed.append(name)
+            continue
         difference, joint = one["promised"] - one["held out"], float(np.hypot(one["error"], one["its error"]))
+        told = {code for code in one["severe"] if not code.startswith("by ")}
         far += [name] if abs(difference) > max(1.96 * joint, 1e-3) else []
         above += [name] if difference > 0.03 else []
+        fooled += [name] if difference > 0.03 and not told else []
         independent = "" if np.isnan(one["independent"]) else f"{one['independent']:.3f}"
-        told = ", ".join(f"{code} ({count})" for code, count in one["severe"].most_common())
+        found = ", ".join(f"{code} ({count})" for code, count in one["severe"].most_common())
         print(
             f"| {name} | {one['rows']:,} | {one['trainings']} | {one['promised']:.4f} ± {one['error']:.4f} | "
             f"{one['held out']:.4f} ± {one['its error']:.4f} | {difference / max(joint, 1e-12):+.1f} | {independent} | "
-            f"{told} |",
+            f"{found} |",
             flush=True,
         )
     print(f"\nBeyond 1.96 joint errors: {', '.join(far) or 'none'}.")
     print(f"Above the truth by more than 0.03: {', '.join(above) or 'none'}.")
+    print(f"Above it without a severe finding: {', '.join(fooled) or 'none'}.")
+    print(f"With a traceback: {', '.join(failed) or 'none'}.")
 
 
 def independent_table(number: int) -> Any:
@@ -211,39 +251,45 @@ def independent_table(number: int) -> Any:
     return frame.assign(answer=np.where(rng.random(rows) < expit(odds), "yes", "no"))
 
 
-def print_alarms(count: int) -> None:
-    """Severe findings where rows are independent, and in the tables of `make bench-quality`."""
+def _alarms(which: int | str) -> tuple[int | str, list[str]]:
+    """The severe findings of a drawn table, by its number, or of a real one, by its name."""
     from benchmarks.tables import load_table
     from vrspam.tool import check
 
-    tables: dict[str, Any] = {f"drawn {number}": (independent_table, number) for number in range(count)}
-    tables |= {name: (lambda name: _joined(*load_table(name)), name) for name in list(TABLES)[:count]}
+    warnings.simplefilter("ignore")
+    frame = independent_table(which) if isinstance(which, int) else _joined(*load_table(which))
+    found = check(frame, "answer", ignore=["few-rows"])
+    return which, [str(one) for one in found if one.severity == "severe"]
+
+
+def print_alarms(count: int, workers: int = 1) -> None:
+    """Severe findings where rows are independent, and in the tables of `make bench-quality`."""
+    asked: list[int | str] = [*range(count), *list(TABLES)[:count]]
     alarms = 0
-    for name, (draw, which) in tables.items():
-        found = [one for one in check(draw(which), "answer", ignore=["few-rows"]) if one.severity == "severe"]
+    for name, found in each_of(_alarms, asked, workers):
         alarms += bool(found)
         for one in found:
             print(f"{name}: {one}", flush=True)
-    print(f"\n{alarms} of {len(tables)} tables have a severe finding ({100 * alarms / len(tables):.1f} %).")
+    print(f"\n{alarms} of {len(asked)} tables have a severe finding ({100 * alarms / len(asked):.1f} %).")
 
 
 def _joined(columns: Any, answer: np.ndarray) -> Any:
     return columns.assign(answer=np.where(answer == 1, "yes", "no"))
 
 
-def print_doctor_times(names: list[str], folder: Path) -> None:
-    """Seconds of the doctor beside those of a report with its page, of the processor: the best of two."""
+def _doctor_times(name: str) -> tuple[str, int, list[float]]:
+    """Rows of a table, and processor seconds of a report with its page, of `check`, and of reading: the best of two."""
     from vrspam.tool import TrainPlan, check, make_report, report_page
     from vrspam.tool.table import open_labelled
 
-    print("\n| table | rows | report, s | doctor, s | share |\n|---|---|---|---|---|")
-    for name in names:
-        table = FOOLING.get(name) or TABLES[name]
-        path = folder / f"{name}.csv"
-        frame = read_table(table)
-        rare = table.positive or frame[table.target].dropna().astype(str).value_counts().index[-1]
+    warnings.simplefilter("ignore")
+    table = FOOLING.get(name) or TABLES[name]
+    frame = read_table(table)
+    rare = table.positive or frame[table.target].dropna().astype(str).value_counts().index[-1]
+    plan, times = TrainPlan(table.target, rare), [np.inf] * 3
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
         frame.drop(columns=[column for column in table.left_out if column in frame]).to_csv(path, index=False)
-        plan, times = TrainPlan(table.target, rare), [np.inf] * 3
         for _ in range(2):
             start = time.process_time()
             report_page(make_report(path, plan=plan), data_name=name).html()
@@ -253,10 +299,15 @@ def print_doctor_times(names: list[str], folder: Path) -> None:
                 start = time.process_time()
                 do(path, plan=plan)
                 times[place] = min(times[place], time.process_time() - start)
-        doctor = times[1] - times[2]
-        print(
-            f"| {name} | {len(frame):,} | {times[0]:.1f} | {doctor:.1f} | {100 * doctor / times[0]:.0f} % |", flush=True
-        )
+    return name, len(frame), times
+
+
+def print_doctor_times(names: list[str], workers: int = 1) -> None:
+    """Seconds of the doctor beside those of a report with its page, of the processor."""
+    print("\n| table | rows | report, s | doctor, s | share |\n|---|---|---|---|---|")
+    for name, rows, (report, check, reading) in each_of(_doctor_times, names, workers):
+        doctor = check - reading
+        print(f"| {name} | {rows:,} | {report:.1f} | {doctor:.1f} | {100 * doctor / report:.0f} % |", flush=True)
 
 
 def reading_times(path: Path, target: str, times: int = 3) -> dict[str, float]:
@@ -308,18 +359,25 @@ def main() -> None:
         "--alarms", nargs="?", type=int, const=100, help="only severe findings in so many tables of independent rows"
     )
     parser.add_argument("--doctor", nargs="?", const="all", help="only the time of the doctor; names, or all tables")
+    parser.add_argument(
+        "--disguised", nargs="?", const="all", help="only tables whose units have other names; names, or all of them"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes for --fooling, --disguised and the like")
     asked = parser.parse_args()
     fooling = list(FOOLING) if asked.fooling in (None, "all") else asked.fooling.split(",")
-    if asked.fooling or asked.alarms or asked.doctor:
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if asked.fooling:
-                print_promises(fooling, Path(folder))
-            if asked.alarms:
-                print_alarms(asked.alarms)
-            if asked.doctor:
-                every = [*FOOLING, *CHOSEN] if asked.doctor == "all" else asked.doctor.split(",")
-                print_doctor_times(every, Path(folder))
+    if asked.fooling or asked.disguised or asked.alarms or asked.doctor:
+        if asked.fooling:
+            print_promises(fooling, asked.workers)
+        if asked.disguised:
+            from benchmarks.disguised import disguised
+
+            every = [name for name, *_ in disguised()]
+            print_promises(every if asked.disguised == "all" else asked.disguised.split(";"), asked.workers, True)
+        if asked.alarms:
+            print_alarms(asked.alarms, asked.workers)
+        if asked.doctor:
+            every = [*FOOLING, *CHOSEN] if asked.doctor == "all" else asked.doctor.split(",")
+            print_doctor_times(every, asked.workers)
         return
     names = asked.tables.split(",") if asked.tables else list(CHOSEN)
     print("| table | rows | columns | vrspam | logistic | boosting | train, s | reading / pyarrow | warnings |")
@@ -355,7 +413,7 @@ def main() -> None:
                 f"typing takes {times['reading']:.2f} s, {ratio:.2f} times as long."
             )
         if not asked.tables:
-            print_promises(fooling, Path(folder))
+            print_promises(fooling)
     print(f"\n{len(found)} tables, {len(failed)} of them with a traceback{': ' + ', '.join(failed) if failed else ''}.")
 
 

@@ -32,7 +32,13 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "results/table.md", "results/bench.md", "auto_examples/*.ipynb", "auto_examples/*.py"]
+exclude_patterns = [
+    "_build",
+    "results/table.md",
+    "results/bench.md",
+    "auto_examples/*.ipynb",
+    "auto_examples/*.py",
+]
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", ".*"),  # `name` in a docstring links to the name where it is one of ours

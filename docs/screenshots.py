@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,11 +11,13 @@ from pathlib import Path
 from PIL import Image  # comes with matplotlib
 
 DOCS = Path(__file__).parent
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+sys.path.insert(0, str(DOCS.parent / "tests"))
+
+from browsing import CHROMIUM_FLAGS, find_chromium  # noqa: E402
 
 
 def main() -> None:
-    chromium = shutil.which("chromium") or sys.exit("chromium is not installed")
+    chromium = find_chromium() or sys.exit("No chromium is installed: the pictures are taken by it")
     write_patients = runpy.run_path(str(DOCS.parent / "examples" / "patients.py"))["write_patients"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -26,9 +27,8 @@ def main() -> None:
         page = (folder / "report.html").as_uri()
         profile = f"--user-data-dir={folder / 'profile'}"
         picture = folder / "report.png"
-        subprocess.run(
-            [chromium, *FLAGS, profile, f"--screenshot={picture}", "--window-size=1280,1240", page], check=True
-        )
+        size = ["--hide-scrollbars", "--window-size=1280,1240"]
+        subprocess.run([chromium, *CHROMIUM_FLAGS, *size, profile, f"--screenshot={picture}", page], check=True)
         Image.open(picture).convert("RGB").quantize(200).save(DOCS / picture.name, optimize=True)  # half the size
         draw_curves(folder / "patients.csv", folder / "curves.png")
         Image.open(folder / "curves.png").convert("RGB").quantize(100).save(DOCS / "curves.png", optimize=True)

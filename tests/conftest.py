@@ -20,4 +20,4 @@ def browser(tmp_path_factory):
     """One headless browser for all tests of pages."""
     browser = start_browser(tmp_path_factory.mktemp("profile"))
     yield browser
-    browser.quit()
+    browser.close()

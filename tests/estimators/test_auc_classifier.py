@@ -150,6 +150,7 @@ def test_the_certificate_holds_for_the_data_in_float32(spread, l2, how, route):
             model.fit(X if how == "fit" else sparse.csr_array(X), y)
     matrix = hessian + l2 * np.eye(6)
     error = model.coef_[0] - np.linalg.solve(matrix, linear)
+    assert model.gap_ is not None
     assert error @ matrix @ error / 2 <= model.gap_ + 1e-14
     converged = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
     assert converged == (model.gap_ <= 1e-8 * y.mean() * (1 - y.mean()))

@@ -27,7 +27,8 @@ def expected_failures(estimator):
         return failing if estimator.max_fpr is None else failing | dict.fromkeys(EQUIVALENCE, KINKS)
     if not isinstance(estimator, VRSPAMClassifier):
         return {}
-    return dict.fromkeys(EQUIVALENCE, REASON)
+    dense_agrees = estimator.l1 > 0.0 and estimator.penalty == "elasticnet"  # extrapolation ends closer than it must
+    return dict.fromkeys(EQUIVALENCE[1:] if dense_agrees else EQUIVALENCE, REASON)
 
 
 @pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.WordedWarning")  # ours, of a few random rows

@@ -71,8 +71,8 @@ def test_proximal_gradient_reaches_the_optimum_of_coordinate_descent(penalty):
     solution = run(ProximalGradient(), objective, tol=1e-10, max_iter=20_000)
     exact = solve(objective, tol=1e-13, max_iter=10_000)
     assert solution.converged
-    assert -1e-12 <= solution.value - exact.value <= solution.gap + 1e-12
-    assert np.linalg.norm(solution.w - exact.w) <= 2 * np.sqrt(2 * solution.gap / objective.penalty.l2)
+    assert -1e-12 <= solution.value - exact.value <= solution.bound + 1e-12
+    assert np.linalg.norm(solution.w - exact.w) <= 2 * np.sqrt(2 * solution.bound / objective.penalty.l2)
 
 
 def test_files_give_the_in_memory_model(tmp_path):

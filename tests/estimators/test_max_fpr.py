@@ -19,7 +19,7 @@ def test_objective_and_certificate_are_those_of_the_definition():
     assert model.objective_ == pytest.approx(partial_hinge_by_definition(X, y, w, 0.2) + 0.005 * w @ w, rel=1e-10)
     assert model.gap_ <= 1e-6 * y.mean() * (1 - y.mean())
     assert model.solver_ == "newton"
-    assert list(model.history_) == ["epoch", "passes", "seconds", "objective", "gap"]
+    assert {"epoch", "passes", "seconds", "objective", "gap"} <= model.history_.keys()
     assert model.history_["gap"][-1] == model.gap_
     rng = np.random.default_rng(0)
     for _ in range(20):  # no point nearby is lower by more than the certificate
@@ -50,7 +50,7 @@ def test_l1_gives_zeros_on_the_part_too(penalty):
     X, y = make_data(200, 8, seed=4, correlated=False)
     model = AUCClassifier(1e-3, 0.05, loss="squared_hinge", max_fpr=0.3, penalty=penalty).fit(X, y)
     assert 0 < np.count_nonzero(model.coef_) < 8
-    assert np.isnan(model.gap_) == (penalty == "mcp")
+    assert (model.gap_ is None) == (penalty == "mcp")
     assert hasattr(model, "stationarity_") == (penalty == "mcp")
 
 

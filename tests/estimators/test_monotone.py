@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from fuzz_exports import FORMS
+from exported import FORMS
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.multiclass import OneVsRestClassifier
 

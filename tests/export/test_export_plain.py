@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import ast
 import json
-import sqlite3
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
-from exported import columns_of_file, scores_of_file
+from exported import columns_of_file, columns_of_frame, in_duckdb, in_sqlite, rows_of, scores_of_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messy_files import MESSY
@@ -27,7 +24,6 @@ from vrspam.cli import main
 from vrspam.export import NotExportable, to_python, to_sql
 from vrspam.features.parts import Curve, Table
 from vrspam.model.scorer import Column, Input, Scorer
-from vrspam.tables.texts import Dates
 from vrspam.tool import load_model, save_model, train
 
 NEAR = 1e-12  # of the spread of the scores
@@ -43,57 +39,7 @@ def module_of(text: str) -> dict[str, Any]:
     return found
 
 
-def in_sqlite(sql: str, frame: pd.DataFrame) -> np.ndarray:
-    database = sqlite3.connect(":memory:")
-    columns = ", ".join('"' + name.replace('"', '""') + '"' for name in frame.columns)
-    database.execute(f"CREATE TABLE rows ({columns})")
-    marks = ", ".join("?" * frame.shape[1])
-    database.executemany(f"INSERT INTO rows VALUES ({marks})", records(frame))
-    found = database.execute(f"SELECT ({sql}) AS score FROM rows ORDER BY rowid").fetchall()
-    database.close()
-    return np.array([np.nan if score is None else score for (score,) in found])
-
-
-def in_duckdb(sql: str, frame: pd.DataFrame) -> np.ndarray:
-    duckdb = pytest.importorskip("duckdb")
-    kinds = ["DOUBLE" if pd.api.types.is_numeric_dtype(frame[name]) else "VARCHAR" for name in frame.columns]
-    names = ['"' + name.replace('"', '""') + '"' for name in frame.columns]
-    with duckdb.connect() as database:
-        columns = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds, strict=True))
-        database.execute(f"CREATE TABLE rows ({columns})")
-        marks = ", ".join("?" * frame.shape[1])
-        database.executemany(f"INSERT INTO rows VALUES ({marks})", records(frame))
-        found = database.execute(f"SELECT ({sql}) AS score FROM rows ORDER BY rowid").fetchall()
-    return np.array([np.nan if score is None else score for (score,) in found])
-
-
 ENGINES = {"sqlite": in_sqlite, "duckdb": in_duckdb}
-
-
-def records(frame: pd.DataFrame) -> list[list[Any]]:
-    """Rows of plain values, None for missing ones."""
-    return [[None if pd.isna(value) else value for value in row] for row in frame.astype(object).to_numpy().tolist()]
-
-
-def rows_of(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Rows as the Python file takes them: dates are those of the standard library."""
-    plain = {}
-    for name, values in columns.items():
-        plain[name] = (values.astype("datetime64[us]") if values.dtype.kind == "M" else values.astype(object)).tolist()
-    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
-
-
-def sql_frame(columns: dict[str, np.ndarray], parts: Mapping[str, tuple[str, ...]]) -> pd.DataFrame:
-    """A table as the SQL expression takes it: with the parts of dates."""
-    found: dict[str, Any] = {}
-    for name, values in columns.items():
-        if name in parts:
-            dates = nw.from_native(pd.Series(values.astype("datetime64[us]")), series_only=True)
-            kind = Dates(parts=parts[name])
-            found |= dict(zip(kind.made(name), kind.read(dates)[0], strict=True))
-        else:
-            found[name] = values
-    return pd.DataFrame(found)
 
 
 def table(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -139,7 +85,7 @@ def of_a_table(request):
 def test_a_python_file_scores_rows(of_a_table):
     model, new, scores, probabilities, labels = of_a_table
     found = module_of(to_python(model))
-    rows = rows_of({name: new[name].to_numpy() for name in new})
+    rows = rows_of(columns_of_frame(new))
     np.testing.assert_allclose([found["score"](row) for row in rows], scores, rtol=0.0, atol=NEAR * scores.std())
     np.testing.assert_allclose([found["probability"](row) for row in rows], probabilities, atol=NEAR)
     assert [found["label"](row) for row in rows] == labels.tolist()
@@ -152,10 +98,7 @@ def test_a_python_file_scores_rows(of_a_table):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_sql_expression_scores_rows(of_a_table, engine):
     model, new, scores, _, _ = of_a_table
-    parts = {"when": ("year", "month", "weekday", "hour")}
-    frame = sql_frame({name: new[name].to_numpy() for name in new}, parts)
-    frame["twice\nnamed"] = frame["twice\nnamed"].astype(float)
-    found = ENGINES[engine](to_sql(model), frame)
+    found = ENGINES[engine](to_sql(model), columns_of_frame(new))
     np.testing.assert_allclose(found, scores, rtol=0.0, atol=NEAR * scores.std())
 
 
@@ -180,7 +123,7 @@ def test_linear_scorers_without_a_map(engine):
     assert np.isnan(found["score"]({**dict.fromkeys(X, 1.0), "x3": None}))
     assert "probability" not in found
     X.loc[0, "x5"] = np.nan
-    found_scores = ENGINES[engine](to_sql(model), X)
+    found_scores = ENGINES[engine](to_sql(model), columns_of_frame(X))
     assert np.isnan(found_scores[0])
     np.testing.assert_allclose(found_scores[1:], scores[1:], rtol=0.0, atol=NEAR * scores.std())
 
@@ -220,9 +163,8 @@ def test_messy_files(case, tmp_path):
     found = module_of(to_python(model))
     mine = [found["score"](row) for row in rows_of(columns)]
     np.testing.assert_allclose(mine, expected, rtol=0.0, atol=NEAR * expected.std())
-    parts = {name: how.parts for name, how in model.schema.readings.items() if how.words == "dates"}
     for engine in ENGINES.values():
-        scores = engine(to_sql(model), sql_frame(columns, parts))
+        scores = engine(to_sql(model), columns)
         np.testing.assert_allclose(scores, expected, rtol=0.0, atol=NEAR * expected.std())
 
 
@@ -267,7 +209,7 @@ def test_any_name_text_and_curve(name, texts, nodes):
     np.testing.assert_allclose([found["score"](row) for row in rows], expected, rtol=1e-9, atol=1e-9)
     assert {found["label"](row) for row in rows} <= {f"not {name}", name}
     frame = pd.DataFrame(rows).astype({name: float, other: object})
-    np.testing.assert_allclose(in_sqlite(to_sql(scorer), frame), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(in_sqlite(to_sql(scorer), columns_of_frame(frame)), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_a_nul_character_is_refused_in_sql():
@@ -329,7 +271,7 @@ def test_models_of_version_1(name):
     found = module_of(to_python(model))
     mine = [found["score"](row) for row in rows_of(columns)]
     np.testing.assert_allclose(mine, expected, rtol=0.0, atol=NEAR * expected.std())
-    np.testing.assert_allclose(in_sqlite(to_sql(model), sql_frame(columns, {})), mine, rtol=0.0, atol=NEAR)
+    np.testing.assert_allclose(in_sqlite(to_sql(model), columns), mine, rtol=0.0, atol=NEAR)
 
 
 def test_python_and_sql_need_no_onnx(model_file, tmp_path):

@@ -24,14 +24,19 @@ def pairs_written_out(positive, scores):
 
 
 def brute_force_error(positive, pairs, weights, groups):
-    """One sum for each group over all its pairs, written out."""
+    """One sum for each group over all its pairs, written out; each class makes up for its mean."""
     up, down = weights[positive] / weights[positive].sum(), weights[~positive] / weights[~positive].sum()
     auc = up @ pairs @ down
     moves = np.empty(positive.size)
     moves[positive], moves[~positive] = up * (pairs @ down - auc), down * (up @ pairs - auc)
-    total = sum(moves[groups == group].sum() ** 2 for group in set(groups.tolist()))
-    n_groups = len(set(groups.tolist()))
-    return np.sqrt(total * n_groups / (n_groups - 1))
+    names = sorted(set(groups.tolist()))
+    sums = {name: 0.0 for name in names}
+    for side in (positive, ~positive):
+        share = {name: weights[side & (groups == name)].sum() / weights[side].sum() for name in names}
+        squares = sum(one**2 for one in share.values())
+        for name in names:
+            sums[name] += moves[side & (groups == name)].sum() / np.sqrt(1.0 - 2.0 * share[name] + squares)
+    return np.sqrt(sum(one**2 for one in sums.values()))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -105,15 +105,18 @@ def test_unpaired_errors_add_and_the_test_keeps_its_level():
     assert 0.02 <= rejected / 300 <= 0.085
 
 
-def test_unpaired_groups_have_welchs_degrees_of_freedom():
+def test_unpaired_intervals_come_from_those_of_both_aucs():
     rng = np.random.default_rng(4)
     one, other = patients(rng, n=12), patients(rng, n=40)
     test = unpaired_auc_test((one[1], one[2]), (other[1], other[2]), groups=(one[0], other[0]))
-    errors = [roc_auc_ci(y, a, groups=patient).standard_error ** 2 for patient, y, a, _ in (one, other)]
-    freedom = sum(errors) ** 2 / (errors[0] ** 2 / 11 + errors[1] ** 2 / 39)
-    from scipy.stats import t
-
-    assert test.p_value == pytest.approx(2 * t.sf(abs(test.z), freedom), rel=1e-9)
+    a, b = (roc_auc_ci(y, score, groups=patient) for patient, y, score, _ in (one, other))
+    low = a.auc - b.auc - np.hypot(a.auc - a.low, b.high - b.auc)
+    high = a.auc - b.auc + np.hypot(a.high - a.auc, b.auc - b.low)
+    assert (test.low, test.high) == pytest.approx((low, high), rel=1e-12)
+    edge = unpaired_auc_test(
+        (one[1], one[2]), (other[1], other[2]), groups=(one[0], other[0]), confidence=1.0 - test.p_value
+    )
+    assert min(abs(edge.low), abs(edge.high)) == pytest.approx(0.0, abs=1e-9)  # the interval at 1 - p ends at 0
     with pytest.raises(ValueError, match="at least 2 of each class"):
         unpaired_auc_test(([0, 1], [1, 2]), (other[1], other[2]))
 

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import roc_auc_score, roc_curve
 
@@ -44,6 +45,12 @@ def kernel(y, score):
 def variance_by_definition(table):
     n_up, n_down = table.shape
     return table.mean(1).var(ddof=1) / n_up + table.mean(0).var(ddof=1) / n_down
+
+
+def satterthwaite_by_definition(table):
+    n_up, n_down = table.shape
+    of_up, of_down = table.mean(1).var(ddof=1) / n_up, table.mean(0).var(ddof=1) / n_down
+    return (of_up + of_down) ** 2 / (of_up**2 / (n_up - 1) + of_down**2 / (n_down - 1))
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -209,8 +216,9 @@ def test_delong_equals_the_quadratic_definition(ties):
         assert (test.auc_a, test.auc_b) == pytest.approx((table_a.mean(), table_b.mean()), abs=1e-13)
         assert test.difference == pytest.approx(test.auc_a - test.auc_b, abs=1e-13)
         assert test.standard_error == pytest.approx(error, rel=1e-12)
-        assert test.p_value == pytest.approx(2 * norm.sf(abs(test.difference / error)), rel=1e-9)
-        width = norm.ppf(0.975) * error
+        freedom = satterthwaite_by_definition(table_a - table_b)
+        assert test.p_value == pytest.approx(2 * student.sf(abs(test.difference / error), freedom), rel=1e-9)
+        width = student.ppf(0.975, freedom) * error
         limits = np.clip([test.difference - width, test.difference + width], -1, 1)
         assert (test.low, test.high) == pytest.approx(limits, abs=1e-12)
         other = delong_test(y, b, a)
@@ -370,10 +378,13 @@ def test_no_variance_to_learn_from():
 def test_the_interval_of_a_difference_stays_between_minus_one_and_one():
     y, good, bad = [0, 0, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6], [6, 5, 1, 4, 2, 3]
     better, worse = delong_test(y, good, bad, confidence=0.9999), delong_test(y, bad, good, confidence=0.9999)
-    reach = norm.ppf(0.99995) * better.standard_error
+    freedom = satterthwaite_by_definition(
+        kernel(np.array(y) == 1, np.array(good)) - kernel(np.array(y) == 1, np.array(bad))
+    )
+    reach = student.ppf(0.99995, freedom) * better.standard_error
     assert better.difference + reach > 1.0
-    assert (better.low, better.high) == pytest.approx((better.difference - reach, 1.0))
-    assert (worse.low, worse.high) == pytest.approx((-1.0, reach - better.difference))
+    assert (better.low, better.high) == pytest.approx((max(-1.0, better.difference - reach), 1.0))
+    assert (worse.low, worse.high) == pytest.approx((-1.0, min(1.0, reach - better.difference)))
 
 
 @pytest.mark.parametrize(

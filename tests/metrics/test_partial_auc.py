@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import expit, logit, ndtr, ndtri
 from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
@@ -159,8 +160,10 @@ def test_the_standard_error_is_that_of_the_derivatives_in_the_weights(ties, max_
     assert test.standard_error == pytest.approx(slope * error(of_a - of_b), rel=1e-5)
     assert test.difference == pytest.approx(test.auc_a - test.auc_b, abs=1e-12)
     assert test.auc_b == pytest.approx(roc_auc_score(y, b, max_fpr=max_fpr), abs=1e-12)
-    assert test.p_value == pytest.approx(2 * norm.sf(abs(test.difference / test.standard_error)), rel=1e-9)
-    reach = norm.ppf(0.975) * test.standard_error
+    parts = [((of_a - of_b)[rows].var(ddof=1) / rows.sum(), rows.sum() - 1) for rows in (y, ~y)]
+    freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / own for part, own in parts)
+    assert test.p_value == pytest.approx(2 * student.sf(abs(test.difference / test.standard_error), freedom), rel=1e-4)
+    reach = student.ppf(0.975, freedom) * test.standard_error
     assert (test.low, test.high) == pytest.approx((test.difference - reach, test.difference + reach))
 
 

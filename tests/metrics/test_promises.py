@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import binom, norm
 
 from vrspam.metrics import net_benefit, promised_threshold
@@ -102,7 +103,11 @@ def test_net_benefit_over_treating_all_rows_is_that_of_counting():
         more = np.where(chance >= t, gains, 0.0) - gains
         found = benefit_over_all(y, chance, t)
         assert found.value == pytest.approx(more.mean(), abs=1e-12)
-        assert found.high - found.value == pytest.approx(1.959964 * more.std() / 20.0, abs=1e-7)
+        parts = [
+            (np.sum((more[side] - more.mean()) ** 2), side.sum() - 1.0) for side in (~y, y)
+        ]  # Satterthwaite's freedom
+        freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / own for part, own in parts)
+        assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, freedom) * more.std() / 20.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("grouped", [False, True])

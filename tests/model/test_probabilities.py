@@ -39,26 +39,50 @@ def truth(n, d=4, seed=0, offset=-2.0):
 # The estimator
 
 
+class WithOneZero(AUCClassifier):
+    """A model whose scores have the mean 0 over all rows of a table, as those of all folds do."""
+
+    table = weights = None
+
+    def decision_function(self, X):
+        scores = super().decision_function(X)
+        return scores - np.average(super().decision_function(self.table), weights=self.weights)
+
+
+def oracle_of(model, X, y, method, weights=None, cv=FOLDS):
+    """The calibration of scikit-learn around our model with its penalty, and probabilities of the rows."""
+    alone = type("Zeroed", (WithOneZero,), {"table": X, "weights": weights})(model.l2_)
+    return CalibratedClassifierCV(alone, method=method, cv=cv, ensemble=False).fit(X, y, sample_weight=weights)
+
+
+@pytest.fixture
+def _as_held_out(monkeypatch):
+    """The calibration of held-out scores as they are, before the share of the signal that new rows will show."""
+    monkeypatch.setattr("vrspam.estimators.cv.signal_kept", lambda *given: 1.0)
+
+
+@pytest.mark.usefixtures("_as_held_out")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_probabilities_are_those_of_calibrated_classifier_cv(method, container):
     X, y = make_data(400, 5, seed=1)
     X = container(X)
     model = AUCClassifierCV(cv=FOLDS, calibration=method).fit(X, y)
-    oracle = CalibratedClassifierCV(AUCClassifier(model.l2_), method=method, cv=FOLDS, ensemble=False).fit(X, y)
+    oracle = oracle_of(model, X, y, method)
     np.testing.assert_allclose(model.predict_proba(X), oracle.predict_proba(X), atol=1e-6)
     np.testing.assert_array_equal(model.predict(X), oracle.predict(X))
 
 
+@pytest.mark.usefixtures("_as_held_out")
 @pytest.mark.parametrize("method", METHODS)
 def test_weights_count_in_the_calibration(method):
     X, y = make_data(300, 4, seed=2)
     weights = np.random.default_rng(0).integers(0, 4, 300).astype(float)
     model = AUCClassifierCV([0.1], cv=FOLDS, calibration=method).fit(X, y, sample_weight=weights)
-    oracle = CalibratedClassifierCV(AUCClassifier(0.1), method=method, cv=FOLDS, ensemble=False)
-    oracle.fit(X, y, sample_weight=weights)
+    oracle = oracle_of(model, X, y, method, weights)
     np.testing.assert_allclose(model.predict_proba(X), oracle.predict_proba(X), atol=1e-6)
-    np.testing.assert_array_equal(model.out_of_fold_.weights, weights)
+    np.testing.assert_array_equal(model.out_of_fold_.places, np.flatnonzero(weights))  # a row of weight 0 is no row
+    np.testing.assert_array_equal(model.out_of_fold_.weights, weights[weights > 0.0])
 
 
 @pytest.mark.parametrize("case", ["columns", "hinge", "map", "wide", "solved again", "float32", "l1"])
@@ -71,8 +95,10 @@ def test_out_of_fold_scores_are_those_of_models_of_the_other_folds(case, monkeyp
     model = AUCClassifierCV([0.05, 0.5], cv=FOLDS, tol=1e-12, **options.get(case, {})).fit(rows, y)
     found, F = model.out_of_fold_, StandardScaler().fit_transform(X) if case == "map" else X
     alone = AUCClassifier(model.l2_, model.l1_, loss=model.loss, tol=1e-12)
+    mean = alone.fit(F, y).decision_function(F).mean()  # that all rows have by the model of each fold, too
     for number, (train, validation) in enumerate(FOLDS.split(X, y)):
-        expected = alone.fit(F[train], y[train]).decision_function(F[validation])
+        alone.fit(F[train], y[train])
+        expected = alone.decision_function(F[validation]) - alone.decision_function(F).mean() + mean
         atol = 1e-4 if case == "float32" else 1e-6
         np.testing.assert_allclose(found.scores[validation], expected, atol=atol)
         assert (found.fold[validation] == number).all()
@@ -217,12 +243,13 @@ def test_probabilities_on_a_device(monkeypatch):
 # Streams and clusters
 
 
+@pytest.mark.usefixtures("_as_held_out")
 def test_a_stream_gives_the_probabilities_of_its_rows_in_memory():
     X, y, _ = truth(600)
     whole = AUCClassifierCV([0.1], cv=HashFolds(3)).fit(X, y)
     streamed = AUCClassifierCV([0.1], cv=3).fit_stream([(X[a : a + 100], y[a : a + 100]) for a in range(0, 600, 100)])
     np.testing.assert_allclose(streamed.predict_proba(X), whole.predict_proba(X), atol=1e-6)
-    oracle = CalibratedClassifierCV(AUCClassifier(0.1), cv=HashFolds(3), ensemble=False).fit(X, y)
+    oracle = oracle_of(whole, X, y, "sigmoid", cv=HashFolds(3))
     np.testing.assert_allclose(streamed.predict_proba(X), oracle.predict_proba(X), atol=1e-6)
 
 
@@ -234,6 +261,7 @@ def test_a_sample_of_the_held_out_rows_keeps_the_share_of_positives():
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(p.mean(), rel=0.1)
 
 
+@pytest.mark.usefixtures("_as_held_out")  # a cluster has no corrected AUC
 def test_dask_says_why_it_has_no_probabilities():
     da = pytest.importorskip("dask.array")
     from vrspam.distributed import DaskAUCClassifierCV

@@ -108,11 +108,19 @@ def test_cross_validated_auc_is_that_of_the_folds(model):
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
-def test_probabilities_are_those_of_calibrated_classifier_cv(table, method):
+def test_probabilities_are_those_of_calibrated_classifier_cv(table, method, monkeypatch):
+    """Of held-out scores as they are, and of models whose scores have one mean over all rows."""
+    monkeypatch.setattr("vrspam.estimators.cv.signal_kept", lambda *given: 1.0)
     model = train(table, SICK, calibration=method)
     frame = patients()
     X, y = pipeline(model)[:-1].fit_transform(frame), (frame[SICK] == "yes").to_numpy()
-    fitted = AUCClassifier(model.training["l2"])
+
+    class WithOneZero(AUCClassifier):
+        def decision_function(self, rows):
+            scores = super().decision_function
+            return scores(rows) - scores(X).mean()
+
+    fitted = WithOneZero(model.training["l2"])
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     oracle = CalibratedClassifierCV(fitted, method=method, cv=folds, ensemble=False).fit(X, y)
     assert model.calibration

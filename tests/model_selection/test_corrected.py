@@ -20,7 +20,8 @@ from vrspam._utils.warnings import NoCorrection
 from vrspam.metrics import correction, logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
 from vrspam.metrics.correction import corrected_choice, draw_sample, influences, placements
 from vrspam.model_selection.candidates import Comparison
-from vrspam.model_selection.correction import Grid, correct
+from vrspam.model_selection.correction import correct
+from vrspam.model_selection.selection import Grid
 
 WEIGHTS = np.array([0.5, 1.0, 2.0, 3.0])
 MANY = 10**9  # training rows beside which those held out do not count

@@ -131,7 +131,9 @@ def test_a_fit_lists_all_maps_and_says_how_many_rows_each_was_compared_on():
     assert table["rows"][chosen] == 900
     assert np.isfinite(model.corrected_score_)
     alone = AUCClassifierCV(features={table["features"][chosen]: maps[table["features"][chosen]]}, cv=3, random_state=0)
-    np.testing.assert_allclose(alone.fit(X, y).decision_function(X[:9]), model.decision_function(X[:9]))
+    found, expected = (one.decision_function(X[:9]) for one in (model, alone.fit(X, y)))
+    # probabilities, and so the zero of the scores, depend on how many maps the choice was made of
+    np.testing.assert_allclose(found - found[0], expected - expected[0])
 
 
 class Fading(TransformerMixin, BaseEstimator):

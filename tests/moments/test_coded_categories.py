@@ -148,7 +148,7 @@ def test_a_grid_is_certified_as_without_knowing_of_indicators(l2s):
         if l2 > 1e-8:
             assert one.converged
             best = Objective(plain, ElasticNet(l2)).value(two.w)
-            assert abs(Objective(plain, ElasticNet(l2)).value(one.w) - best) <= one.gap + two.gap + 1e-15
+            assert abs(Objective(plain, ElasticNet(l2)).value(one.w) - best) <= one.bound + two.bound + 1e-15
             assert np.abs(one.w - two.w).max() < 1e-5 * np.abs(two.w).max()
 
 

@@ -184,7 +184,7 @@ def test_the_certificate_holds_in_exact_arithmetic(condition, l2):
     solution = certify(objective, w, 1, 1e-8)
     best = exact.value(exact.minimiser(l2, 0.0, w), l2, 0.0)
     excess = float(exact.value(w, l2, 0.0) - best)
-    assert 0.0 <= excess <= solution.gap
+    assert 0.0 <= excess <= solution.bound
 
 
 @pytest.fixture

@@ -43,8 +43,8 @@ def check(objective, best, value, tol=1e-18):
     """The solution is the oracle's, and its certificate holds at it and at a coarse one."""
     found = solve(objective, tol=tol, max_iter=5_000)
     np.testing.assert_allclose(found.w, best, atol=1e-8, rtol=1e-8)
-    assert found.value - value <= found.gap + 1e-14
-    assert found.gap <= 1e-10
+    assert found.value - value <= found.bound + 1e-14
+    assert found.bound <= 1e-10
     return found
 
 

@@ -137,8 +137,8 @@ def test_certificate_holds_and_is_reached(seed):
     fine = solve(Objective(loss, penalty), tol=1e-7, max_iter=1000)
     assert fine.converged
     assert fine.gap <= 1e-7 * loss.scale
-    assert fine.value <= rough.value + fine.gap
-    assert rough.value - fine.value <= rough.gap
+    assert fine.value <= rough.value + fine.bound
+    assert rough.value - fine.value <= rough.bound
 
 
 def test_weights_are_repeated_rows():
@@ -158,7 +158,7 @@ def test_edge_weights_matter():
     loss, penalty = partial_loss(X, y, 0.1), ElasticNet(0.02)
     solution = solve(Objective(loss, penalty), tol=1e-8, max_iter=1000)
     assert solution.converged
-    assert penalty.gap(solution.w, loss.value_and_grad(solution.w)[1]) > 1e3 * solution.gap
+    assert penalty.gap(solution.w, loss.value_and_grad(solution.w)[1]) > 1e3 * solution.bound
 
 
 @pytest.mark.parametrize("mu", [1.0, 1e-3, 1e-6, 1e-9])

@@ -360,7 +360,7 @@ def test_products_make_room_for_the_offsets_of_strata(kind, offset):
         assert error <= 1e-9 * (1.0 + offset) * (1.0 + np.linalg.norm(grad))  # linear in the offset, not its square
     l2 = 1e-3 * float(np.mean(loss.curvature()))
     solution = solve(Objective(loss, ElasticNet(l2)), tol=1e-9, max_iter=300)
-    assert float(exact.excess(solution.w.tolist(), l2)) <= solution.gap
+    assert float(exact.excess(solution.w.tolist(), l2)) <= solution.bound
 
 
 def test_solvers_stop_where_only_rounding_is_left():

@@ -270,6 +270,46 @@ def test_variance_bounds_hold_although_the_printed_proof_drops_a_factor():
     assert 2 * first + 2 * 8.0**2 == (6 + 4) * 8.0**2 > second == (4 + 2) * 8.0**2
 
 
+def test_the_mean_of_the_modified_direction_is_the_gradient_at_w():  # erratum: it is printed at the anchor
+    rng = np.random.default_rng(9)
+    for seed in range(20):
+        X, positive = problem(seed)
+        w, anchor = rng.standard_normal((2, 4))
+        v = G(w, X, positive) - G(anchor, X, positive) + G(anchor, X, positive).mean(0)
+        np.testing.assert_allclose(v.mean(0), G(w, X, positive).mean(0), atol=1e-12)
+        assert np.linalg.norm(v.mean(0) - G(anchor, X, positive).mean(0)) > 1e-3
+
+
+def test_the_minimiser_of_the_surrogate_need_not_have_the_largest_auc():  # erratum: "also maximizes the AUC"
+    """Two columns; in the first a tenth of the positives lie far away, on the right side, so that it is shrunk."""
+    rng = np.random.default_rng(10)
+    positive = np.arange(400) < 100
+    X = rng.standard_normal((400, 2)) + positive[:, None]
+    X[:10, 0] += 30.0
+
+    def auc(w):
+        margins = (X[positive] @ w)[:, None] - X[~positive] @ w
+        return np.mean(margins > 0)
+
+    best_line = max(auc(np.array([np.cos(angle), np.sin(angle)])) for angle in np.linspace(0, 2 * np.pi, 181))
+    assert auc(optimum(X, positive, 1e-9)) < best_line - 0.03
+
+
+def test_with_weights_uniform_draws_break_the_bound_of_the_theorem():
+    """1,000 rows at two opposite points of norm 1; the one positive row has half of the weight."""
+    n = 1000
+    weights = np.r_[float(n - 1), np.ones(n - 1)]
+    positive = np.arange(n) < 1
+    X = np.where(positive, 1.0, -1.0)[:, None]
+    p = weights[positive].sum() / weights.sum()
+    other_mean = np.where(positive, -1.0, 1.0)[:, None]
+    lipschitz = np.where(positive, 2 * (1 - p), 2 * p) * np.linalg.norm(X - other_mean, axis=1)
+    carried = lipschitz * n * weights / weights.sum()
+    assert 2 * np.mean(lipschitz**2) <= theory.noise_bound(1.0, p)
+    assert 2 * np.mean(carried**2) == pytest.approx(2000, rel=0.01)
+    assert 2 * np.mean(carried**2) > theory.noise_printed(1.0)
+
+
 def test_spam_constant_is_not_its_square():  # erratum: C̃² printed where C̃ is meant
     for l2, noise in ((0.01, 128.0), (0.5, 8.0), (5.0, 8.0)):
         steps = np.linspace(0.001, 1, 200) * theory.step_bound(l2, noise)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from typing import Any
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -13,7 +16,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from helpers import make_data
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
@@ -181,13 +184,23 @@ def test_the_legend_explains_the_marks_that_occur_and_no_others():
     assert len(words(plain._replace(missing=(0.1, 0.0, 0.2)))) == 2  # a missing value is named at its point
 
 
-@given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=12, unique=True), st.integers(8, 30))
-def test_shortened_names_stay_different_and_short(names, most):
+# letters as they come, and what is hard: control characters, and what they look like when they are written out
+look_alikes = st.lists(st.sampled_from(["\x1f", "\x00", "\\u001f", "a", " (2)"]), min_size=1, max_size=4)
+any_names = st.text(min_size=1, max_size=60) | look_alikes.map("".join)
+
+
+@given(st.lists(any_names, min_size=1, max_size=12, unique=True), st.integers(8, 30))
+@example(["\x1f"], 8)
+@example(["\x1f", "\\u001f"], 12)
+@example(["\x1f", "\\u001f", "\\u001f (2)"], 12)
+def test_shortened_names_stay_different_short_and_printable(names, most):
     short = shorten_distinct(names, most)
     assert len(set(short)) == len(names)
     assert all(len(text) <= most for text in short)
     for name, text in zip(names, short, strict=True):
-        if len(name) <= most and short.count(text) == 1 and "…" not in text:
+        assert ElementTree.fromstring(f"<name>{escape(text)}</name>") is not None  # as pictures hold it
+        is_printable = all(unicodedata.category(letter) not in ("Cc", "Cs", "Cn") for letter in name)
+        if is_printable and len(name) <= most and "…" not in text:
             assert text == name
 
 

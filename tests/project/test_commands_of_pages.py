@@ -38,7 +38,7 @@ SMALL = {
     f"benchmarks.{name}"
     for name in (
         *("interval_coverage", "partial_coverage", "corrected_scores", "probabilities"),
-        *("promises", "any_model", "learning_curves"),
+        *("promises", "any_model", "learning_curves", "coverage", "out_of_fold"),
     )
 }  # whose sizes stay
 HELPERS = {"benchmarks.common", "benchmarks.tables", "benchmarks.peers"}  # are imported by others
@@ -46,6 +46,7 @@ COMMANDS = {
     **{f"benchmarks {name}": ["benchmarks", name] for name in BENCHES},
     "any model": ["benchmarks.any_model", "LogisticRegression", "--sets", "2", "--records", "RECORDS/any.jsonl"],
     "bands": ["benchmarks.bands", "--sets", "3"],
+    "coverage": ["benchmarks.coverage", "scores", "chances", "strata", "--sets", "1", "--out", "RECORDS/coverage.md"],
     "blends": ["benchmarks.blends", "caravan", "german", "--records", "RECORDS"],
     "blends of few positives": ["benchmarks.blends", "ijcnn1", "--positives", "20", "--records", "RECORDS"],
     "concordance intervals": ["benchmarks.concordance_coverage", "--events", "30", "--repeats", "3", "--settings", "2"],
@@ -65,10 +66,14 @@ COMMANDS = {
     "monotone models": ["benchmarks.monotone", "models", "--count", "3"],
     "monotone problems": ["benchmarks.monotone", "problems", "--count", "4"],
     "monotone tables": ["benchmarks.monotone", "tables", "credit", "--splits", "1"],
+    "out-of-fold scores": ["benchmarks.out_of_fold", "--sets", "1"],
     "partial intervals": ["benchmarks.partial_coverage", "choice", "size", "--repeats", "3"],
     "more partial intervals": ["benchmarks.partial_coverage", "other", "confirmation", "many", "--repeats", "2"],
     "probabilities": ["benchmarks.probabilities", "german"],
-    "promises": ["benchmarks.promises", "--sets", "2", "--features", "linear"],
+    "promises": [
+        *("benchmarks.promises", "--sets", "2", "--features", "linear"),
+        *("--records", "RECORDS/promises.jsonl", "--out", "RECORDS/promises.md"),
+    ],
     "quality": ["benchmarks.quality", "german", "caravan", "--models", "auto", "logistic", "boosting", "--splits", "1"],
     "survival": ["benchmarks.survival", "simulated", "--models", "vrspam", "--splits", "1"],
     "tables that fool": ["benchmarks.raw_tables", "--fooling", "police"],
@@ -212,6 +217,8 @@ def test_every_command_with_a_file_that_a_page_names_runs(tmp_path, monkeypatch,
     frame = pd.DataFrame(drawn | {"age": rng.integers(20, 80, n), "size": rng.choice(kinds, n)})
     frame = frame.assign(patient=np.arange(n) // 4, query=np.arange(n) // 6, admitted=pd.date_range("2024", periods=n))
     frame = frame.assign(months=rng.exponential(9.0, n).round(2), died=rng.integers(0, 2, n), grade=np.arange(n) % 7)
+    frame["fold"] = np.arange(n) % 5
+    frame["ward"], frame["sex"] = np.arange(n) % 3, np.where(np.arange(n) % 2 == 0, "f", "m")
     for name in ("sick", "readmitted", "target", "late", "clicked"):
         frame[name] = (frame["income"] + rng.normal(size=n) > 0).astype(int)
     for name in ("catboost", "xgboost", "boosting", "logistic", "cox", "forest", "ours", "theirs"):

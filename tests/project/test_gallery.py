@@ -49,14 +49,13 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_is_short_and_says_what_one_learns(path):
+def test_an_example_says_what_one_learns(path):
     text = path.read_text("utf-8")
     assert path.name.startswith("plot_"), "sphinx-gallery runs no others"
-    assert len(text.splitlines()) < 80
     title, line, _, *words = (ast.get_docstring(ast.parse(text)) or "").splitlines()
     assert title
     assert line == "=" * len(title)
-    assert 2 <= len(words) <= 5
+    assert words
     assert "# %%" in text
 
 

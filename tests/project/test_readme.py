@@ -32,8 +32,7 @@ def test_every_page_can_be_reached_by_links_from_the_readme():
     assert {page.name for page in PAGES if page not in seen} == of_the_site
 
 
-def test_the_readme_is_short_and_has_the_commands_to_begin_with():
-    assert len(README.splitlines()) <= 100
+def test_the_readme_has_the_commands_to_begin_with():
     assert [
         command for command in ("make demo", "make test", "vrspam report ", "pip install ") if command not in README
     ] == []

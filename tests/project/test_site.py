@@ -50,6 +50,9 @@ def test_links_to_files_beside_docs_lead_to_their_pages():
     text = "[a](../CHANGELOG.md) [b](RELEASE.md) [c](docs/grid.md#x) [d](https://x.example/y.md) [e](grid.md)"
     wanted = "[a](changelog.md) b [c](grid.md#x) [d](https://x.example/y.md) [e](grid.md)"
     assert with_site_links(text) == wanted
+    examples = "[f](../gallery/) [g](../gallery/plot_text.py) [h](../gallery/comparison/plot_compare_peers.py)"
+    pages = "[f](auto_examples/index) [g](auto_examples/plot_text) [h](auto_examples/comparison/plot_compare_peers)"
+    assert with_site_links(examples) == pages
 
 
 def build(folder: Path) -> Path:

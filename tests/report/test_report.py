@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from browsing import requests
 from experiment_rows import fill
 
 from vrspam.metrics.thresholds import NetBenefit
@@ -55,47 +54,44 @@ def test_written_twice_gives_the_same_bytes(written):
 def test_page_in_a_browser(written, browser):
     directory, _ = written
     page = directory / "report.html"
-    browser.get_log("performance")
-    browser.get(page.as_uri())
-    sections = [h.text for h in browser.find_elements("tag name", "h2")]
+    browser.open(page)
+    sections = browser.texts("h2")
     assert sections[:3] == ["Test AUC", "Does VRSPAM reach the optimum?", "Figures"]
     assert {"Protocol", "Data", "Versions and machine"} <= set(sections)
-    sizes = browser.execute_script("return [...document.images].map(i => [i.complete, i.naturalWidth])")
+    sizes = browser.run("return [...document.images].map(i => [i.complete, i.naturalWidth])")
     assert len(sizes) == 4
     assert all(complete and width > 0 for complete, width in sizes)
-    assert "<test & machine>" in browser.find_element("tag name", "main").text
-    asked = requests(browser, page.as_uri())
-    assert page.as_uri() in asked
-    assert [url for url in asked if url != page.as_uri() and not url.startswith("data:")] == []
-    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+    assert "<test & machine>" in browser.text("main")
+    assert page.as_uri() in browser.requests
+    assert [url for url in browser.requests if url != page.as_uri() and not url.startswith("data:")] == []
+    assert browser.problems == []
 
 
 def test_table_sorts_by_number_both_ways(written, browser):
-    browser.get((written[0] / "report.html").as_uri())
-    table = browser.find_element("css selector", "table.sortable")
-    heading = table.find_elements("css selector", "th button")[1]
+    browser.open(written[0] / "report.html")
+    table = "table.sortable >> nth=0"
+    heading = f"{table} >> th button >> nth=1"
 
     def first_column():
-        return [row.find_element("tag name", "td").text for row in table.find_elements("css selector", "tbody tr")]
+        return browser.texts(f"{table} >> tbody tr td:first-of-type")
 
     assert first_column() == ["german", "splice", "usps"]
-    heading.click()
+    browser.click(heading)
     assert first_column() == ["german", "splice", "usps"]  # .80, .93, and no number last
-    heading.click()
+    browser.click(heading)
     assert first_column() == ["splice", "german", "usps"]
-    assert table.find_elements("css selector", "th")[1].get_attribute("aria-sort") == "descending"
+    assert browser.attribute(f"{table} >> th >> nth=1", "aria-sort") == "descending"
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (1600, 1000)])
 def test_no_part_of_the_page_is_wider_than_the_screen(written, browser, width, height):
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get((written[0] / "report.html").as_uri())
-    assert browser.execute_script("return window.innerWidth") == width
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    size = browser.execute_script("return getComputedStyle(document.body).fontSize")
+    browser.set_screen(width, height)
+    browser.open(written[0] / "report.html")
+    assert browser.run("return window.innerWidth") == width
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    size = browser.run("return getComputedStyle(document.body).fontSize")
     assert float(size.removesuffix("px")) >= 14
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.reset_screen()
 
 
 def test_text_is_escaped_everywhere():
@@ -139,15 +135,14 @@ def test_counts_of_calls_never_break_across_lines(browser, tmp_path, width):
     page = Page("Calls", "")
     page.add("Calls", explorer(stops, 1, {"positive": "result = positive", "negative": "another result"}, 1.0, "")[0])
     page.write(tmp_path / "calls.html")
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get((tmp_path / "calls.html").as_uri())
-    heights = browser.execute_script(
+    browser.set_screen(width)
+    browser.open(tmp_path / "calls.html")
+    heights = browser.run(
         "return [...document.querySelectorAll('.confusion .value')].map(v => v.getClientRects().length)"
     )
     assert heights == [1, 1, 1, 1]
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    browser.reset_screen()
 
 
 @pytest.mark.parametrize("draw", [partial(pictures.several_curves, "ROC curves"), pictures.survival_curves])
@@ -156,8 +151,8 @@ def test_three_curves_differ_by_their_dashes_and_the_legend_shows_them(browser, 
     page = Page("Curves", "")
     page.add("Curves", draw({name: (ends, ends) for name in "abc"}, ("x", "y")))
     page.write(tmp_path / "curves.html")
-    browser.get((tmp_path / "curves.html").as_uri())
-    dashes = browser.execute_script(
+    browser.open(tmp_path / "curves.html")
+    dashes = browser.run(
         "return [...document.querySelectorAll('svg .line')].map(l => getComputedStyle(l).strokeDasharray)"
     )
     assert len(set(dashes[:3])) == 3
@@ -177,18 +172,17 @@ def test_no_percent_sign_is_cut_off_on_a_phone_and_no_line_leaves_its_axes(brows
         pictures.learning_curve(learned),
     )
     page.write(tmp_path / "pictures.html")
-    metrics = {"width": 420, "height": 900, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get((tmp_path / "pictures.html").as_uri())
-    beyond = browser.execute_script(
+    browser.set_screen(420)
+    browser.open(tmp_path / "pictures.html")
+    beyond = browser.run(
         "return [...document.querySelectorAll('svg text')].map(t => [t.textContent, t.getBoundingClientRect().right - "
         "t.ownerSVGElement.getBoundingClientRect().right]).filter(found => found[1] > 0)"
     )
     assert beyond == []
-    below = browser.execute_script(
+    below = browser.run(
         "return [...document.querySelectorAll('svg path.line, svg polyline.line')].map(line => { const box = "
         "line.getBBox(), frame = line.ownerSVGElement.dataset.frame.split(' '); return box.y + box.height - frame[6]})"
     )
     assert len(below) == 3
     assert max(below) <= 0.1
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.reset_screen()

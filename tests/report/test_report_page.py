@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import requests
 from matplotlib.figure import Figure
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
+from scipy.stats import t as student
 from sklearn.metrics import (
     confusion_matrix,
     precision_recall_curve,
@@ -525,33 +525,30 @@ def opened(folder, browser):
     """Open the page at a width, in the light or in the dark; everything is set back at the end."""
 
     def open_page(width: int = 1400, scheme: str = "light") -> Any:
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.set_screen(width)
         feature = {"name": "prefers-color-scheme", "value": scheme}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": [feature]})
-        browser.get((folder / "r.html").as_uri())
+        browser.send("Emulation.setEmulatedMedia", media="screen", features=[feature])
+        browser.open(folder / "r.html")
         return browser
 
     yield open_page
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    browser.reset_screen()
+    browser.send("Emulation.setEmulatedMedia", media="", features=[])
+    browser.send("Emulation.setScriptExecutionDisabled", value=False)
 
 
 @pytest.mark.parametrize("width", [1400, 800, 390])
 def test_page_is_complete_at_every_width(folder, browser, opened, width):
-    browser.get_log("performance"), browser.get_log("browser")
     opened(width)
     address = (folder / "r.html").as_uri()
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    assert [url for url in requests(browser, address) if url != address and not url.startswith("data:")] == []
-    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
-    headings = [heading.text for heading in browser.find_elements("tag name", "h2")]
-    assert headings == [
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    assert [url for url in browser.requests if url != address and not url.startswith("data:")] == []
+    assert browser.problems == []
+    assert browser.texts("h2") == [
         "Choose a threshold", "Scores", "Is it worth acting on?", "Groups", "What the model looks at",
         "How many more rows?", "Single rows", "How it was made",
     ]  # fmt: skip
-    letters = browser.execute_script(
+    letters = browser.run(
         "return Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height)"
         ".map(t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width"
         " / t.ownerSVGElement.viewBox.baseVal.width))"
@@ -561,38 +558,40 @@ def test_page_is_complete_at_every_width(folder, browser, opened, width):
 
 def shown(browser) -> dict[str, str]:
     """What the page shows for the threshold."""
-    return browser.execute_script(
+    return browser.run(
         "const outputs = [...document.querySelectorAll('[data-show]')];"
         "return Object.fromEntries(outputs.map(o => [o.dataset.show, o.textContent]))"
     )
+
+
+@pytest.fixture(scope="module")
+def evaluation(folder):
+    """What the page shows, without the page."""
+    plan = TrainPlan(features="additive", n_splits=3)
+    report = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=plan, rows=0)
+    assert report.rows == ()
+    return report.evaluation
 
 
 def number(text: str) -> float:
     return float(text.replace(",", "").replace("\u00a0%", ""))
 
 
-def test_the_slider_shows_what_scikit_learn_computes(folder, opened):
-    from selenium.webdriver.common.keys import Keys
-
+def test_the_slider_shows_what_scikit_learn_computes(evaluation, opened):
     browser = opened()
-    report = make_report(
-        folder / "awkward.csv", "out <come>", POSITIVE, plan=TrainPlan(features="additive", n_splits=3), rows=0
-    )
-    assert report.rows == ()
-    positive, scores = report.evaluation.positive, report.evaluation.scores
-    slider = browser.find_element("id", "threshold")
-    browser.execute_script("document.querySelector('nav a:last-child').focus()")
-    browser.switch_to.active_element.send_keys(Keys.TAB)
-    assert browser.switch_to.active_element.get_attribute("id") == "threshold"  # the keyboard reaches it
+    positive, scores = evaluation.positive, evaluation.scores
+    browser.run("document.querySelector('nav a:last-child').focus()")
+    browser.press("Tab")
+    assert browser.run("return document.activeElement.id") == "threshold"  # the keyboard reaches it
     before = shown(browser)
     points = (
         "return [...document.querySelectorAll('.point')].map(p => p.getAttribute('cx') + ' ' + p.getAttribute('cy'))"
     )
     lines = "return document.querySelector('line[data-threshold]').getAttribute('x1')"
-    places = browser.execute_script(points), browser.execute_script(lines)
-    for key, times in ((Keys.PAGE_UP, 2), (Keys.ARROW_LEFT, 7), (Keys.PAGE_DOWN, 6)):
+    places = browser.run(points), browser.run(lines)
+    for key, times in (("PageUp", 2), ("ArrowLeft", 7), ("PageDown", 6)):
         for _ in range(times):
-            slider.send_keys(key)
+            browser.press(key, "#threshold")
         after = shown(browser)
         threshold = number(after["threshold"])  # the number that is shown is the one that counts
         called = scores >= threshold
@@ -607,29 +606,26 @@ def test_the_slider_shows_what_scikit_learn_computes(folder, opened):
         for name, value in expected.items():
             assert after[name] == f"{100 * value:.1f}\u00a0%"
         assert number(after["alerts"]) == pytest.approx(1000 * called.mean(), abs=0.051)
-        ratio = float(browser.find_element("id", "cost").get_attribute("value"))
+        ratio = float(browser.value("#cost"))
         assert number(after["cost"]) == pytest.approx(1000 * (fp + ratio * fn) / positive.size, abs=0.051)
-        assert slider.get_attribute("aria-valuetext").startswith("score at least ")
+        assert browser.attribute("#threshold", "aria-valuetext").startswith("score at least ")
         assert all(before[name] != after[name] for name in before)
-        moved = browser.execute_script(points), browser.execute_script(lines)
+        moved = browser.run(points), browser.run(lines)
         assert len(moved[0]) == 4
         assert all(a != b for a, b in zip(places[0], moved[0], strict=True))
         assert places[1] != moved[1]
         before, places = after, moved
-    cost = browser.find_element("id", "cost")
-    cost.clear()
-    cost.send_keys("20")
-    browser.find_element("id", "cheapest").click()
+    browser.clear("#cost")
+    browser.type("20", "#cost")
+    browser.click("#cheapest")
     thresholds = Stops.of(Curve.of(positive, scores)).thresholds
     costs = [(~positive & (scores >= t)).sum() + 20 * (positive & (scores < t)).sum() for t in thresholds]
     assert number(shown(browser)["cost"]) == pytest.approx(1000 * min(costs) / positive.size, abs=0.051)
 
 
-def test_boxes_move_the_threshold(folder, opened):
+def test_boxes_move_the_threshold(evaluation, opened):
     """A share to find, a number of alerts, a score and both costs are typed; intervals are Wilson's."""
     browser = opened()
-    plan = TrainPlan(features="additive", n_splits=3)
-    evaluation = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=plan, rows=0).evaluation
     stops = Stops.of(Curve.of(evaluation.positive, evaluation.scores))
     called, total = stops.hits + stops.alarms, stops.positives + stops.negatives
     middle = float(stops.thresholds[stops.thresholds.size // 3])
@@ -639,7 +635,7 @@ def test_boxes_move_the_threshold(folder, opened):
         "typed": (f"{middle:.6f}", int(np.argmin(np.abs(stops.thresholds - float(f"{middle:.6f}"))))),
     }
     for box, (typed, place) in expected.items():
-        browser.find_element("id", box).send_keys(typed)
+        browser.type(typed, f"#{box}")
         after = shown(browser)
         assert number(after["tp"]) == stops.hits[place]
         assert number(after["fp"]) == stops.alarms[place]
@@ -648,9 +644,9 @@ def test_boxes_move_the_threshold(folder, opened):
         ends = wilson(np.array(stops.hits[place] / stops.positives), np.array(stops.positives))
         assert after["sensitivity-interval"] == " to ".join(percent(float(end)).replace(" ", "\u00a0") for end in ends)
     for box, typed in (("cost", "6"), ("alarm", "2")):
-        browser.find_element("id", box).clear()
-        browser.find_element("id", box).send_keys(typed)
-    browser.find_element("id", "cheapest").click()
+        browser.clear(f"#{box}")
+        browser.type(typed, f"#{box}")
+    browser.click("#cheapest")
     costs = 2.0 * stops.alarms + 6.0 * (stops.positives - stops.hits)
     assert number(shown(browser)["cost"]) == pytest.approx(1000.0 * costs.min() / total, abs=0.051)
 
@@ -659,7 +655,9 @@ def test_intervals_of_weighted_and_grouped_rows_are_wider():
     rng = np.random.default_rng(0)
     right, ones = rng.random(400) < 0.7, np.ones(400)
     assert effective_share(right, ones) == pytest.approx(1.0, rel=1e-9)
-    assert effective_share(np.repeat(right, 5), np.ones(2000), np.repeat(np.arange(400), 5)) == pytest.approx(0.2)
+    fewer = 399 / 400 * (norm.ppf(0.975) / student.ppf(0.975, 399)) ** 2  # 400 groups hardly fall short of 400 rows
+    grouped = effective_share(np.repeat(right, 5), np.ones(2000), np.repeat(np.arange(400), 5))
+    assert grouped == pytest.approx(0.2 * fewer)
     weights = np.where(rng.random(400) < 0.1, 10.0, 1.0)
     found, drawn = effective_share(right, weights) * weights.sum(), []
     for _ in range(2000):
@@ -725,47 +723,42 @@ def test_the_spoken_headline_names_the_measure():
 
 
 def test_a_curve_with_a_gap_tells_nothing_in_the_gap(browser, tmp_path):
-    from selenium.webdriver import ActionChains
-
     grid = np.linspace(0.0, 10.0, 41)
     value = np.where((grid > 4.0) & (grid < 6.0), 9.0, 0.1 * grid)  # drawn up to 1
     one = Shape("dose", grid, value, np.full(41, np.nan), np.full(41, np.nan), None, 1.0)
     page = Page("Curve")
     page.add("Curve", column_picture(one, (-0.1, 1.2)))
     page.write(tmp_path / "curve.html")
-    browser.get((tmp_path / "curve.html").as_uri())
-    picture = browser.find_element("css selector", 'svg[data-kind="column"]')
-    frame = [float(part) for part in picture.get_attribute("data-frame").split()]
-    width = picture.rect["width"] / float(picture.get_dom_attribute("viewBox").split()[2])
+    browser.open(tmp_path / "curve.html")
+    picture = 'svg[data-kind="column"]'
+    frame = [float(part) for part in browser.attribute(picture, "data-frame").split()]
+    across = browser.box(picture)["width"]
+    width = across / float(browser.attribute(picture, "viewBox").split()[2])
     told = {}
     for at in (2.0, 5.0, 8.0):
-        place = (frame[2] + at / 10.0 * (frame[3] - frame[2])) * width - picture.rect["width"] / 2.0
-        ActionChains(browser).move_to_element_with_offset(picture, round(place), 0).perform()
-        hint = browser.find_element("id", "hint")
-        told[at] = [float(part) for part in hint.text.split(": ")] if hint.is_displayed() else None
+        place = (frame[2] + at / 10.0 * (frame[3] - frame[2])) * width - across / 2.0
+        browser.point_at(picture, right=round(place))
+        shown = browser.is_shown("#hint")
+        told[at] = [float(part) for part in browser.text("#hint").split(": ")] if shown else None
     assert told[5.0] is None
     for at in (2.0, 8.0):
         assert told[at] == pytest.approx([at, 0.1 * at], rel=0.05)
 
 
 def test_a_curve_can_be_pointed_at(opened):
-    from selenium.webdriver import ActionChains
-
     browser = opened()
     before = shown(browser)
-    curve = browser.find_element("css selector", 'svg[data-kind="roc"]')
-    ActionChains(browser).move_to_element_with_offset(curve, -60, -40).perform()
-    hint = browser.find_element("id", "hint")
-    assert hint.is_displayed()
-    assert "score at least" in hint.text
-    ActionChains(browser).click().perform()
+    browser.point_at('svg[data-kind="roc"]', right=-60, down=-40)
+    assert browser.is_shown("#hint")
+    assert "score at least" in browser.text("#hint")
+    browser.click_there()
     after = shown(browser)
     assert after != before
-    assert f"score at least {number(after['threshold']):.4g}"[:17] in hint.text
-    column = browser.find_element("css selector", 'svg[data-kind="column"]')
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", column)
-    ActionChains(browser).move_to_element(column).perform()
-    assert re.fullmatch(r"-?[\d.]+: -?[\d.]+", hint.text)
+    assert f"score at least {number(after['threshold']):.4g}"[:17] in browser.text("#hint")
+    column = 'svg[data-kind="column"]'
+    browser.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", column)
+    browser.point_at(column)
+    assert re.fullmatch(r"-?[\d.]+: -?[\d.]+", browser.text("#hint"))
 
 
 OUTSIDE = """
@@ -790,23 +783,23 @@ return [...document.querySelectorAll("svg")].flatMap((picture) => {
 def test_no_text_leaves_its_picture(opened):
     """Wide letters, long names, numbers at the ends of bars: all lie inside, and numbers beside their names."""
     browser = opened()
-    browser.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    assert browser.execute_script(OUTSIDE) == []
-    assert browser.execute_script(COLLIDED) == []
+    browser.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert browser.run(OUTSIDE) == []
+    assert browser.run(COLLIDED) == []
 
 
 def test_shares_next_to_none_and_all_are_not_rounded_to_them(opened):
     browser = opened()
-    shown = browser.execute_script("return [0, 0.0001, 0.4, 0.9999, 1].map(percent)")
+    shown = browser.run("return [0, 0.0001, 0.4, 0.9999, 1].map(percent)")
     assert shown == ["0.0\u00a0%", "less than 0.1\u00a0%", "40.0\u00a0%", "more than 99.9\u00a0%", "100.0\u00a0%"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(opened, scheme):
     browser = opened(1400, scheme)
-    browser.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    browser.execute_script(AXE.read_text("utf-8"))
-    found = browser.execute_async_script("const done = arguments[0]; axe.run().then(r => done(r.violations))")
+    browser.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    browser.run(AXE.read_text("utf-8"))
+    found = browser.run("return axe.run().then(result => result.violations)")
     serious = [
         (rule["id"], [node["html"][:200] for node in rule["nodes"][:3]])
         for rule in found
@@ -816,24 +809,24 @@ def test_axe_finds_nothing_serious(opened, scheme):
 
 
 def test_numbers_are_written_as_the_browser_writes_them(opened, browser):
-    agent = browser.execute_script("return navigator.userAgent")
-    browser.execute_cdp_cmd("Network.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": "de-DE"})
+    agent = browser.run("return navigator.userAgent")
+    browser.send("Network.setUserAgentOverride", userAgent=agent, acceptLanguage="de-DE")
     try:
         opened()
-        assert re.fullmatch(r"0,\d\d", browser.find_element("css selector", ".headline strong").text)
+        assert re.fullmatch(r"0,\d\d", browser.text(".headline strong"))
         assert re.search(r"\d,\d\u00a0%", shown(browser)["sensitivity"])
-        assert "0.25" not in browser.find_element("css selector", "svg[data-kind=scores]").text
+        assert "0.25" not in browser.text("svg[data-kind=scores]")
     finally:
-        browser.execute_cdp_cmd("Network.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": "en-US"})
+        browser.send("Network.setUserAgentOverride", userAgent=agent, acceptLanguage="en-US")
 
 
 def test_without_javascript_the_pictures_and_numbers_are_there(opened, browser):
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    browser.send("Emulation.setScriptExecutionDisabled", value=True)
     opened()
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})  # to look at the page
-    pictures = browser.find_elements("css selector", "svg")
-    assert len(pictures) > 25
-    assert all(picture.is_displayed() and picture.size["height"] > 30 for picture in pictures[:6])
+    browser.send("Emulation.setScriptExecutionDisabled", value=False)  # to look at the page
+    assert browser.run("return document.querySelectorAll('svg').length") > 25
+    pictures = [f"svg >> nth={place}" for place in range(6)]
+    assert all(browser.is_shown(picture) and browser.box(picture)["height"] > 30 for picture in pictures)
     assert all(value.strip() for value in shown(browser).values())
-    assert not browser.find_element("id", "threshold").is_displayed()
-    assert "With JavaScript a slider moves the threshold" in browser.find_element("class name", "slider").text
+    assert not browser.is_shown("#threshold")
+    assert "With JavaScript a slider moves the threshold" in browser.text(".slider")

@@ -514,6 +514,6 @@ def test_epochs_from_combinations_of_anchors_need_fewer_passes():
         solution = run(solver, objective, tol=1e-6, max_iter=400)
         assert solution.converged
         assert (np.diff(solution.history["objective"]) <= 1e-12).all()
-        assert solution.gap >= objective.value(solution.w) - solution.value
+        assert solution.bound >= objective.value(solution.w) - solution.value
         passes[extrapolates] = solution.history["passes"][-1]
     assert passes[True] < 0.7 * passes[False]

@@ -20,6 +20,7 @@ from fuzz_cells import CELLS, KINDS, LIBRARIES, disagreements, series
 from helpers import learned_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws_support import examples
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.warnings import UnseenValues
@@ -38,7 +39,7 @@ ODD = ["--5", "-$-5", "--,5", "(-5)", "1e999", "9" * 400, "+-5", "1.2.3", "5\x00
 STYLES = {"plain": "{:.2f}", "money": "${:,.2f}", "percent": "{:.2f} %"}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50), deadline=None)  # `make fuzz` reads thousands
 @given(st.lists(st.one_of(st.text(max_size=20), CELLS), max_size=8))
 def test_columns_of_every_library_are_read_as_their_cells(cells):
     assert disagreements(cells) == []

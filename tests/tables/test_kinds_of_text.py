@@ -47,6 +47,17 @@ def test_every_kind_has_an_example():
     assert set(EXAMPLES) == set(KINDS)
 
 
+@pytest.mark.parametrize(
+    ("words", "numbers", "different", "is_read"),
+    [(60, 60, 30, True), (61, 59, 30, False), (20, 80, 2, True), (20, 80, 1, False)],
+)
+def test_words_for_missing_are_no_more_than_half_of_the_cells(words, numbers, different, is_read):
+    """As docs/tables.md says; empty cells do not count."""
+    cells = ["?"] * words + [f"{1 + place % different},5" for place in range(numbers)]
+    schema = learned_schema(pd.DataFrame({"dose": [*cells, *[""] * 30]}))
+    assert ("dose" in schema.readings, "dose" in schema.categorical) == (is_read, not is_read)
+
+
 @pytest.mark.parametrize("library", FRAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, library):
@@ -180,3 +191,17 @@ def test_the_page_is_followed_literally(monkeypatch, tmp_path):
     assert any("read as heights, in inches ('5 ft 0 in', '6 ft 1 in')" in note for note in model.training["warnings"])
     save_model(model, tmp_path / "m.json")
     assert load_model(tmp_path / "m.json").schema.readings["height"] == found.globs["Heights"]()
+
+
+def test_numbers_of_a_part_are_written_as_people_write_them():
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    assert [texts.part_text("month", number) for number in range(1, 13)] == months
+    weekdays = [texts.part_text("weekday", number) for number in range(1, 8)]
+    assert weekdays == [f"{pd.Timestamp('2024-01-01') + pd.Timedelta(days=day):%a}" for day in range(7)]  # a Monday
+    assert texts.part_text("hour", 10.0) == "10 h"
+    assert Numbers().show("", 1234.5) == "1234.5"
+
+
+def test_more_than_half_of_the_texts_say_what_they_look_like():
+    assert texts.looks_like(["1.5", "2.5", "3.5", "x"]) == "numbers"
+    assert texts.looks_like(["1.5", "2.5", "x", "y"]) is None

@@ -31,10 +31,11 @@ from vrspam.cli import main
 from vrspam.cli.train import train as train_command
 from vrspam.data import DataError, readers
 from vrspam.metrics import roc_auc_ci
+from vrspam.model_selection.folds import forward_folds
 from vrspam.tool import evaluate, load_model, predict, save_model, train
+from vrspam.tool.folds import make_folds
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled
-from vrspam.tool.training import forward_folds, make_folds
 
 LINEAR = ["--features", "linear", "--folds", "2"]
 FAST: dict[str, Any] = {"features": "linear", "n_splits": 2}
@@ -270,7 +271,9 @@ def test_the_copy_of_the_standard_input_is_removed_at_sigterm(tmp_path, before):
 
 
 WRITE = """
-import time
+import signal, time
+# under `nohup` it is ignored, and programs hand that on
+signal.signal(getattr(signal, "SIGHUP", signal.SIGTERM), signal.SIG_DFL)
 from vrspam._utils.atomic import replacing
 from vrspam.cli import main
 main(["--version"])

@@ -12,13 +12,15 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from vrspam.metrics import roc_auc_ci
-from vrspam.tool.training import fold_auc_ci, make_folds
+from vrspam.tool.folds import make_folds
+from vrspam.tool.plan import TrainPlan
+from vrspam.tool.training import fold_auc_ci
 
 
 @pytest.mark.parametrize(("smaller", "expected"), [(4, 2), (5, 2), (6, 3), (9, 4), (10, 5), (40, 5)])
 def test_every_fold_has_two_rows_of_each_class(smaller, expected):
     positive = np.arange(100) < smaller
-    table: Any = SimpleNamespace(groups=None, time=None, whole=None, times=None)
+    table: Any = SimpleNamespace(groups=None, time=None, whole=None, times=None, weights=None, plan=TrainPlan("sick"))
     folds = make_folds(table, positive, 5, seed=0)
     counts = np.array([positive[inside].sum() for _, inside in folds.split(positive, positive)])
     assert (counts.size, folds.get_n_splits()) == (expected, expected)

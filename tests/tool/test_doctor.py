@@ -71,23 +71,23 @@ def test_rows_of_one_patient_are_found_and_rows_of_one_town_are_not():
 
 
 def test_repeats_are_told_from_chance_by_what_rows_of_a_group_share():
-    """D of the docstring by brute force over all pairs of a group."""
+    """The agreement of categories by brute force over all pairs of a group."""
     rng = np.random.default_rng(1)
     who = np.repeat(np.arange(25), 4)
     columns = {"who": who, "own": rng.integers(0, 9, 100)}
     columns |= {name: rng.integers(0, 9, 25)[who] for name in ("shared", "more")}
-    ((name, mean, groups),) = name_groups(columns)
+    (found,) = name_groups(columns, texts=columns)
     pairs = [(i, j) for i in range(100) for j in range(100) if i != j and who[i] == who[j]]
     brute = []
     for other in ("shared", "more", "own"):
         column = columns[other]
         chance = sum(float((column == value).mean()) ** 2 for value in range(9))
         brute.append((np.mean([column[i] == column[j] for i, j in pairs]) - chance) / (1.0 - chance))
-    assert name == "who"
-    assert np.array_equal(groups, who)
-    assert abs(mean - np.mean(brute)) < 0.1  # it looks at one pair a row
+    assert found.name == "who"
+    assert np.array_equal(found.codes, who)
+    assert abs(found.alike - np.mean(np.maximum(brute, 0.0))) < 0.1  # it looks at one pair a row
     alone = {**columns, "who": np.where(np.arange(100) < 84, who, -1)}  # without a name a row is a group of its own
-    assert np.unique(name_groups(alone)[0][2]).size == 21 + 16
+    assert np.unique(name_groups(alone, texts=columns)[0].codes).size == 21 + 16
 
 
 def test_the_headline_is_that_of_new_patients():
@@ -188,7 +188,7 @@ def test_copies_are_found_and_equal_rows_of_few_values_are_not():
     few["y"] = np.where(rng.random(800) < expit(few.a + few.b - 1.0), "yes", "no")
     found = {one.code: one for one in check(few, "y")}
     assert found["duplicates"].severity == "note"
-    assert "changes no number" in found["duplicates"]
+    assert "The AUC does not depend on them" in found["duplicates"]
     assert "independent_auc" not in train(few, "y", features="linear").training
 
 

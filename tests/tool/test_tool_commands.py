@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
-from browsing import requests
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import roc_auc_score
 from tool_data import patients, write, write_libsvm
@@ -87,12 +86,15 @@ def test_train_says_what_it_did(folder):
     assert f"note: values are missing: 'cholesterol, mg/dl' in {100 * gaps:.1f} % of the rows [missing-values]\n" in err
 
 
-def test_three_commands_end_to_end(folder):
+def test_three_commands_end_to_end(folder, monkeypatch, capsys):
     printed = run(folder, "evaluate", "m.json", "new.csv.gz", "--html", "page.html", "--cost-ratio", "5").stdout
     assert "(Newcombe)" in printed  # fewer than 500 rows of a class
     assert "(Newcombe)" in (folder / "page.html").read_text("utf-8")
-    run(folder, "predict", "m.json", "new.csv.gz", "--out", "scores.csv")
-    flat = json.loads(run(folder, "evaluate", "m.json", "new.parquet", "--json").stdout)
+    monkeypatch.chdir(folder)
+    assert main(["predict", "m.json", "new.csv.gz", "--out", "scores.csv"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "m.json", "new.parquet", "--json"]) == 0
+    flat = json.loads(capsys.readouterr().out)
     new, scores = patients(seed=1), pd.read_csv(folder / "scores.csv")
     assert scores["patient"].tolist() == new["patient"].tolist()
     assert flat["auc"] == pytest.approx(roc_auc_score(new["sick"] == "yes", scores["score"]), abs=1e-12)
@@ -276,35 +278,31 @@ def test_warnings_speak_of_options(tmp_path, capsys):
 
 def opened(browser, path, sections, pictures):
     """Open a page, check its layout on a wide screen and on a phone, and return its text."""
-    page = path.as_uri()
-    browser.get_log("performance")
-    browser.get(page)
-    assert [heading.text for heading in browser.find_elements("tag name", "h2")] == sections
-    browser.execute_script("document.querySelectorAll('details').forEach(folded => { folded.open = true; })")
+    browser.open(path)
+    assert browser.texts("h2") == sections
+    browser.run("document.querySelectorAll('details').forEach(folded => { folded.open = true; })")
     pictures_of_the_page = "[...document.querySelectorAll('main svg:not(.marks svg)')]"  # without those of the legend
-    sizes = browser.execute_script(f"return {pictures_of_the_page}.map(p => p.clientWidth)")
+    sizes = browser.run(f"return {pictures_of_the_page}.map(p => p.clientWidth)")
     assert len(sizes) == pictures
     assert min(sizes) > 200
-    text = browser.find_element("tag name", "body").text
-    assert [url for url in requests(browser, page) if url != page and not url.startswith("data:")] == []
-    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+    text = browser.text("body")
+    assert [url for url in browser.requests if url != path.as_uri() and not url.startswith("data:")] == []
+    assert browser.problems == []
     for width in (390, 1600):
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        browser.get(page)
-        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.set_screen(width)
+        browser.open(path)
+        assert browser.run("return document.documentElement.scrollWidth") <= width
+    browser.reset_screen()
     return text
 
 
 def widths_on_a_phone(browser, path):
     """Return the width of each picture, and that of the figure around it."""
-    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(path.as_uri())
+    browser.set_screen(390, 844)
+    browser.open(path)
     pictures = "[...document.querySelectorAll('main figure svg')].filter(p => p.clientWidth)"
-    sizes = browser.execute_script(f"return {pictures}.map(p => [p.clientWidth, p.parentNode.clientWidth])")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    sizes = browser.run(f"return {pictures}.map(p => [p.clientWidth, p.parentNode.clientWidth])")
+    browser.reset_screen()
     return sizes
 
 
@@ -468,7 +466,7 @@ def test_advice_names_what_the_command_line_has(tmp_path, capsys):
     huge = pd.DataFrame({"a": rng.standard_normal(60) * 1e200, "y": np.arange(60) % 2})
     write(huge, tmp_path / "huge.csv")
     words = failing(tmp_path, capsys, "train", "huge.csv", "--target", "y", "--features", "linear")
-    assert "rescale the features so that they stay below 1e150" in words
+    assert "rescale it so that it stays below 1e+150, or leave it out with --drop a" in words
     assert "sample_weight" not in words
     write(patients(rows=150), tmp_path / "p.csv")
     model = str(tmp_path / "m.json")
@@ -478,7 +476,7 @@ def test_advice_names_what_the_command_line_has(tmp_path, capsys):
     assert "try smaller numbers with --l1" in words
     few = write_libsvm(tmp_path / "few.libsvm", rows=40, features=3)
     words = failing(tmp_path, capsys, "train", str(few), "--streaming", "--folds", "30")
-    assert "use fewer folds, or another seed" in words
+    assert "give fewer folds than --folds 30" in words
     assert "n_splits" not in words
 
 

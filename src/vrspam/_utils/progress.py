@@ -10,6 +10,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 
+def is_terminal(stream: Any) -> bool:
+    """Whether a standard stream is shown on a terminal; it may be None, in a program that has none."""
+    return stream is not None and bool(stream.isatty())
+
+
 class StatusLine:
     """A line that is redrawn in place: a label, a bar and a text; a `transient` line is removed at the end."""
 
@@ -86,7 +91,7 @@ class StepProgress(StatusLine):
     """
 
     def __init__(self, label: str, in_words: Callable[[str], str] = str) -> None:
-        super().__init__(label, transient=True, enabled=sys.stderr.isatty())
+        super().__init__(label, transient=True, enabled=is_terminal(sys.stderr))
         self._in_words = in_words
         self.start(0)
 
@@ -125,7 +130,7 @@ def _rich_line(label: str, total: int | None, bar: bool, transient: bool) -> Any
     if label:
         columns.insert(0, TextColumn("{task.description}", markup=False))
     wide = 200  # columns where the stream is not a terminal, and so has no width
-    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else wide)
+    console = Console(stderr=True, highlight=False, width=None if is_terminal(sys.stderr) else wide)
     # Redrawn by `show` alone: a thread of rich's own would wake up in the midst of compiled code and of forks.
     line = RichProgress(*columns, console=console, transient=transient, auto_refresh=False)
     line.add_task(label, total=total, text="")

@@ -10,6 +10,8 @@ from textwrap import wrap
 
 import numpy as np
 
+from vrspam._utils.plain import readable
+
 
 def percent(share: float, digits: int = 1) -> str:
     """Return a share in percent, without a line break before the sign."""
@@ -123,9 +125,11 @@ def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) ->
     """Cut texts to `most` letters (at least 8) such that different texts stay different.
 
     The end is cut off if that is enough, else the middle, else all before the first letter that differs; if even that
-    is not enough, a number is added. Texts that are wider than `room` (`text_width`) are cut to fewer letters.
+    is not enough, a number is added. Texts that are wider than `room` (`text_width`) are cut to fewer letters. Control
+    characters, which pictures cannot hold, are written out.
     """
-    texts = list(texts)
+    written = _written_out(texts)
+    texts = [written[text] for text in texts]
 
     def without_middle(text: str) -> str:
         head, tail = text[: (most - 1) // 2], text[-(most - (most - 1) // 2 - 1) :]
@@ -157,6 +161,19 @@ def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) ->
         if most <= 8 or room == inf or all(text_width(short) <= room for short in taken):
             return [found[text] for text in texts]
         most -= 1
+
+
+def _written_out(texts: Sequence[str]) -> dict[str, str]:
+    """Texts without control characters; one that then reads like another gets a number."""
+    found = {text: text for text in texts if readable(text) == text}
+    taken = set(found)
+    for text in dict.fromkeys(texts):
+        number, shown = 2, readable(text)
+        while text not in found and shown in taken:
+            number, shown = number + 1, f"{readable(text)} ({number})"
+        found[text] = shown
+        taken.add(shown)
+    return found
 
 
 def wrap_distinct(texts: Sequence[str], letters: int, lines: int = 2) -> list[str]:

@@ -1,6 +1,6 @@
 """Check the rows, columns, labels and weights that a user gives, before anything is computed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from numbers import Complex, Integral, Number, Real
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
 
 from vrspam._utils import array_api
 from vrspam._utils.messages import WordedError
@@ -329,3 +330,52 @@ def _kind(column: Any) -> str:
             return "lists or records"
         return "text" if any(isinstance(value, str) for value in values) else "other"
     return "number"
+
+
+def check_labels(y: np.ndarray) -> None:
+    """Refuse labels that name no classes: more than two that look like a target of regression, or that have no order.
+
+    >>> check_labels(np.array([0.25, 0.5, 0.5]))
+    """
+    try:
+        if y.dtype == object and any(isinstance(label, Sized) and not isinstance(label, str | bytes) for label in y):
+            raise TypeError("several values have no order as labels do")
+        distinct = np.unique(y)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y.tolist()})
+        raise ValueError(
+            f"The labels in y cannot be sorted ({', '.join(kinds[:3])}), and the last in order is the positive class: "
+            "write them as text or as numbers."
+        ) from None
+    if distinct.size > 2:
+        check_classification_targets(y)
+
+
+def counted_rows(weights: Any) -> np.ndarray | None:
+    """The numbers of the rows of positive weight; None if these are all rows.
+
+    >>> counted_rows(np.array([1.0, 0.0, 2.0])).tolist(), counted_rows(np.ones(3))
+    ([0, 2], None)
+    """
+    if weights is None:
+        return None
+    counts = array_api.on_host(weights) > 0.0
+    return None if counts.all() else np.flatnonzero(counts)
+
+
+def row_numbers(index: Any, n_rows: int) -> np.ndarray | None:
+    """The rows that a part of a fold names by their numbers, or by a mask; None if it is neither.
+
+    >>> row_numbers([True, False, True], 3).tolist(), row_numbers([2, -3], 3).tolist(), row_numbers([5], 3)
+    ([0, 2], [2, 0], None)
+    """
+    index = np.asarray(index)
+    if index.size == 0:
+        index = index.astype(np.intp)
+    elif index.dtype == object and all(isinstance(one, bool | np.bool_) for one in index.ravel().tolist()):
+        index = index.astype(bool)  # a mask of a table whose columns hold objects
+    try:
+        found = np.arange(n_rows)[index]
+    except (IndexError, TypeError, ValueError):
+        return None
+    return found if found.ndim == 1 else None

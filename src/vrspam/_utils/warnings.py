@@ -13,10 +13,35 @@ from vrspam._utils.messages import Message
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line outside of this package and of the libraries that may call it for a user."""
-    level, frame, passed_over = 2, sys._getframe(1), ("vrspam", "sklearn", "joblib")
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in passed_over:
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_passed_over(frame):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+_told_in_cross_validation: set[tuple[Any, ...]] = set()
+
+
+def warn_once_in_cross_validation(message: Warning, about: tuple[Any, ...]) -> None:
+    """Warn, but inside a cross-validation of scikit-learn only once for each line of the user, and what it is `about`.
+
+    There each fold has its own model and its own new rows, so that each would say nearly the same.
+    """
+    frame, inside = sys._getframe(1), False
+    while frame.f_back is not None and _is_passed_over(frame):
+        inside |= frame.f_globals["__name__"] == "sklearn.model_selection._validation"
+        frame = frame.f_back
+    key = (frame.f_code.co_filename, frame.f_lineno, type(message), about)
+    if inside and key in _told_in_cross_validation:
+        return
+    if inside:
+        _told_in_cross_validation.add(key)
+    warn(message)
+
+
+def _is_passed_over(frame: Any) -> bool:
+    """Whether a warning is not of a line of this frame: that of this package, or of a library that may call it."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("vrspam", "sklearn", "joblib")
 
 
 @dataclass_transform(eq_default=False)
@@ -283,6 +308,22 @@ class MapsLeftOut(WordedWarning):
         return Message(
             "These models cannot keep a score rising or falling with a column, and were left out: {names}.",
             names=", ".join(self.maps),
+        )
+
+
+class MapsNotFitted(WordedWarning):
+    """Feature maps that could not be fitted, with the reason of each, are not compared."""
+
+    maps: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def message(self) -> Message:
+        """The text, with the reason of the first."""
+        return Message(
+            "These models could not be fitted and were left out of the comparison: {names} ({reason}).",
+            names=", ".join(self.maps),
+            reason=self.reasons[0].rstrip("."),
         )
 
 

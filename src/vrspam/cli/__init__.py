@@ -15,6 +15,9 @@ def main(arguments: list[str] | None = None) -> int:
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, lambda number, _: sys.exit(128 + number))
     if arguments is None:
+        from vrspam.cli.streams import prepare_streams
+
+        prepare_streams()
         gc.set_threshold(100_000, 50, 50)  # a short process: nearly all its objects belong to modules and stay
     try:
         import rich.console  # noqa: F401 (the commands need it: said here if it is missing)

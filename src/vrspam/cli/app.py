@@ -12,7 +12,6 @@ import csv
 import glob
 import inspect
 import io
-import json
 import os
 import re
 import shlex
@@ -36,7 +35,10 @@ from rich.table import Table
 from rich.text import Text
 
 from vrspam import __version__
+from vrspam._utils.atomic import check_replaceable
 from vrspam._utils.messages import Finding, MissingExtra, Parameter, WordedError, require, worded
+from vrspam._utils.plain import json_text
+from vrspam.cli.streams import can_hold, drop
 
 if TYPE_CHECKING:
     from vrspam.tool.plan import ReportPlan
@@ -49,8 +51,17 @@ INTERRUPTED = 130  # exit code after Ctrl-C, by custom
 _WIDE = 200  # columns, where the output is not a terminal and so has no width
 INDENT = 2
 
-out = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
-err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else _WIDE)
+
+class Output(Console):
+    """A console that leaves a broken pipe to `run`; rich would end the process at once."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error that is being handled."""
+        raise
+
+
+out = Output(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+err = Output(highlight=False, stderr=True, width=None if sys.stderr.isatty() else _WIDE)
 
 # the first line of each command's help, in the order of the list
 LINES = {
@@ -151,6 +162,22 @@ def load_light_help() -> None:
 
 
 def run(arguments: list[str]) -> int:
+    """Run the application, and bring out all that it has printed; return the exit code."""
+    code = _run(arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the pipe has gone
+        drop(sys.stdout)
+        return code or 1
+    except OSError as error:  # a full disk
+        drop(sys.stdout)
+        if code == 0:
+            warn(f"vrspam: the standard output cannot be written: {error.strerror}")
+        return code or 1
+    return code
+
+
+def _run(arguments: list[str]) -> int:
     """Run the application; an error is one sentence on the standard error stream, without a traceback."""
     debug = "--debug" in arguments  # wherever it stands
     arguments = [argument for argument in arguments if argument != "--debug"]
@@ -164,7 +191,7 @@ def run(arguments: list[str]) -> int:
     except typer.Exit as error:
         return error.exit_code
     except BrokenPipeError:  # the reader of the pipe has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop(sys.stdout)
         return 1
     except (KeyboardInterrupt, typer.Abort):
         warn("vrspam: stopped")
@@ -216,13 +243,20 @@ def say(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a line on the standard error stream: broken between words on a terminal, unbroken elsewhere."""
-    err.print(as_shown(text), markup=False, soft_wrap=not err.is_terminal)
+    try:
+        err.print(as_shown(text), markup=False, soft_wrap=not err.is_terminal)
+        sys.stderr.flush()
+    except OSError:  # nobody can read it, and no work is lost for that
+        drop(sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document on the standard output."""
-    lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
-    typer.echo("\n".join(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in lines))
+    lines = json_text(value, indent=2, ensure_ascii=False).split("\n")
+    text = "\n".join(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in lines)
+    if not can_hold(sys.stdout, text):
+        text = json_text(value, indent=2)
+    typer.echo(text)
 
 
 def worries(interval: Any, notes: Iterable[str], measure: str = "AUC", marked: bool = False) -> list[str]:
@@ -540,6 +574,10 @@ def check_output(option: str, path: Path | None, *inputs: str | Path | None) -> 
     elif not os.access(folder, os.W_OK):
         reason = f"{folder} may not be written to: choose another directory"
     elif path.exists():
+        try:
+            check_replaceable(path)
+        except OSError as error:
+            reason = f"{path} cannot be replaced. {error.strerror}"
         for given in (Path(data) for data in inputs if data is not None):  # a file, a directory or a pattern
             files = given.iterdir() if given.is_dir() else [given, *map(Path, glob.glob(str(given)))]
             if any(file.exists() and file.samefile(path) for file in files):

@@ -34,6 +34,10 @@ def evaluate(
     ] = 0.9,
     weights: app.Weights = None,
     groups: app.Groups = None,
+    folds: Annotated[
+        str | None,
+        typer.Option(help="With out-of-fold --scores: the column with the fold of each row.", metavar="<column>"),
+    ] = None,
     allow_missing: app.AllowMissing = None,
     as_json: app.AsJson = False,
     **given: Any,
@@ -52,6 +56,8 @@ def evaluate(
 
     Example:  vrspam evaluate scored.csv --target sick --scores catboost,xgboost --by sex --html report.html
 
+    Example:  vrspam evaluate scored.csv --target sick --scores out_of_fold --folds fold
+
     Example:  vrspam evaluate scored.csv --target months --event died --scores cox,forest
     """
     require("data", "pyarrow")
@@ -63,6 +69,8 @@ def evaluate(
         raise app.Misuse("name the table after the model; or columns of scores of one table with --scores and --target")
     if data is not None and (named := [f"--{name}" for name, value in asked.items() if value is not None]):
         raise app.Misuse(f"the model knows its labels: leave {' and '.join(named)} out")
+    if data is not None and folds is not None:
+        raise app.Misuse("--folds is about out-of-fold --scores of one table: for a model and new rows leave it out")
     if scores is not None and allow_missing is not None:
         raise app.Misuse(NO_MODEL)
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
@@ -81,7 +89,7 @@ def evaluate(
     reading |= {"weights": weights, "groups": groups, "progress": app.err.is_terminal}
     with app.warnings_as_lines():
         if data is None:
-            rows = read_scores(model, scores=columns, **asked, **reading)
+            rows = read_scores(model, scores=columns, folds=folds, **asked, **reading)
         else:
             rows = score_rows(load_model(Path(model)), data, **reading)
         every, compared = evaluate_columns(rows, **measures)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vrspam._utils.messages import require, worded
-from vrspam._utils.progress import StatusLine
+from vrspam._utils.progress import StatusLine, is_terminal
 from vrspam.cli import app
 from vrspam.tool.plan import PANELS, check_option, positive_number, read_names, share
 
@@ -92,7 +92,9 @@ def publish(
     _require_all()
     from vrspam.paper.publish import publish as publish_results
 
-    _print_written(publish_results(directory), as_json)
+    with app.warnings_as_lines():
+        written = publish_results(directory)
+    _print_written(written, as_json)
 
 
 def datasets(as_json: app.AsJson = False) -> None:
@@ -165,7 +167,8 @@ def theory(
     if as_json:
         app.print_json({name: None if value != value else value for name, value in table.items()})
     else:
-        app.say(str(table))
+        for line in str(table).split("\n"):
+            app.say(line)
 
 
 def demo(
@@ -244,7 +247,8 @@ def _run(
         raise typer.Exit(app.INTERRUPTED) from None
     again = f", {done.skipped} had been done before" if done.skipped else ""
     words = f"{done.done} runs in {duration(time.monotonic() - start)}{again}"
-    return done, words, publish(directory)
+    with app.warnings_as_lines():
+        return done, words, publish(directory)
 
 
 def _print_written(written: dict[str, list[Path]], as_json: bool, margin: int = 0, failed: Sequence[Any] = ()) -> None:
@@ -304,7 +308,7 @@ def _describe_runs(directory: Path) -> None:
 
 def _has_screen() -> bool:
     """Whether a person sits at an interactive terminal with a screen that a browser can open on."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("SSH_CONNECTION"):
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)) or os.environ.get("SSH_CONNECTION"):
         return False
     return sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 

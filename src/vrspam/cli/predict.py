@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vrspam._utils.messages import require, worded
+from vrspam._utils.plain import readable_name
 from vrspam._utils.texts import percent
 from vrspam.cli import app
 from vrspam.tool.plan import NO_ROW, check_option, one_or_more, read_names
@@ -253,8 +254,13 @@ def _training_file(model: Model, path: Path) -> str:
     """The file that the model was trained on, by its name, in this directory or in that of the model."""
     names = model.training.get("data", ())
     for folder in (Path(), path.parent):
-        if len(names) == 1 and (folder / names[0]).is_file():
+        if len(names) != 1:
+            continue
+        if (folder / names[0]).is_file():
             return str(folder / names[0])
+        for file in folder.iterdir():  # one whose name is not UTF-8 is stored as it is shown
+            if readable_name(file) == names[0] and file.is_file():
+                return str(file)
     raise typer.BadParameter(
         f"the file that the model was trained on is not here: name a file of rows, as in vrspam explain {path.name} "
         f"FILE --row 1",

@@ -73,14 +73,15 @@ def train(
 
     with app.warnings_as_lines():
         if html is None:
-            trained = fit_file(data, plan).model
+            trained, opened, *_ = fit_file(data, plan)
+            save_model(trained, model, opened.first_rows())
         else:
             from vrspam.tool.report import make_report
 
             found = make_report(data, plan=replace(plan, rows=0) if plan.private else plan)
             trained = found.model
+            save_model(trained, model)
             write_report(found, html, data, context)
-        save_model(trained, model)
     if as_json:
         from vrspam.report.words import expected_auc, name_measure
 

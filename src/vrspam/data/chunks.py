@@ -15,7 +15,16 @@ from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, UnseenValues, warn
 from vrspam.data.readers import PathLike, Source
 from vrspam.data.readers.arrow_reader import is_exact
-from vrspam.data.readers.base import ColumnRequest, DataError, Problems, Skipped, as_batch, as_table, read_ahead
+from vrspam.data.readers.base import (
+    ColumnRequest,
+    DataError,
+    Problems,
+    Skipped,
+    as_batch,
+    as_table,
+    block_size,
+    read_ahead,
+)
 from vrspam.data.schema import Schema, encode_block, find_labels, infer_schema, read_blocks
 from vrspam.tables.schema import SEVERAL, Comparison, Label, TableSchema, share_of_rows
 from vrspam.tables.texts import show_texts
@@ -117,6 +126,7 @@ class Chunks:
         self._rounded: dict[str, bool] | None = None if lenient else {}  # columns, and whether a warning has named them
         self._integers: dict[str, list[int]] = {}  # places of the columns of integers in each file
         self.unseen: Comparison | None = None
+        self.learns = False  # `read_chunks` sets it for a schema that was found in the first rows
         self.tells_unread = False  # `read_chunks` sets it for a schema that was given: no first pass has named the text
         self.watch: Callable[[Any], None] | None = None  # called with the feature columns of each block
         if self.keep:
@@ -169,7 +179,7 @@ class Chunks:
         """Return what to read of a table with these columns."""
         if self._choose_kept is not None:
             self.keep, self._choose_kept = list(self._choose_kept(columns)), None
-        return self.schema.wanted(True, self.keep)._replace(lenient=self.lenient)
+        return self.schema.wanted(True, self.keep)._replace(lenient=self.lenient, learns=self.learns)
 
     def nothing_left(self) -> DataError:
         """Return the error to raise if the last reading gave no row."""
@@ -216,11 +226,12 @@ class Chunks:
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
         label = "reading" if self.progress else None
+        n_inputs = max(len(self.schema.numeric) + len(self.schema.categorical), 1)
         rows = self.source.block_bytes // (8 * max(self.schema.n_features, 1))
         if self.source.reader.sparse and self.sparse:
             rows = 1 << 62  # the text of a block bounds it
         elif self.sparse or (self.raw and self._tabular):
-            rows = self.source.block_bytes // (16 * max(len(self.schema.numeric) + len(self.schema.categorical), 1))
+            rows = block_size(self.source.block_bytes, 2 * n_inputs) // (16 * n_inputs)
         rows = max(1, min(rows, self.chunk_rows or rows))
         if self._tabular:
             blocks = self.source.blocks(self._wanted, rows, problems, label)
@@ -367,6 +378,7 @@ def read_chunks(
         encoding=encoding,
         zero_based=zero_based,
         zero_based_before=schema is not None and schema.zero_based,
+        trained=None if schema is None else schema.writing,
         chunk_bytes=chunk_bytes,
     )
     asked: dict[str, Any] = {"columns": columns, "categorical": categorical, "categories": categories}
@@ -385,5 +397,6 @@ def read_chunks(
         )
     how: dict[str, Any] = {"unknown": unknown, "keep": keep, "sparse": sparse, "chunk_rows": chunk_rows}
     chunks = Chunks(source, schema, **how, on_error=on_error, progress=progress)
+    chunks.learns = not given
     chunks.tells_unread = given and bool(schema.readings) and schema.fill is not None
     return chunks

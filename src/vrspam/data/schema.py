@@ -6,6 +6,7 @@ Numbers are checked and filled, categories become one-hot, labels are taken out,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from vrspam.data.readers import Source
 from vrspam.data.readers.array_readers import open_npy
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import Block, BrokenRow, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
+from vrspam.data.readers.csv_reader import LateCodes
 from vrspam.tables.columns import MOST_COUNTED, Asked, NumberColumn
 from vrspam.tables.schema import Label, TableLearner, TableSchema
 from vrspam.tables.texts import Dates, Times
@@ -59,6 +61,8 @@ class Schema(TableSchema):
         columns of numbers that they become.
     ranges : dict of str to (float, float)
         The smallest and the largest training value of each numeric column.
+    writing : Writing
+        How the training file was written: its delimiter, decimal sign and blanks. New files are read in the same way.
     grouped : tuple of str
         Categorical columns whose rare categories are not listed.
     identifiers, source : tuple of str
@@ -192,16 +196,25 @@ def infer_schema(
         fill = None if missing == "error" else (float(missing),)
         return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
     if source.reader.tabular:
-        found = source.reader.columns(source.paths[0])
-        learner = TableLearner([*map(str, columns or ())], categorical, path=source.paths[0], error=DataError)
-        learner.most_known, learner.declared = max_categories, source.reader.declared
-        schema = table_schema(found, target, learner, columns, drop, categories or {})
-        for name in (*categorical, *(categories or ())):
-            if name not in schema.categorical:
-                words = "column {column!r} is not read as a feature: leave it out of {option}, or change {ways}"
-                option = Parameter("categorical" if name in categorical else "categories")
-                raise DataError(words, column=name, option=option, ways="columns=, drop= or keep=")
-        schema = _scan(source, schema, missing == "mean", labels, problems, progress, learner)
+
+        def learn() -> tuple[Schema, TableLearner]:
+            found = source.reader.columns(source.paths[0])
+            learner = TableLearner([*map(str, columns or ())], categorical, path=source.paths[0], error=DataError)
+            learner.most_known, learner.declared = max_categories, source.reader.declared
+            schema = table_schema(found, target, learner, columns, drop, categories or {})
+            for name in (*categorical, *(categories or ())):
+                if name not in schema.categorical:
+                    words = "column {column!r} is not read as a feature: leave it out of {option}, or change {ways}"
+                    option = Parameter("categorical" if name in categorical else "categories")
+                    raise DataError(words, column=name, option=option, ways="columns=, drop= or keep=")
+            again = Problems(problems.on_error, problems.leave_unlabelled)
+            return _scan(source, schema, missing == "mean", labels, again, progress, learner), learner
+
+        schema, learner = read_until_typed(learn)
+        writing = learner.writing(source.reader.writing(source.paths[0]))
+        if missing != "mean" and not writing.decimal:  # only the first rows were looked at
+            writing = replace(writing, decimal=".")
+        schema = replace(schema, writing=writing)
         if not schema.columns:
             raise DataError(NO_FEATURE, path=source.paths[0])
     else:
@@ -217,11 +230,23 @@ def infer_schema(
     return schema if missing in ("error", "mean") else replace(schema, fill=(float(missing),) * len(schema.numeric))
 
 
+def read_until_typed(read: Callable[[], Any]) -> Any:
+    """Return what `read` returns; it is called again if later rows show that a column of numbers holds codes (007)."""
+    while True:
+        with suppress(LateCodes):  # the reader takes the columns as text now
+            return read()
+
+
 def read_blocks(
-    source: Source, schema: Schema, rows: int, problems: Problems, label: str | None = None
+    source: Source,
+    schema: Schema,
+    rows: int,
+    problems: Problems,
+    label: str | None = None,
+    learns: bool = False,
 ) -> Iterator[Block]:
     """Yield the blocks of a source with the columns of a schema; labels of `.npy` files may be in a separate file."""
-    wanted = schema.wanted(source.reader.tabular)
+    wanted = schema.wanted(source.reader.tabular)._replace(learns=learns)
     blocks = source.blocks(wanted, rows, problems, label)
     if source.reader.tabular or schema.target is None or wanted.label is not None:
         yield from blocks
@@ -325,7 +350,7 @@ def _scan(
     learner.include = [*learner.include, *schema.numeric]  # columns of numbers are always features
     found: set[Label] = set()
     label = "first pass" if progress else None
-    for block in read_blocks(source, wanted, 1 << 15, problems, label):
+    for block in read_blocks(source, wanted, 1 << 15, problems, label, learns=True):
         if block.table is None:
             for name, values in zip(wanted.numeric, block.X.T, strict=True):
                 learner.columns.setdefault(name, NumberColumn(name)).add(values)
@@ -394,11 +419,16 @@ def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int
             "features needs too much memory; correct the index, or number the features without gaps"
         )
     values: set[Label] = set()
-    for text in texts:
+    wrong = ""
+    for text in sorted(texts):
         try:
             values.add(float(text))
-        except ValueError:
-            continue  # a bad line: the parser will name it
+        except ValueError:  # a bad line: the parser will name it
+            wrong = wrong or text.decode("utf-8", "replace")[:40]
+    if wrong and not values:
+        several = ": rows with several labels are not read" if "," in wrong else ""
+        words = f"the label {wrong!r} is not a number{several}; give each line one number first"
+        raise DataError(f"{source.paths[0]}: {words}")
     return width, values
 
 
@@ -435,15 +465,15 @@ def encode_block(
     elif raw:
         for name in schema.numeric:
             values = table.column(name).to_numpy(zero_copy_only=False)  # missing ones are NaN
-            if not np.isfinite(values.sum()) and np.isinf(values).any():
-                _note(np.isinf(values)[:, np.newaxis], (name,), _INFINITE, bad)
+            _note(np.isinf(values)[:, np.newaxis], (name,), _INFINITE, bad)
         X = as_table(table, schema.columns)
     else:
         X = _encode_table(table, schema, sparse, schema.fill is not None, unknown, bad)
     if table is not None:
         y = None if schema.target is None else table.column(schema.target)
         kept = (table if block.raw is None else block.raw).select(list(keep))
-    y = None if y is None else _labels(y, schema, bad)
+    if y is not None:
+        y = _labels(y, schema, bad, problems)
     good = block.without(bad, problems) if bad else np.arange(block.rows)
     keeps, broken = problems.on_error == "keep", []
     if keeps:
@@ -547,10 +577,11 @@ def _encode_table(table: Any, schema: Schema, sparse: bool, filled: bool, unknow
     return out
 
 
-def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
+def _labels(column: Any, schema: Schema, bad: BadRows, problems: Problems) -> np.ndarray:
     """Return labels as a NumPy array: bool, int64, float64 or text without outer blanks; empty text is no label.
 
-    A text that differs from a known label by case alone is that label.
+    A text that differs from a known label by case alone is that label. Where a model has taken several labels as one
+    class, a new label is of this class as well, and is counted.
     """
     missing = np.zeros(0, dtype=bool)
     if isinstance(column, np.ndarray):
@@ -568,12 +599,16 @@ def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
         y = (column.fill_null(nothing) if missing.any() else column).to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(missing):
         bad.setdefault(int(row), NoLabel(f"the label in column {schema.target!r} is missing"))
-    if y.dtype.kind == "f" and not np.isfinite(y.sum()):
+    if y.dtype.kind == "f":
         for row in np.flatnonzero(~np.isfinite(y)):
             reason = "the label is not a finite number"
             bad.setdefault(int(row), NoLabel(reason) if np.isnan(y[row]) else reason)
     if schema.labels is not None:
-        for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
-            listed = ", ".join(map(repr, schema.labels))
-            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {listed}")
+        listed = ", ".join(map(repr, schema.labels))
+        for place in np.flatnonzero(~np.isin(y, np.array(schema.labels))).tolist():
+            if problems.leave_unlabelled and len(schema.labels) > 2:
+                if place not in bad:
+                    problems.new_labels[str(y[place])] += 1
+            else:
+                bad.setdefault(place, f"the label {y[place].item()!r} is none of {listed}")
     return y

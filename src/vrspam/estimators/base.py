@@ -358,7 +358,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
                 X, y = validate_data(self, X, y, reset=reset, dtype=[np.float64, np.float32], **checks)
             validation.refuse_huge_columns(X, getattr(self, "feature_names_in_", None))
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        validation.check_labels(y)
         if sample_weight is not None:
             sample_weight = validation.check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
@@ -438,7 +438,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if array_api.device_namespace(like) is not None:
             self.coef_, self.intercept_ = array_api.beside(self.coef_, like), array_api.beside(self.intercept_, like)
         self.classes_, self.l2_ = classes, l2
-        self.objective_, self.gap_, self.n_iter_ = solution.value, solution.gap, solution.n_iter
+        self.objective_ = None if np.isnan(solution.value) else solution.value
+        self.gap_, self.n_iter_ = solution.gap, solution.n_iter
         read = ("_reading", "_read_later", "_out_of_fold_there")
         for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_", "pairs_", *read):
             self.__dict__.pop(name, None)
@@ -448,8 +449,11 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.history_ = solution.history
         self.__dict__.update(attributes)
         if warn_if_not_converged and not solution.converged:
-            left = solution.gap if solution.stationarity is None else solution.stationarity
-            measure = "gap_" if solution.stationarity is None else "stationarity_"
+            left, measure = solution.left, "the violation of optimality"
+            if solution.stationarity is not None:
+                left, measure = solution.stationarity, "stationarity_"
+            elif solution.gap is not None:
+                left, measure = solution.gap, "gap_"
             warn(NotConverged(type(self).__name__, solution.n_iter, left, hint, measure))
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Self
@@ -15,7 +16,7 @@ from sklearn.utils import check_random_state
 from vrspam._utils import array_api, parameters
 from vrspam._utils.messages import SELECTION_RULES, THRESHOLD_RULES, Parameter, WordedError
 from vrspam._utils.progress import StepProgress
-from vrspam._utils.validation import Rows
+from vrspam._utils.validation import Rows, counted_rows
 from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, names_as_read, warn_of_raw_columns
@@ -25,10 +26,17 @@ from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.metrics import correction, promises
-from vrspam.model_selection.calibration import METHODS, calibrate
+from vrspam.model_selection.calibration import METHODS, Sigmoid, calibrate, scores_to_expect, signal_kept
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
-from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
+from vrspam.model_selection.folds import (
+    DeviceFolds,
+    FoldedRows,
+    HashFolds,
+    hash_folds,
+    make_splits,
+    of_counted_rows,
+)
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs, whole_units
 from vrspam.model_selection.selection import ROC_AUC, make_scoring
@@ -54,7 +62,38 @@ THRESHOLD_RULE = parameters.Rule(
         )
     ),
 )
+MOST_DEVIATIONS = 50.0  # of the scores, from their mean to the score of probability ½; beyond that the score 0 stays
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
+
+
+def take_rows(rows: Rows, index: np.ndarray) -> Rows:
+    """Some of the rows, where they are."""
+
+    def take(values: Any) -> Any:
+        xp = array_api.device_namespace(values)
+        if xp is None:
+            return frames.rows_of(values, index)
+        return xp.take(values, array_api.beside(index, values), axis=0)
+
+    weights = None if rows.weights is None else take(rows.weights)
+    return Rows(take(rows.X), take(rows.y), weights)
+
+
+def half_is_near(calibration: Sigmoid, held_out: HeldOut) -> bool:
+    """Whether the score of probability ½ is among the scores, or at most 50 of their deviations from their mean.
+
+    Scores that say next to nothing have a slope of next to nothing, and ½ lies thousands of deviations away.
+    """
+    if calibration.half is None:
+        return False
+    scores = held_out.scores
+    xp = array_api.device_namespace(scores) or np
+    weights = xp.ones_like(scores) if held_out.weights is None else held_out.weights
+    total = float(xp.sum(weights))
+    mean = float(xp.sum(scores * weights)) / total
+    deviation = np.sqrt(float(xp.sum((scores - mean) ** 2 * weights)) / total)
+    tied = deviation <= 1e-12 * float(xp.max(xp.abs(scores)))
+    return tied or abs(calibration.half - mean) <= MOST_DEVIATIONS * deviation
 
 
 @base.share_estimator_texts
@@ -107,9 +146,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         earliest map, then the sparsest (largest l1), then the one with the largest l2.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         How `predict_proba` turns scores into probabilities: by a function that is fitted on scores of held-out rows
-        at the chosen point, with their weights. "sigmoid" has two parameters and suits few rows; "isotonic" takes any
-        shape that does not decrease, and needs thousands of rows. With None there is no `predict_proba`. Rankings do
-        not depend on it; `intercept_` does. docs/probabilities.md has the errors of both.
+        at the chosen point, with their weights, and with the classes as far apart as new rows are expected to show
+        them: less far after a choice among maps, and where the signal is weak. "sigmoid" has two parameters and suits
+        few rows; "isotonic" takes any shape that does not decrease, and needs thousands of rows. With None there is no
+        `predict_proba`. Rankings do not depend on it; `intercept_` does. docs/probabilities.md has the errors of both.
     threshold : float, dict of one item, or None, default=None
         The threshold of `predict`: a score, or a rule that chooses one on held-out rows, stored in `threshold_`:
         ``{"recall": 0.9}`` finds 90 % of the positives, ``{"precision": 0.5}`` is right in half of its calls,
@@ -122,10 +162,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "standardized", or "standardised": each column with mean 0 and deviation 1, categories one-hot. "additive": a
         smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
-        "forest", "boosted": the score of trees that learn from labels. They are grown on the training rows of a fold,
-        so that no held-out row is scored by trees that saw its label; the other maps never see labels. The final score
-        is the mean of the scores of all folds or, if the rows are not in equally many training sets (folds in time),
-        the score of trees grown on all rows. Such a score has one coefficient, and its grid is one point.
+        "forest", "boosted": the score of trees that learn from labels. No held-out row is scored by trees that saw its
+        label; the other maps never see labels. Held-out rows and new rows are both scored by means over sets of trees
+        that leave out parts of the rows, so that thresholds mean the same for both. Such a score has one factor, and
+        its grid is one point.
         "auto": one of each kind, with the bandwidth 1 and the depth 4 (but as "linear" on more than 5,000 columns, and
         without maps of more than 5,000 features). A single map is named as in `selection_`, for example "kernel 1",
         "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, dates and missing values
@@ -189,10 +229,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     features_ : transformer or None
         The chosen map, fitted on all rows; None for the columns as they are, `StackedFeatures` of its members for a
         blend. Of a blend `l2_`, `l1_`, `best_score_`, `auc_path_` and the other paths are those of its best map,
-        `objective_` is NaN, and `gap_` is the largest of its members.
+        `objective_` is None, and `gap_` is the largest of its members, None if one of them has no certificate.
     selection_ : dict of lists
         For each candidate its name, number of features, penalties, CV AUC and standard error, whether it is part of the
-        model, its weight there, the certificate of its fit on all rows, NaN where there was none, and the rows that its
+        model, its weight there, the certificate of its fit on all rows (None without one), and the rows that its
         AUC rests on (`pandas.DataFrame(model.selection_)`): on 15,000 rows or more, more than two maps first race on
         4,000 rows. Where another measure chooses, the column `score` has it, and `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape
@@ -224,7 +264,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     intercept_ : ndarray of shape (1,)
         With calibration it puts the score 0 where the probability is ½, so that `predict` gives the likelier class:
         with few positives that is rarely the positive one (docs/probabilities.md). With ``calibration=None``, and where
-        an isotonic calibration never crosses ½, the score is 0 half-way between the class means.
+        no score is near the probability ½ (more than 50 deviations of the scores away), the score is 0 half-way between
+        the class means.
     calibration_ : Sigmoid, Isotonic or None
         The function from scores to probabilities (`slope` and `offset`, or nodes `scores` and `probabilities`). It
         takes scores that are 0 half-way between the class means: ``decision_function(X) - baseline_``.
@@ -379,9 +420,10 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Two different labels of any type.
+            Two different labels of any type that can be sorted; the last in order is positive.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of rows in training and in the AUC on validation parts. Folds are drawn without them.
+            Weights of rows in training and in the AUC on validation parts. Folds are drawn without them, but a row of
+            weight 0 is no row: it is left out everywhere, in `out_of_fold_` too.
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as visits of one patient. A number of folds holds out whole groups; a
             splitter is handed them (`sklearn.model_selection.GroupKFold`). `corrected_score_` and its interval are
@@ -400,14 +442,26 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         classes = self._labels(rows)
         loss = self._loss if strata is None else self._loss_inside(rows, classes, strata)
         if plain and groups is None and loss.pairs is None and array_api.device_namespace(rows.X) is not None:
-            folds = DeviceFolds.of(self.cv, rows, classes, self.random_state)
+            counted = counted_rows(rows.weights)
+            some = rows if counted is None else take_rows(rows, counted)
+            folds = DeviceFolds.of(self.cv, some, classes, self.random_state)
             if folds is not None:
-                return self._fit_columns(folds)
+                self._fit_columns(folds)
+                if counted is not None:
+                    self.out_of_fold_ = self._out_of_fold_there.on_host()._replace(places=counted)
+                return self
         return self._fit_folded(rows, classes, loss, groups, plain)
 
-    def _fit_folded(self, rows: Rows, classes: np.ndarray, loss: LossChoice, groups: Any, plain: bool) -> Self:
-        """`fit` of validated rows; strata stay whole in the folds."""
-        pairs, whole, cv = loss.pairs, groups, 5 if self.cv is None else self.cv
+    def _fit_folded(
+        self, rows: Rows, classes: np.ndarray, loss: LossChoice, groups: Any, plain: bool, splits: Any = None
+    ) -> Self:
+        """`fit` of validated rows; strata stay whole in the folds, and rows of weight 0 are left out."""
+        counted = counted_rows(rows.weights)
+        if counted is not None:
+            return self._fit_counted(rows, counted, classes, loss, groups, plain)
+        pairs, whole, cv = loss.pairs, groups, self.cv if splits is None else splits
+        if cv is None:
+            cv = 5
         if pairs is not None and make_scoring(self.scoring, self.max_fpr) is not ROC_AUC:
             what = f"max_fpr={self.max_fpr!r}" if self.scoring == "auto" else f"scoring={self.scoring!r}"
             raise ValueError(
@@ -431,6 +485,33 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if pairs is not None:
             self.pairs_ = float(pairs.pairs_of_strata(rows.weights).sum())
             self.measure_ = "concordance" if pairs.stratum is None else "AUC inside strata"
+        return self
+
+    def _fit_counted(
+        self, rows: Rows, counted: np.ndarray, classes: np.ndarray, loss: LossChoice, groups: Any, plain: bool
+    ) -> Self:
+        """`_fit_folded` of the rows of positive weight: any other row is no row."""
+        n_rows, pairs, splits = rows.y.size, loss.pairs, None
+        if self.cv is not None and not isinstance(self.cv, Integral):  # folds of all rows
+            whole = groups if pairs is None or pairs.stratum is None else whole_units(pairs.stratum, groups)
+            ranked = pairs is not None and np.unique(pairs.rank).size > 2
+            splits = make_splits(self.cv, rows, classes, whole, self.random_state, ranked)
+            splits = of_counted_rows(splits, counted, n_rows)
+
+        some = take_rows(rows, counted)
+        if pairs is not None:
+            pairs = pairs.take(counted)
+            if pairs.stratum is not None:  # numbers without gaps
+                pairs = replace(pairs, stratum=np.unique(pairs.stratum, return_inverse=True)[1])
+            if np.unique(pairs.rank).size > 2:
+                some = some._replace(y=pairs.upper)
+            loss = loss.on_pairs(pairs)
+        if groups is not None:
+            groups = correction.group_numbers(groups, n_rows)[counted]
+
+        self._fit_folded(some, classes, loss, groups, plain, splits)
+        held_out = self.out_of_fold_
+        self.out_of_fold_ = held_out._replace(places=counted[held_out.places])
         return self
 
     def _fit_columns(self, folds: FoldedRows | DeviceFolds) -> Self:
@@ -622,7 +703,13 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         scores, point, moments = found.chosen.scores, found.chosen.choice, fit.moments
         calibration = None
         if self.calibration is not None:  # of scores of rows by models that had not seen them
-            calibration = calibrate(held_out.scores, held_out.positive, self.calibration, held_out.weights)
+            auc, optimism = float(scores.auc[point.index].mean()), 0.0
+            several = len(found.candidates) + len(found.others) > 1
+            if several and corrected is not None and not np.isnan(corrected.auc):
+                auc, optimism = corrected.auc, corrected.optimism
+            kept = signal_kept(auc, optimism, held_out.positive, held_out.weights)
+            expected = scores_to_expect(held_out.scores, held_out.positive, held_out.weights, kept, fit.lift)
+            calibration = calibrate(expected, held_out.positive, self.calibration, held_out.weights)
         if moments.has_scatter or fit.features is not None:
             more["moments_"] = moments
         if corrected is not None:
@@ -638,6 +725,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         self._store(fit.solution, moments.classes, moments.means, fit.l2, like=like, **more)
         if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
             self._kept_parts = self.coef_, fit.features.parts(self.coef_[0])
+        if isinstance(calibration, Sigmoid) and not half_is_near(calibration, held_out):
+            calibration = calibration.without_half()
         half = None if calibration is None else calibration.half
         self.calibration_, self.baseline_ = calibration, 0.0 if half is None else -half
         self.intercept_ = self.intercept_ + self.baseline_

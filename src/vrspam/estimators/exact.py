@@ -48,7 +48,7 @@ class AUCClassifier(AUCClassifierBase):
         Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative), which follows class imbalance and
         the scale of all features together: standardise columns of different scales first (`StandardScaler`, or
         `AUCClassifierCV(features="standardized")`). 0 is allowed: with l1 = 0 the solution of least norm is returned,
-        and `gap_` is NaN because the bound needs strong convexity.
+        and `gap_` is None because the bound needs strong convexity.
     l1 : float, default=0.0
         Weight of the absolute norm, or strength of MCP and SCAD; positive values give zeros in `coef_`.
     loss : {"squared", "squared_hinge"}, default="squared"
@@ -79,8 +79,8 @@ class AUCClassifier(AUCClassifierBase):
     Attributes
     ----------
     {coef_, intercept_, classes_}
-    gap_ : float
-        Certificate: F(coef_) is at most this far above the optimum, rounding included (docs/theory.md, section 3). NaN
+    gap_ : float or None
+        Certificate: F(coef_) is at most this far above the optimum, rounding included (docs/theory.md, section 3). None
         where l2 = 0, and for "mcp" and "scad".
     stationarity_ : float
         For "mcp" and "scad" only: ½ Σ_j h_j (w_j - v_j)², where v_j minimises F along column j while all other
@@ -190,7 +190,7 @@ class AUCClassifier(AUCClassifierBase):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Two different labels of any type; rows of the larger one should score higher.
+            Two different labels of any type that can be sorted; rows of the last in order should score higher.
         sample_weight : array-like of shape (n_samples,), optional
         strata : array-like of shape (n_samples,), optional
             Queries, matched sets, sites: only pairs of rows of the same stratum count. Strata of one class are left
@@ -441,7 +441,7 @@ class OneVsRestAUC(AUCClassifierBase):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Two or more different labels of any type.
+            Two or more different labels of any type that can be sorted.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -480,13 +480,14 @@ class OneVsRestAUC(AUCClassifierBase):
         self.coef_, self.intercept_, self.classes_, self.solver_ = coefs, np.array(intercepts), classes, solver
         own: Any = self  # one entry per class, where others have a number
         own.l2_, own.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
-        own.gap_, own.n_iter_ = np.array([one.gap for one in fits]), np.array([one.n_iter for one in fits])
+        own.gap_ = np.array([np.nan if one.gap is None else one.gap for one in fits])
+        own.n_iter_ = np.array([one.n_iter for one in fits])
         missed = [solution for solution in fits if not solution.converged]
         if missed:  # one warning for all classes
-            worst = max(missed, key=lambda solution: solution.gap)
+            worst = max(missed, key=lambda solution: solution.left)
             hint = " or rows in float64" if coarse else ""
             hint += f" (so for {len(missed)} of {len(fits)} classes)"
-            warn(NotConverged(type(self).__name__, worst.n_iter, worst.gap, hint))
+            warn(NotConverged(type(self).__name__, worst.n_iter, worst.left, hint))
         return self
 
     def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]

@@ -14,7 +14,7 @@ from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, gener
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers import online
-from vrspam.solvers.base import Solution, run
+from vrspam.solvers.base import Solution, known_gap, run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
 
 
@@ -63,9 +63,9 @@ class StreamClassifierBase(AUCClassifierBase):
     def _check_parameters(self, method: Any) -> None:
         """Refuse parameters that contradict each other, or the stream so far."""
 
-    def _certificate(self, method: Any, l2: float) -> tuple[float, float]:
-        """(objective, gap) of a stream: NaN unless the method keeps enough statistics of the rows."""
-        return float("nan"), float("nan")
+    def _certificate(self, method: Any, l2: float) -> tuple[float, float | None]:
+        """(objective, gap) of a stream, NaN and None unless the method keeps enough statistics of the rows."""
+        return float("nan"), None
 
     def _extras(self, method: Any) -> dict[str, Any]:
         """Further attributes of the method, by name."""
@@ -79,7 +79,7 @@ class StreamClassifierBase(AUCClassifierBase):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Two different labels of any type.
+            Two different labels of any type that can be sorted; the last in order is positive.
 
         Returns
         -------
@@ -199,10 +199,10 @@ class SPAMClassifier(StreamClassifierBase):
     Attributes
     ----------
     {coef_, intercept_, classes_}
-    gap_ : float
-        After `fit` an upper bound on F(coef_) - min F; NaN after `partial_fit`, which keeps no rows.
+    gap_ : float or None
+        After `fit` an upper bound on F(coef_) - min F; None after `partial_fit`, which keeps no rows.
     objective_ : float
-        F(coef_); NaN after `partial_fit`.
+        F(coef_); None after `partial_fit`.
     l2_ : float
         The value of l2 that was used (in a stream: by the latest step).
     n_iter_ : int
@@ -393,11 +393,11 @@ class OPAUCClassifier(StreamClassifierBase):
 
     Attributes
     ----------
-    gap_ : float
+    gap_ : float or None
         Upper bound on F(coef_) - min F. After `partial_fit` without a sketch it is that of all rows so far,
-        which the matrices remember, without room for rounding; with a sketch it is NaN after `partial_fit`.
+        which the matrices remember, without room for rounding; with a sketch it is None after `partial_fit`.
     objective_ : float
-        F(coef_); NaN after `partial_fit` with a sketch.
+        F(coef_); None after `partial_fit` with a sketch.
     coef_, intercept_, classes_, l2_, n_iter_, n_steps_, history_, n_features_in_, feature_names_in_
         As in `SPAMClassifier`.
 
@@ -474,9 +474,9 @@ class OPAUCClassifier(StreamClassifierBase):
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
         return 1.0 / (l2 / (2.0 * p * (1.0 - p)) + 5.0 * max(largest_square, np.finfo(float).tiny))
 
-    def _certificate(self, method: online.OPAUC, l2: float) -> tuple[float, float]:
+    def _certificate(self, method: online.OPAUC, l2: float) -> tuple[float, float | None]:
         if method.sketch is not None:
-            return float("nan"), float("nan")
+            return float("nan"), None
         objective = method.objective(l2)
         value, grad = objective.value_and_grad(method.w)
-        return value, objective.certificate(method.w, grad)[0]
+        return value, known_gap(objective.certificate(method.w, grad)[0])

@@ -8,6 +8,7 @@ from typing import Self
 from vrspam._utils.messages import usual_spelling
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, checks_parameters
 from vrspam._utils.progress import StatusLine
+from vrspam._utils.validation import Rows, counted_rows
 from vrspam.estimators import base
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
@@ -52,9 +53,10 @@ class VRSPAMClassifier(base.AUCClassifierBase):
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
         iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
-        their norm. "accelerated" adds Katyusha momentum to that; with l1 > 0 it runs as "centred", with shorter epochs
-        that start from the best combination of the last anchors (unless there are more columns than rows). On a sparse
-        X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step. `variant_` is the variant that ran.
+        their norm. "accelerated" adds Katyusha momentum to that, and starts each epoch from the best combination of the
+        last anchors; with l1 > 0 (shorter epochs), or fewer than two rows for each column, it does so without momentum,
+        as "centred". On a sparse X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step. `variant_` is the
+        variant that ran.
     step_size : "auto", "theory" or float, default="auto"
         η. "auto" is a constant over the largest Lipschitz constant of a weighted draw, and it is guarded: an
         epoch that goes wrong is undone and repeated with a smaller step. "theory" is the paper's bound
@@ -77,8 +79,8 @@ class VRSPAMClassifier(base.AUCClassifierBase):
     Attributes
     ----------
     {coef_, intercept_, classes_}
-    gap_ : float
-        Certificate: F(coef_) is at most this far above the optimum. NaN for "mcp" and "scad".
+    gap_ : float or None
+        Certificate: F(coef_) is at most this far above the optimum. None for "mcp" and "scad".
     stationarity_ : float
         For "mcp" and "scad" only, see `AUCClassifier`.
     objective_ : float
@@ -185,7 +187,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Two different labels of any type.
+            Two different labels of any type that can be sorted; the last in order is positive.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -194,12 +196,17 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         """
         data = self._validate_rows(X, y, sample_weight, order="C")
         classes = self._labels(data)
+        counted = counted_rows(data.weights)
+        if counted is not None:  # a row of weight 0 is no row: none is drawn
+            assert data.weights is not None
+            data = Rows(data.X[counted], data.y[counted], data.weights[counted])
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
         l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
         family = PenaltyFamily(self.penalty, self.gamma, self._limits)
         objective = objective_on_rows(rows, l2, l1, family)
-        variant = variant_that_runs(usual_spelling(self.variant, VARIANTS), objective.penalty, rows.is_sparse)
+        asked = usual_spelling(self.variant, VARIANTS)
+        variant = variant_that_runs(asked, objective.penalty, rows.is_sparse, *rows.X.shape)
         solver = VRSPAM(
             rows,
             variant,
@@ -207,7 +214,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
             inner_steps=self.inner_steps,
             rng=base.generator(self.random_state),
             record_variance=self.record_variance,
-            extrapolates=variant == "centred" and extrapolates(self.variant, objective.penalty, *rows.X.shape),
+            extrapolates=extrapolates(asked, variant, objective.penalty),
         )
         with StatusLine(f"VRSPAM {variant}:", bar=False, enabled=bool(self.verbose)) as line:
 

@@ -10,7 +10,7 @@ import numpy as np
 import vrspam
 from vrspam._utils.messages import Parameter
 from vrspam.features.parts import Curve, Effect, Table
-from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, scorer_of
+from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, check_utf8, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
@@ -324,6 +324,7 @@ def _quoted(text: str, sign: str) -> str:
     """
     if "\0" in text:
         raise NotExportable(f"{text!r} holds a NUL character, which SQL cannot hold: remove it, and train again.")
+    check_utf8([text], "SQL")
     return f"{sign}{text.replace(sign, 2 * sign)}{sign}"
 
 

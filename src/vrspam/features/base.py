@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vrspam._utils.docstrings import share_texts
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, check_parameters, checks_parameters, links_to_documentation
-from vrspam._utils.validation import check_columns, check_weights, column_names
+from vrspam._utils.validation import check_columns, check_weights, column_names, counted_rows
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import encoders, parts
 from vrspam.moments import CodedRows, Indicated, LastProduct
@@ -239,6 +239,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self
         """
         check_columns(X)
+        if sample_weight is not None:
+            X = self._check(X, reset=True)
+            sample_weight = check_weights(sample_weight, X.shape[0])
+            counted = counted_rows(sample_weight)
+            if counted is not None:
+                X, sample_weight = frames.rows_of(X, counted), sample_weight[counted]
+                y = None if y is None else np.asarray(y)[counted]
         self.learn(X, sample_weight)
         self.learn_labels(X, y, sample_weight)
         for said in [*self.grouped_categories_, *getattr(self, "numbers_as_names_", ())]:

@@ -1,8 +1,8 @@
 """`BoostedFeatures` and `ForestFeatures`: scores of trees that learn from labels.
 
 Such a map has one feature for each set of rows that its trees learnt from: the score of these trees. In
-cross-validation the sets are the training rows of the folds, and the scorer of a fold takes the feature of this fold
-alone: no row is scored by trees that saw its label (`vrspam.model_selection.cross_validate`).
+cross-validation each set leaves out two fifths of the rows, and the scorer of a fold is the mean of the features whose
+sets leave it out: no row is scored by trees that saw its label (`vrspam.model_selection.bags`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from vrspam._utils.array_api import kernels
 from vrspam._utils.parameters import Interval, StrOptions
-from vrspam._utils.validation import check_weights
+from vrspam._utils.validation import check_labels, check_weights
 from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features.base import FeatureMap, share_map_texts
 from vrspam.features.encoders import N_NODES, Curves, Indicators, encoder_from_dict
@@ -30,6 +29,7 @@ from vrspam.tables import frames
 SHRINKAGE = 10.0  # rows of mean label that are added to those of each category
 PARTS = 5  # of the rows: statistics of categories for the rows of one part come from the other parts
 MOST_HISTOGRAMS = 1 << 28  # bytes of the histograms of the nodes of a tree
+ROUNDING_OF_SCORES = 1e-9  # a smaller spread of the scores of trees, logarithms of odds or shares, is rounding
 FEW_COLUMNS = 200  # up to so many, every tree may split all of them
 
 Grower = Callable[[tuple[int, np.ndarray]], TreePart]  # takes the number of a set of rows, and the rows; returns trees
@@ -44,6 +44,7 @@ class LabelledTrees(FeatureMap):
     """
 
     supervised = True
+    further = 0.3  # how scores of sets with few rows in common correlate, see `vrspam.model_selection.bags`
     groves_: list[TreePart]
     _encoded_by = ()
     _parameter_constraints: dict = {
@@ -81,8 +82,8 @@ class LabelledTrees(FeatureMap):
             raise ValueError(
                 f"{type(self).__name__} learns from labels: it requires y to be passed, but the target y is None."
             )
-        check_classification_targets(y)
         labels = column_or_1d(y, warn=True)
+        check_labels(labels)
         check_consistent_length(X, labels)
         classes = np.unique(labels)
         if classes.size < 2:
@@ -114,7 +115,7 @@ class LabelledTrees(FeatureMap):
         grow = partial(self._grow, codes, numbers, positive, weights, order, pairs, int(rng.randint(2**31 - 1)))
         n_trees = self.n_trees
         if isinstance(n_trees, str):  # "auto"
-            n_trees = 150 if n < 12_500 else 100
+            n_trees = 100
             if 12_500 <= n < 50_000:
                 n_trees = len(grow(None, (0, np.arange(0, n, -(-n // 25_000)))).coef)  # 25,000 rows at most
         return partial(grow, n_trees)
@@ -165,6 +166,8 @@ class LabelledTrees(FeatureMap):
         rng = np.random.RandomState((seed + number) % 2**32)
         out = 10 * order[rows] <= order.max() if n_trees is None else np.zeros(rows.size, dtype=bool)
         columns, thresholds, sides, values = self._grow_trees(own, starts, target, mass, n_trees or 200, out, rng)
+        if float(np.ptp(values, axis=1).sum()) <= ROUNDING_OF_SCORES:
+            values = np.zeros_like(values)  # no split, or splits between sides that differ by rounding
         for j, middle in middles.items():
             here = columns == j
             sides[here] = middle <= thresholds[here]
@@ -314,18 +317,19 @@ class BoostedFeatures(LabelledTrees):
     Categories are ordered by their shrunken share of positive rows; in training, the share for a row leaves out its
     own label.
 
-    In `AUCClassifierCV` the trees are grown on the training rows of each fold, and score the held-out rows of the fold.
-    The model is the mean of the scores of all folds or, if rows are in different numbers of training sets (as with
-    time-ordered folds), the score of trees of all rows.
+    In `AUCClassifierCV` each of ten sets of trees is grown without two of five parts of the rows (the folds). A
+    held-out row is scored by the mean of the four sets without its part, the model is the mean of all ten. Where folds
+    leave out some rows more often than others, as in time, each has three sets of two thirds of its training rows, and
+    the model is the mean of sets of as many rows.
 
     Parameters
     ----------
     n_trees : int or "auto", default="auto"
-        "auto" is 150 below 12,500 rows and 100 from 50,000 rows on. In between, 100 trees are first grown on nine
-        tenths of 25,000 rows at most, then 25 more as long as the last 25 lowered the logistic loss of the other tenth
-        by 1 %, up to 200; this number is used for all sets of rows.
+        "auto" is 100 below 12,500 rows and from 50,000 rows on. In between, 100 trees are first grown on nine tenths of
+        25,000 rows at most, then 25 more as long as the last 25 lowered the logistic loss of the other tenth by 1 %, up
+        to 200; this number is used for all sets of rows.
     learning_rate : float or "auto", default="auto"
-        Factor by which each tree is multiplied. "auto" is 0.05 up to 1,500 rows, and grows with the fourth root of the
+        Factor by which each tree is multiplied. "auto" is 0.075 up to 1,500 rows, and grows with the fourth root of the
         number of rows up to 0.1.
     max_leaves : int or "auto", default="auto"
         Maximum number of leaves of a tree; the leaf with the largest gain is split next. "auto" is 8 up to 1,500 rows,
@@ -368,6 +372,7 @@ class BoostedFeatures(LabelledTrees):
     """
 
     gains_by_rows = True
+    further = 0.5
     _parameter_constraints: dict = {
         **LabelledTrees._parameter_constraints,
         "n_trees": [*LabelledTrees._parameter_constraints["n_trees"], StrOptions({"auto"})],
@@ -400,7 +405,7 @@ class BoostedFeatures(LabelledTrees):
 
     def _grow_trees(self, codes, starts, positive, weights, n_trees, out, rng) -> tuple[np.ndarray, ...]:
         (d, n), (rate, leaves) = codes.shape, (self.learning_rate, self.max_leaves)
-        rate = float(np.clip(0.05 * (n / 1_500) ** 0.25, 0.05, 0.1)) if isinstance(rate, str) else float(rate)
+        rate = float(np.clip(0.075 * (n / 1_500) ** 0.25, 0.075, 0.1)) if isinstance(rate, str) else float(rate)
         leaves = int(np.clip(8.0 * (n / 1_500) ** 0.5, 8, 31)) if isinstance(leaves, str) else leaves
         leaves = min(leaves, 2**self.max_depth)
         tried = np.broadcast_to(np.arange(d), (n_trees, 1, d))
@@ -437,7 +442,7 @@ class ForestFeatures(LabelledTrees):
 
     Parameters
     ----------
-    n_trees : int, default=50
+    n_trees : int, default=25
         Trees for each set of rows: with five folds the model has 250.
     max_depth : int, default=8
         Maximum number of splits from the root to a leaf.
@@ -470,7 +475,7 @@ class ForestFeatures(LabelledTrees):
     (500, 1)
     """
 
-    def __init__(self, *, n_trees=50, max_depth=8, min_rows=3, max_categories=1000, max_rows=50_000, random_state=None):
+    def __init__(self, *, n_trees=25, max_depth=8, min_rows=3, max_categories=1000, max_rows=50_000, random_state=None):
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.min_rows = min_rows

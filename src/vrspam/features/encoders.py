@@ -21,6 +21,10 @@ N_NODES = 256
 LARGEST = float(np.finfo(np.float64).max) / 2.0  # differences of larger numbers may be infinite
 
 
+class NearlyAllDiffer(WordedError):
+    """A column of categories differs in nearly every row."""
+
+
 class Distribution(NamedTuple):
     """Summary of a numeric column."""
 
@@ -46,6 +50,8 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
         order = np.argsort(column)
         ordered, mass = column[order].astype(np.float64), weights[order] / weights.sum()
     # A power of two keeps squares of very large and very small numbers within range and changes no digit.
+    if spread_is_rounding(ordered, column.dtype):
+        return Distribution(ordered[-1:], np.full(1, 0.5), np.ones(1), float(ordered[-1]), 0.0)  # none is above it
     exponent = int(np.frexp(max(abs(ordered[0]), abs(ordered[-1])))[1])
     exponent = exponent if abs(exponent) >= 400 else 0  # squares of numbers below 2^400 are far from overflow
     scaled = np.ldexp(ordered, -exponent) if exponent else ordered
@@ -64,6 +70,19 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
         shares[:-1] += between / 2.0
         shares[1:] += between / 2.0
     return Distribution(values, ranks, shares, float(np.ldexp(mean, exponent)), deviation if values.size > 1 else 0.0)
+
+
+def spread_is_rounding(ordered: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether sorted numbers differ by a few roundings at most, so that they are one number; whole numbers differ.
+
+    >>> spread_is_rounding(np.array([0.1 + 0.2, 0.3])[::-1], np.dtype(float))
+    True
+    """
+    few_roundings = 4.0
+    low, high = float(ordered[0]), float(ordered[-1])
+    if dtype.kind != "f" or high - low > few_roundings * float(np.finfo(dtype).eps) * max(abs(low), abs(high)):
+        return False
+    return low < high and not np.array_equal(ordered, np.floor(ordered))
 
 
 HALF_OF_FLOAT32 = float(np.finfo(np.float32).max) / 2.0
@@ -323,7 +342,7 @@ def see_categories(X, j: int, weights: np.ndarray | None, most: int, levels: tup
     different = len(seen.categories)
     if different > most and not levels:
         if different > NEARLY_ALL * np.count_nonzero(codes < different):
-            raise WordedError(
+            raise NearlyAllDiffer(
                 "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a "
                 "name, convert it if it holds numbers as text, group its rare values, or raise {limit}.",
                 column=frames.named_column(X, j)[0],

@@ -55,6 +55,10 @@ MAX_FEATURES = 5_000
 HELD_BYTES = 1 << 28  # losses that read the features of all rows many times hold them up to this size
 
 
+class MapNotFitted(ValueError):
+    """A map, or a model of its features, cannot be fitted to these rows: of several maps it leaves the comparison."""
+
+
 class TooManyFeatures(WordedError):
     """A map gives more features than the solver can take."""
 
@@ -116,7 +120,7 @@ class MappedArray:
         if block.dtype not in (np.float32, np.float64):
             block = block.astype(np.float64)
         if not np.isfinite(block).all():
-            raise ValueError(f"{type(self.features).__name__} gave features that are not finite: impute first.")
+            raise MapNotFitted(f"{type(self.features).__name__} gave features that are not finite: impute first.")
         return block
 
     def unfinished(self) -> tuple[MappedArray, LastProduct] | None:

@@ -310,7 +310,7 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
     left, right = exponents(encode(parts[0].encoders, X), parts[0].landmarks, widest)
     ratios = {gamma: gamma / widest if widest > 0.0 else 1.0 for gamma in weights}
     # kernels that are powers of the widest one; the relative error grows with the power
-    whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if 1 <= round(ratio) <= 256}
+    whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if ratio < 257.0}
     whole = {gamma: power for gamma, power in whole.items() if abs(ratios[gamma] - power) <= 1e-12 * power}
     powers = np.array(list(whole.values()), dtype=np.int64)
     # one line of weights for each power and column of scores
@@ -510,8 +510,8 @@ def kernel_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_ax
         raise ValueError(f"coefficients of shape {coef.shape} do not fit {len(landmarks)} landmarks")
     if any(isinstance(encoder, Curves) and encoder.table.shape[1] != 1 for encoder in encoders):
         raise ValueError("a kernel needs one function of each column")
-    if gamma < 0.0:
-        raise ValueError("gamma must not be negative")
+    if not gamma > 0.0:
+        raise ValueError("gamma must be positive")
     return KernelPart(encoders, landmarks, gamma, coef)
 
 

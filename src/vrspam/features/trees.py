@@ -115,7 +115,9 @@ class TreeFeatures(LandmarkFeatures):
         super()._learn(X, seen, rng, weights)
         n, columns, nodes = X.shape[0], len(self.encoders_), 2**self.max_depth - 1
         size = (self.n_trees, min(n, SAMPLE_ROWS))
-        shares = None if weights is None else weights / weights.sum()
+        shares = None
+        if weights is not None and np.ptp(weights) > 0.0:  # equal weights draw as no weights do
+            shares = weights / weights.sum()
         drawn = rng.choice(n, size, p=shares) if shares is not None else rng.randint(n, size=size)
         used, places = np.unique(drawn, return_inverse=True)
         order = rng.uniform(size=(self.n_trees, columns)).argsort(axis=1)

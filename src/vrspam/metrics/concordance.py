@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,17 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils.validation import numbers_of
 from vrspam._utils.warnings import warn
-from vrspam.metrics.intervals import AUCInterval, DeLongTest, logit_interval, paired_test
-from vrspam.metrics.roc import checked_scores, checked_weights, ordered_numbers, quantile, unit_weights
+from vrspam.metrics.groups import AlikeRows, ClassGroups, freedom_of, independent_rows
+from vrspam.metrics.intervals import (
+    ENOUGH_FOR_DELONG,
+    AUCInterval,
+    DeLongTest,
+    Measured,
+    logit_interval,
+    newcombe_interval,
+    paired_test,
+)
+from vrspam.metrics.roc import checked_scores, checked_weights, ordered_numbers, unit_weights
 
 StrataWeight = Literal["pairs", "strata"]
 
@@ -73,6 +82,7 @@ class ComparablePairs:
     above: NDArray[np.float64]
     below: NDArray[np.float64]
     uno: bool = False  # whether Uno's weights are in `above`
+    mean_of_strata: bool = False  # whether each stratum counts the same: `above` makes the mass of its pairs 1
 
     @classmethod
     def of(
@@ -123,7 +133,7 @@ class ComparablePairs:
             raise ValueError(f'strata_weight must be "pairs" or "strata", got {strata_weight!r}.')
         inside = np.bincount(names, above * found.pairs_of_rows()[0])
         each = np.divide(1.0, inside, out=np.zeros(inside.size), where=inside > 0.0)
-        return replace(found, above=above * each[names])
+        return replace(found, above=above * each[names], mean_of_strata=True)
 
     def pairs_of_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each row the mass of the rows that it should rank above, and of the rows that it should rank below."""
@@ -143,7 +153,10 @@ class ComparablePairs:
         """As `pairs_of_rows`, but only for pairs that the score puts in order; a tie counts one half."""
         n, found = score.size, np.zeros((2, score.size))
         order = np.lexsort((score, self.strata))
-        rank = np.cumsum(np.diff(score[order], prepend=score[order[:1]]) != 0.0, dtype=np.int32)
+        ranked = score[order]
+        differs = np.zeros(n, dtype=bool)  # from the score before it: infinities are equal, though inf - inf is NaN
+        differs[1:] = ranked[1:] != ranked[:-1]
+        rank = np.cumsum(differs, dtype=np.int32)
         bits = int(self.places.max(initial=0)).bit_length()
         key = (self.strata[order] << bits) + self.places[order]
         new = np.ones(n + 1, dtype=bool)
@@ -170,50 +183,85 @@ class ComparablePairs:
 
     def concordance(self, score: NDArray) -> float:
         """The share of pairs in order; NaN where no pair is comparable."""
-        return self._parts(score)[0]
+        return self.shares(score).value
 
-    def _parts(self, score: NDArray) -> tuple[float, NDArray, NDArray, NDArray]:
-        """The concordance, each row's influence as upper and as lower row of pairs, and each row's share of pairs."""
+    def shares(self, score: NDArray) -> PairShares:
+        """The concordance, and what each row adds to it."""
         (pairs_above, pairs_below), (wins_above, wins_below) = self.pairs_of_rows(), self.wins_of_rows(score)
-        total = float(self.above @ pairs_above)
+        mass = np.bincount(self.strata, self.above * pairs_above)  # of the pairs of each stratum
+        total = float(mass.sum())
         if not total > 0.0:
             nothing = np.full(score.size, np.nan)
-            return float("nan"), nothing, nothing, nothing
+            return PairShares(float("nan"), nothing, nothing, nothing, nothing, total)
         value = float(self.above @ wins_above) / total
-        above = self.above * (wins_above - value * pairs_above) / total
-        below = self.below * (wins_below - value * pairs_below) / total
+        centre = np.full(mass.size, value)
+        if self.mean_of_strata:
+            wins = np.bincount(self.strata, self.above * wins_above)
+            np.divide(wins, mass, out=centre, where=mass > 0.0)
+        middle = centre[self.strata]
+        above = self.above * (wins_above - middle * pairs_above) / total
+        below = self.below * (wins_below - middle * pairs_below) / total
         share = (self.above * pairs_above + self.below * pairs_below) / total
-        return min(max(value, 0.0), 1.0), above, below, share
+        return PairShares(min(max(value, 0.0), 1.0), centre, above, below, share, total)
 
-    def jackknife(self, score: NDArray, units: NDArray[np.intp] | None) -> tuple[float, NDArray[np.float64]]:
+    def jackknife(
+        self, score: NDArray, units: NDArray[np.intp] | None, parts: PairShares | None = None
+    ) -> tuple[float, NDArray[np.float64]]:
         """The concordance, and its loss without each unit: without each row, or without all rows of one number.
 
-        A pair inside one unit is removed once, not twice.
+        A pair inside one unit is removed once, not twice. NaN for a unit that all pairs need. `parts` are those of
+        `shares`, if they are known.
         """
-        value, above, below, share = self._parts(score)
-        moves = above + below + (self._moves_of_weights(above) if self.uno else 0.0)
+        parts = self.shares(score) if parts is None else parts
+        moves, share = parts.above + parts.below, parts.share
+        if self.uno:
+            moves = moves + self._moves_of_weights(parts.above)
+        counts = self.below > 0.0
         if units is None:
-            return value, (moves / (1.0 - share))[self.below > 0.0]
-        inner = replace(self, strata=crossed(self.strata, units))
-        (pairs, _), (wins, _) = inner.pairs_of_rows(), inner.wins_of_rows(score)
-        total = float(self.above @ self.pairs_of_rows()[0])
-        kept = np.bincount(units, self.below) > 0.0
-        gone = np.bincount(units, moves) - np.bincount(units, self.above * (wins - value * pairs)) / total
-        lost = np.bincount(units, share) - np.bincount(units, self.above * pairs) / total
-        return value, (gone / np.maximum(1.0 - lost, 1e-300))[kept]
+            units = np.arange(score.size)
+        else:
+            inner = replace(self, strata=crossed(self.strata, units))
+            (pairs, _), (wins, _) = inner.pairs_of_rows(), inner.wins_of_rows(score)
+            middle = parts.centre[self.strata]
+            moves = moves - self.above * (wins - middle * pairs) / parts.total
+            share = share - self.above * pairs / parts.total
+        kept = np.bincount(units, counts) > 0.0
+        if self.mean_of_strata:
+            return parts.value, self._without_units(parts, moves, share, units)[kept]
+        gone, left = np.bincount(units, moves), 1.0 - np.bincount(units, share)
+        return parts.value, divided(gone, left)[kept]
 
-    def counted_twice(self, score: NDArray, value: float) -> float:
+    def _without_units(self, parts: PairShares, moves: NDArray, share: NDArray, units: NDArray) -> NDArray:
+        """The loss of a mean of strata without each unit; a stratum that loses all of its pairs leaves the mean.
+
+        With n strata of the indices c, the rows of a unit in a stratum move that stratum's index alone.
+        """
+        cell = crossed(units, self.strata)
+        first = np.unique(cell, return_index=True)[1]
+        unit, stratum, n = units[first], self.strata[first], parts.total
+        gone, left = n * np.bincount(cell, moves), 1.0 - n * np.bincount(cell, share)
+        emptied = left < LEAST_SHARE
+        moved = np.where(emptied, parts.centre[stratum], divided(gone, left))
+        remaining = n - np.bincount(unit, emptied)
+        # the mean without the unit is (n · value - Σ moved) / remaining
+        lost = np.bincount(unit, moved) - parts.value * (n - remaining)
+        return np.where(remaining > 0.5, lost / np.maximum(remaining, 0.5), np.nan)
+
+    def counted_twice(self, score: NDArray) -> float:
         """The excess in the squared error of the jackknife by rows, which removes each pair with either of its rows.
 
-        Σ w_ij² (h_ij - c)² / (Σ w_ij)² over the pairs, where h is 1 for a pair in order, ½ for a tie, and 0 else.
+        Σ w_ij² (h_ij - c)² / (Σ w_ij)² over the pairs, where h is 1 for a pair in order, ½ for a tie, and 0 else; in a
+        mean of strata c is the index of the pair's stratum.
         """
         squared = replace(self, above=self.above**2, below=self.below**2)
         strict = np.empty(score.size)
         strict[np.lexsort((self.places, score))] = np.arange(score.size)  # a tie counts as lost
-        halves, wins = (float(squared.above @ squared.wins_of_rows(by)[0]) for by in (score, strict))
-        pairs, total = (float(one.above @ one.pairs_of_rows()[0]) for one in (squared, self))
-        ties = 2.0 * (halves - wins)
-        return (wins * (1.0 - value) ** 2 + ties * (0.5 - value) ** 2 + (pairs - wins - ties) * value**2) / total**2
+        halves, wins = (squared.above * squared.wins_of_rows(by)[0] for by in (score, strict))
+        ties, pairs = 2.0 * (halves - wins), squared.above * squared.pairs_of_rows()[0]
+        parts = self.shares(score)
+        middle = parts.centre[self.strata]
+        each = wins * (1.0 - middle) ** 2 + ties * (0.5 - middle) ** 2 + (pairs - wins - ties) * middle**2
+        return float(each.sum()) / parts.total**2
 
     def _moves_of_weights(self, above: NDArray[np.float64]) -> NDArray[np.float64]:
         """The influence of each row through Uno's weights: it changes 1/G(t)² by the share 2 ∫ dM/Y, up to t.
@@ -229,6 +277,25 @@ class ComparablePairs:
         expected_before = expected - later * each * censored * each
         own = np.where(self.event, -expected_before[at], (later * each)[at] - expected[at])
         return 2.0 * self.below * own
+
+
+LEAST_SHARE = 1e-9  # of the pairs: less than this is rounding, and no pair is left
+
+
+def divided(gone: NDArray, left: NDArray) -> NDArray:
+    """What is gone over the share of pairs that are left; NaN where none is."""
+    return np.divide(gone, left, out=np.full(gone.shape, np.nan), where=left >= LEAST_SHARE)
+
+
+class PairShares(NamedTuple):
+    """A concordance index, and what each row adds to it."""
+
+    value: float
+    centre: NDArray  # for each stratum the index that its pairs are compared with: its own in a mean of strata
+    above: NDArray  # influence of each row as the upper row of pairs
+    below: NDArray  # the same as the lower row
+    share: NDArray  # of all pairs, that a row is part of
+    total: float  # mass of all pairs; in a mean of strata their number
 
 
 def running(mass: NDArray) -> NDArray:
@@ -279,7 +346,8 @@ def concordance_index(
         "pairs": each pair counts the same. "strata": each stratum that has pairs counts the same.
     weights : {"uno"}, optional
         "uno": a pair whose earlier event is at t counts 1/G(t)², G the share not yet censored (Kaplan-Meier). The
-        result then does not depend on how rows were censored, which matters if many were.
+        result then does not depend on how rows were censored, which matters if many were, as long as censoring has
+        nothing to do with the columns behind the score, nor with the time that would have been seen.
     tau : float, optional
         With Uno's weights: only events before this time count. Give it where few rows are observed for long.
 
@@ -337,7 +405,9 @@ def concordance_index_ci(
     y, score, event, strata, sample_weight, strata_weight, weights, tau
         As in :func:`concordance_index`.
     groups : array of n labels, optional
-        Which rows are not independent of each other, such as those of one patient: they are left out together.
+        Which rows are not independent of each other, such as those of one patient: they are left out together. Degrees
+        of freedom count the groups of the rows that should rank higher, and of those that should rank lower, as in
+        :func:`roc_auc_ci`; the interval is Newcombe's there if fewer than 500 independent rows would tell as much.
     confidence : float in (0, 1)
         Nominal coverage.
 
@@ -361,9 +431,13 @@ def concordance_index_ci(
     """
     pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
     own = checked_scores(score, pairs.time.size, "score")
-    value, error, freedom = _measured(pairs, (own,), groups)
-    wider = error * quantile(confidence, max(freedom, 1.0)) / quantile(confidence)
-    return replace(logit_interval(value, wider, max(1, int(freedom) + 1), confidence), standard_error=error)
+    found = _measured(pairs, (own,), groups)
+    freedom = max(found.freedom, 1.0)
+    if found.error == np.inf:
+        return AUCInterval(found.value, 0.0, 1.0, found.error, confidence, "plain", freedom)
+    if found.grouped and found.error > 0.0 and min(found.rows) < ENOUGH_FOR_DELONG:
+        return newcombe_interval(found.value, found.error, found.rows, confidence, freedom=freedom)
+    return logit_interval(found.value, found.error, max(1, int(found.freedom) + 1), confidence, freedom)
 
 
 def concordance_test(
@@ -410,9 +484,9 @@ def paired_concordance(
 ) -> DeLongTest:
     """The paired test of `concordance_test`; `less` is subtracted from the index of the first."""
     both = [checked_scores(score, pairs.time.size, f"score_{name}") for score, name in zip(given, "ab", strict=True)]
-    a, b = (_measured(pairs, (score,), groups)[0] for score in both)
-    difference, error, freedom = _measured(pairs, both, groups)
-    return paired_test(a - less, b, difference - less, error, confidence, max(freedom, 1.0))
+    a, b = (pairs.shares(score).value for score in both)
+    found = _measured(pairs, both, groups)
+    return paired_test(a - less, b, found.value - less, found.error, confidence, max(found.freedom, 1.0))
 
 
 def effective(masses: NDArray) -> float:
@@ -420,32 +494,56 @@ def effective(masses: NDArray) -> float:
     return float(masses.sum() ** 2 / np.sum(masses**2))
 
 
-def _measured(
-    pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLike | None
-) -> tuple[float, float, float]:
-    """The index of one score, or that of the first minus that of the second; its error and degrees of freedom."""
+def _measured(pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLike | None) -> Measured:
+    """The index of one score, or that of the first minus that of the second; `rows` are lower and upper ones."""
     of_pairs = pairs.pairs_of_rows()
     sides = [side * mass for side, mass in zip((pairs.above, pairs.below), of_pairs, strict=True)]
     if not sides[0].sum() > 0.0:
         raise ValueError("No two rows are comparable: the concordance index is not defined.")
-    units, freedom = None, min(effective(side) for side in sides) - 1.0
+    rows = effective(sides[1]), effective(sides[0])
+    units, freedom = None, min(rows) - 1.0
     inside = effective(np.bincount(pairs.strata, sides[0]))
     if groups is not None:
         units = numbers_of(groups, pairs.time.size, "groups", "group")
-        freedom = effective(np.bincount(units, sides[0] + sides[1])) - 1.0
     elif inside >= 20.0:
         units, freedom = pairs.strata, inside - 1.0
-    found = [pairs.jackknife(score, units) for score in scores]
-    value, lost = found[0]
-    if len(found) > 1:
-        value, lost = value - found[1][0], lost - found[1][1]
+    parts = [pairs.shares(score) for score in scores]
+    value, lost = pairs.jackknife(scores[0], units, parts[0])
+    upper, lower = parts[0].above, parts[0].below
+    if len(scores) > 1:
+        other, lost_of_other = pairs.jackknife(scores[1], units, parts[1])
+        value, lost = value - other, lost - lost_of_other
+        upper, lower = upper - parts[1].above, lower - parts[1].below
+    if groups is not None and units is not None:
+        freedom, rows = _of_groups(units, (lower, upper), sides[::-1])
+        if freedom == np.inf:  # all groups are alike
+            freedom = min(effective(np.bincount(units, side)) for side in sides) - 1.0
     if lost.size < 2:
         raise ValueError("An interval needs at least two rows, or two groups, that can be left out.")
     variance = (lost.size - 1) * float(np.var(lost))
     if units is None and len(scores) == 1 and pairs.strata.any():  # much in small strata
-        variance = max(variance - pairs.counted_twice(scores[0], value), 0.5 * variance)
+        variance = max(variance - pairs.counted_twice(scores[0]), 0.5 * variance)
     error = float(np.sqrt(variance))
-    return value, error if error > 1e-12 else 0.0, freedom
+    if np.isnan(error):  # one row, or group, is part of every pair: nothing shows how much another would change
+        error = np.inf
+    error = error if error > 1e-12 else 0.0
+    return Measured(value, error, rows, freedom, grouped=groups is not None)
+
+
+def _of_groups(
+    units: NDArray, moves: tuple[NDArray, NDArray], masses: Sequence[NDArray]
+) -> tuple[float, tuple[float, float]]:
+    """Degrees of freedom by the groups of lower and of upper rows, and the independent rows, as of an AUC by class."""
+    n_groups, total = int(units.max()) + 1, np.zeros(int(units.max()) + 1)
+    classes, rows = list[ClassGroups](), list[AlikeRows]()
+    for own, mass in zip(moves, masses, strict=True):
+        of_class = ClassGroups.of(mass, units, n_groups, centred=True)
+        sums = np.sqrt(of_class.scale) * np.bincount(units, own, n_groups)
+        total += sums
+        classes.append(of_class)
+        rows.append(AlikeRows.of(mass, own, sums, of_class))
+    freedom = freedom_of(rows, classes)
+    return freedom, independent_rows(rows[0], rows[1], float(total @ total))
 
 
 def crossed(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, stdtrit
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from vrspam._utils import array_api
 from vrspam._utils.progress import StepProgress
-from vrspam._utils.validation import numbers_of
+from vrspam._utils.validation import numbers_of, row_numbers
 from vrspam._utils.warnings import FewGroups, NoCorrection, warn
-from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, Clusters, logit_interval, newcombe_interval, placements
+from vrspam.metrics.folds import fold_parts
+from vrspam.metrics.groups import Clusters, placements
+from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, logit_interval, newcombe_interval
 from vrspam.metrics.roc import checked_columns, checked_weights, positive_rows, roc_auc_columns
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
@@ -176,7 +177,14 @@ def corrected_auc_of(
     models, cv, n_jobs = _candidates(search, cv, n_jobs)
     positive = positive_rows(y, at_least=2)
     weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
-    splits = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=True).split(X, y, groups)]
+    splits = []
+    for number, parts in enumerate(check_cv(cv, y, classifier=True).split(X, y, groups)):
+        train, held_out = (row_numbers(part, positive.size) for part in parts)
+        if train is None or held_out is None:
+            raise ValueError(
+                f"Fold {number}: its parts must be row numbers below {positive.size}, or masks of the rows."
+            )
+        splits.append((train, held_out))
     fold = np.full(positive.size, -1)
     for number, (_, held_out) in enumerate(splits):
         fold[held_out] = number
@@ -204,30 +212,6 @@ def corrected_auc_of(
     return corrected_best(
         sample, scores, positive, parts, weight, groups, lambda best: stable_share(by_all[best], common, sample)
     )
-
-
-def fold_parts(folds: ArrayLike, positive: NDArray, weight: NDArray | None, groups: ArrayLike | None) -> list[NDArray]:
-    """The rows that each fold holds out: of both classes, and whole groups."""
-    names = np.asarray(folds)
-    if names.shape != positive.shape:
-        raise ValueError(f"folds has shape {names.shape}; it needs one entry for each of {positive.size} rows.")
-    values, fold = np.unique(names, return_inverse=True)
-    if values.size < 2:
-        raise ValueError("folds has a single value: rows must be scored by models of at least two folds.")
-    counts = np.ones(positive.size, dtype=bool) if weight is None else weight > 0.0
-    parts = [np.flatnonzero(fold == number) for number in range(values.size)]
-    for name, part in zip(values, parts, strict=True):
-        if np.unique(positive[part][counts[part]]).size < 2:
-            raise ValueError(f"fold {name} holds rows of one class alone: use fewer folds, or stratified ones.")
-    if groups is not None and (torn := torn_groups(group_numbers(groups, positive.size), fold)):
-        raise ValueError(f"{torn} groups have rows in several folds: make folds of whole groups, by GroupKFold.")
-    return parts
-
-
-def torn_groups(groups: NDArray, parts: NDArray) -> int:
-    """How many groups have rows in several parts; both are given by the number of each row's."""
-    size = int(parts.max()) + 1
-    return int(np.count_nonzero(np.bincount(np.unique(groups * size + parts) // size) > 1))
 
 
 def corrected_best(
@@ -328,14 +312,18 @@ def corrected_choice(
         return CorrectedAUC(score, float("nan"), float("nan"), optimism)
     # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
     error, widened = standard_error(sample, moved[0]), sample.widening(stable)
-    if clusters is not None:  # Student's t widens this error from few groups, but not Newcombe's floor
-        error = clusters.error * float(stdtrit(clusters.freedom, 0.975) / ndtri(0.975))
+    freedom, rows = np.inf, (float(sample.totals[0]), float(sample.totals[1]))
+    if clusters is not None:  # Student's t widens this error from few groups
+        error, freedom = clusters.error, clusters.freedom
+        rows = rows if clusters.rows is None else clusters.rows
+    if error == np.inf:  # all rows of a class are of one group
+        return CorrectedAUC(score, 0.0, 1.0, optimism)
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
-    if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
-        interval = logit_interval(score, widened * error, min(sample.totals))
+    if min(rows) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
+        interval = logit_interval(score, widened * error, int(min(rows)), freedom=freedom)
     else:
-        interval = newcombe_interval(score, error, sample.totals, widened=widened)
+        interval = newcombe_interval(score, error, rows, widened=widened, freedom=freedom)
     return CorrectedAUC(score, interval.low, interval.high, optimism)
 
 

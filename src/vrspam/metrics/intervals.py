@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri, stdtr
 
-from vrspam._utils.validation import numbers_of
 from vrspam.metrics import roc
+from vrspam.metrics.folds import fold_parts, shared_training, stable_by_strength, weights_by_fold
+from vrspam.metrics.groups import Clusters, group_names, influence, placements, satterthwaite
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
@@ -36,6 +37,8 @@ class AUCInterval:
         Nominal coverage of the interval.
     method : str
         How the interval was computed: see :func:`roc_auc_ci` and :func:`partial_auc_ci`.
+    freedom : float
+        Degrees of freedom of the standard error, for Student's t; infinite where it counts as known.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class AUCInterval:
     standard_error: float
     confidence: float
     method: IntervalMethod = "logit"
+    freedom: float = np.inf
 
     @property
     def source(self) -> str:
@@ -82,7 +86,7 @@ class DeLongTest:
     >>> from vrspam.metrics import delong_test
     >>> test = delong_test([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
     >>> print(f"difference {test.difference:.2f}, {test.low:.2f} to {test.high:.2f}, p = {test.p_value:.2f}")
-    difference 0.31, -0.17 to 0.79, p = 0.20
+    difference 0.31, -0.42 to 1.00, p = 0.28
     """
 
     auc_a: float
@@ -104,6 +108,7 @@ def roc_auc_ci(
     method: Literal["auto", "logit", "plain", "newcombe"] = "auto",
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    folds: ArrayLike | None = None,
 ) -> AUCInterval:
     """AUC with a confidence interval: DeLong's, or Newcombe's where a class has few rows; in O(n log n).
 
@@ -112,8 +117,8 @@ def roc_auc_ci(
         se² = var(V₊)/n₊ + var(V₋)/n₋
 
     V₊ are the placements of the positives (share of negatives below each), V₋ those of the negatives (share
-    of positives above each), variances with n - 1. Newcombe's method 5 takes the variance v(A) that exponential
-    scores have for a true AUC A, and keeps every A with |AUC - A| ≤ z √v(A):
+    of positives above each), variances with n - 1. Newcombe's method 5 takes a variance v(A) that follows from the true
+    AUC A (that of exponential scores, between its two directions), and keeps every A with |AUC - A| ≤ z √v(A):
 
         v(A) = A(1-A) (1 + N ((1-A)/(2-A) + A/(1+A))) / (n₊n₋),   N = (n₊+n₋)/2 - 1
 
@@ -130,18 +135,30 @@ def roc_auc_ci(
         "logit" if both classes have at least 500 rows and "newcombe" if not.
     groups : array of n labels, optional
         Which rows belong together (several rows of one patient), and are not independent of each other. The standard
-        error then comes from one sum for each of G groups, over the rows of both classes,
-        se² = G/(G - 1) Σ_g [Σ_{i in g+} (V_i - AUC)/n₊ + Σ_{j in g-} (V_j - AUC)/n₋]², and Student's t with as many
-        degrees of freedom as groups of equal size would have, (Σ n_g)² / Σ n_g² - 1, takes the place of z.
+        error then comes from one sum for each group, over the rows of both classes,
+        se² = Σ_g [c₊ Σ_{i in g+} (V_i - AUC)/n₊ + c₋ Σ_{j in g-} (V_j - AUC)/n₋]². With the share w of the rows of its
+        class that a group holds, c² = 1/(1 - 2w + Σ w²): G₊/(G₊ - 1) for G₊ groups of equal size with positive rows.
+        Student's t takes the place of z. Its degrees of freedom (Satterthwaite's) count the groups of each class: if
+        three patients are sick there are hardly more than two, however many are well. For v(A) rows count as the number
+        of independent ones that would tell as much, by the intraclass correlation of the placements of both classes; v
+        is multiplied by (t/z)² se²/v(AUC) where that exceeds 1. If all rows of a class are of one group, nothing shows
+        how much another would differ, and the interval is from 0 to 1.
     sample_weight : array of n numbers, optional
         Weights of the observations, as in :func:`roc_auc`: placements are weighted shares, and a class of weights w has
         the variance Σ w² (V - V̄)² / (Σ w)² · n/(n - 1). A weight says how much an observation counts, not how often
         it was seen. Numbers of rows are effective ones, (Σ w)² / Σ w²; rows of weight 0 do not count.
+    folds : array of n labels, optional
+        For out-of-fold scores: the fold that held each row out. Without it rows count as those of a test set. The AUC
+        is then the mean of those of the folds. Models of different folds share training rows, so it varies more than
+        that of a test set: for K folds standard errors are √(1 + (1 - stable) K/(K - 1)) times as large. The share
+        `stable` of the scores' variance is judged from the distance of the AUC from 1/2, as for a model with a third as
+        many parameters as there are rows. :func:`corrected_auc_of` fits the models and need not guess it. Every fold
+        holds rows of both classes, and whole groups.
 
     Returns
     -------
     AUCInterval
-        Its `method` is the one that was used, `standard_error` is DeLong's in any case.
+        Its `method` is the one that was used, `standard_error` is DeLong's in any case, with `folds` times the factor.
 
     Notes
     -----
@@ -170,34 +187,49 @@ def roc_auc_ci(
     roc.quantile(confidence)  # refuses numbers outside (0, 1)
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
-    found = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups)
+    found = roc_measures(y_true, [y_score], sample_weight=sample_weight, groups=groups, folds=folds)
     return interval_of(found.of(0), confidence, method)
 
 
 def interval_of(measured: Measured, confidence: float, method: str = "auto") -> AUCInterval:
     """The interval of :func:`roc_auc_ci` of an AUC that was measured."""
-    (auc, error, rows, freedom), z = measured, roc.quantile(confidence)
-    wider = error * roc.quantile(confidence, freedom) / z  # for an error that comes from few groups
+    low, high, used = bounds_of(measured, 0.5 - confidence / 2.0, method)
+    freedom = measured.freedom if measured.grouped else np.inf
+    return AUCInterval(measured.value, low, high, measured.error, confidence, used, freedom)
+
+
+def bounds_of(measured: Measured, tail: float, method: str = "auto") -> tuple[float, float, IntervalMethod]:
+    """The interval that leaves the probability `tail` on each side, and the method that gave it."""
+    auc, error, rows = measured.value, measured.error, measured.rows
+    freedom = measured.freedom if measured.grouped else np.inf
+    if error == np.inf:  # the rows do not show how much the AUC varies
+        return 0.0, 1.0, "plain"
     if method == "newcombe" or (method == "auto" and min(rows) < ENOUGH_FOR_DELONG):
-        interval = newcombe_interval(auc, wider, rows, confidence)
-    elif method == "plain" and error > 0.0:
-        interval = AUCInterval(auc, max(0.0, auc - z * wider), min(1.0, auc + z * wider), error, confidence, "plain")
-    else:
-        interval = logit_interval(auc, wider, min(rows), confidence)
-    return replace(interval, standard_error=error)
+        bounds = _newcombe_bounds(auc, error / measured.widened, rows, tail, freedom, measured.widened)
+        return *bounds, "newcombe"
+    if method == "plain" and error > 0.0:
+        half = roc.beyond(tail, freedom) * error
+        return max(0.0, auc - half), min(1.0, auc + half), "plain"
+    return _logit_bounds(auc, error, min(rows), tail, freedom)
 
 
-def logit_interval(auc: float, standard_error: float, pairs: int, confidence: float = 0.95) -> AUCInterval:
+def logit_interval(
+    auc: float, standard_error: float, pairs: float, confidence: float = 0.95, freedom: float = np.inf
+) -> AUCInterval:
     """The "logit" interval of :func:`roc_auc_ci` around an AUC whose standard error is known.
 
     It is symmetric on the scale log(AUC/(1-AUC)); with a standard error of 0 it rests on disjoint pairs (Notes there).
+    An AUC of 0 or 1 has no place on that scale: with a standard error above 0 the interval is then AUC ± t·se, and at
+    least as wide as that of the pairs.
 
     Parameters
     ----------
     auc, standard_error : float
-    pairs : int
+    pairs : float
         Disjoint pairs of a positive and a negative: for one sample, the rows of the smaller class.
     confidence : float in (0, 1)
+    freedom : float, default=inf
+        Degrees of freedom of the standard error.
 
     Returns
     -------
@@ -210,28 +242,46 @@ def logit_interval(auc: float, standard_error: float, pairs: int, confidence: fl
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.758 to 0.836
     """
-    z = roc.quantile(confidence)
-    if standard_error == 0.0:
-        shrink = ((1.0 - confidence) / 2.0) ** (1.0 / pairs)
-        return AUCInterval(auc, auc * shrink, 1.0 - (1.0 - auc) * shrink, 0.0, confidence, "pairs")
-    half = z * standard_error / (auc * (1.0 - auc))
-    low, high = float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
-    return AUCInterval(auc, low, high, standard_error, confidence, "logit")
+    roc.quantile(confidence)  # refuses numbers outside (0, 1)
+    low, high, used = _logit_bounds(auc, standard_error, pairs, 0.5 - confidence / 2.0, freedom)
+    return AUCInterval(auc, low, high, standard_error, confidence, used, freedom)
+
+
+def _logit_bounds(
+    auc: float, error: float, pairs: float, tail: float, freedom: float
+) -> tuple[float, float, IntervalMethod]:
+    """The bounds of `logit_interval` that leave the probability `tail` on each side, and the method."""
+    shrink = tail ** (1.0 / pairs)
+    of_pairs = auc * shrink, 1.0 - (1.0 - auc) * shrink
+    if error == 0.0:
+        return *of_pairs, "pairs"
+    reach = roc.beyond(tail, freedom) * error
+    if not 0.0 < auc < 1.0:
+        return max(0.0, min(of_pairs[0], auc - reach)), min(1.0, max(of_pairs[1], auc + reach)), "plain"
+    centre, half = logit(auc), reach / (auc * (1.0 - auc))
+    return min(auc, float(expit(centre - half))), max(auc, float(expit(centre + half))), "logit"
 
 
 def newcombe_interval(
-    auc: float, standard_error: float, rows: tuple[int, int], confidence: float = 0.95, widened: float = 1.0
+    auc: float,
+    standard_error: float,
+    rows: tuple[float, float],
+    confidence: float = 0.95,
+    widened: float = 1.0,
+    freedom: float = np.inf,
 ) -> AUCInterval:
     """The "newcombe" interval of :func:`roc_auc_ci` around an AUC whose DeLong's standard error is known.
 
     Parameters
     ----------
     auc, standard_error : float
-    rows : tuple of two int
+    rows : tuple of two numbers
         Negative and positive rows.
     confidence : float in (0, 1)
     widened : float, default=1.0
         Factor of all standard errors, for an AUC that varies more than that of one sample.
+    freedom : float, default=inf
+        Degrees of freedom of the standard error.
 
     Returns
     -------
@@ -244,19 +294,42 @@ def newcombe_interval(
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.745 to 0.845
     """
-    n_down, n_up = rows
-    z, own = widened * roc.quantile(confidence), exponential_variance(auc, n_up, n_down)
-    scale = z**2 if standard_error == 0.0 or own == 0.0 else z**2 * max(1.0, standard_error**2 / own)
+    roc.quantile(confidence)  # refuses numbers outside (0, 1)
+    low, high = _newcombe_bounds(auc, standard_error, rows, 0.5 - confidence / 2.0, freedom, widened)
+    return AUCInterval(auc, low, high, standard_error, confidence, "newcombe", freedom)
 
-    def beyond(true: float) -> float:
+
+def _newcombe_bounds(
+    auc: float, error: float, rows: tuple[float, float], tail: float, freedom: float, widened: float = 1.0
+) -> tuple[float, float]:
+    """The bounds of `newcombe_interval` that leave the probability `tail` on each side.
+
+    The variance v of exponential scores counts as known. The one that is estimated, where it is larger, counts with
+    Student's t.
+    """
+    n_down, n_up = rows
+    z, t = widened * roc.beyond(tail), widened * roc.beyond(tail, freedom)
+    own, scale = exponential_variance(auc, n_up, n_down), z**2
+    if error > 0.0 and own > 0.0:
+        scale = max(scale, t**2 * error**2 / own)
+
+    if not np.isfinite(scale):  # Student's t of few degrees of freedom, far out
+        return 0.0, 1.0
+
+    def outside(true: float) -> float:
         return (auc - true) ** 2 - scale * exponential_variance(true, n_up, n_down)
 
-    inside = min(max(auc, 1e-12), 1.0 - 1e-12)  # `beyond` is negative here, and at the ends positive or 0
-    low = 0.0 if auc == 0.0 else float(brentq(beyond, 0.0, inside))
-    high = 1.0 if auc == 1.0 else float(brentq(beyond, inside, 1.0))
+    inside = min(max(auc, 1e-12), 1.0 - 1e-12)  # `outside` is negative here, and at the ends positive or 0
+    low, high = 0.0, 1.0
+    if auc > 0.0 and outside(inside) < 0.0:
+        low = min(auc, float(brentq(outside, 0.0, inside)))
+    if auc < 1.0 and outside(inside) < 0.0:
+        high = max(auc, float(brentq(outside, inside, 1.0)))
+    if outside(inside) >= 0.0:  # the probability outside is nearly 1
+        low = high = auc
     if own == 0.0:  # an AUC of 0 or 1 is far from certain if its standard error, from elsewhere, is not 0
-        low, high = max(0.0, min(low, auc - z * standard_error)), min(1.0, max(high, auc + z * standard_error))
-    return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
+        low, high = max(0.0, min(low, auc - t * error)), min(1.0, max(high, auc + t * error))
+    return low, high
 
 
 def delong_test(
@@ -267,11 +340,14 @@ def delong_test(
     confidence: float = 0.95,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    folds: ArrayLike | None = None,
 ) -> DeLongTest:
     """DeLong's paired test that two scores of the same rows have the same AUC, in O(n log n).
 
     The standard error is that of :func:`roc_auc_ci` for the differences of the placements, so the correlation
-    of the two scores is accounted for; z = difference / standard error is compared with a normal variable.
+    of the two scores is accounted for. z = difference / standard error is compared with Student's t, because few rows
+    of a class tell little about the error: of the parts s₊² and s₋² that the classes have in its square follow
+    Satterthwaite's degrees of freedom, (s₊² + s₋²)² / (s₊⁴/(n₊ - 1) + s₋⁴/(n₋ - 1)); n counts rows, or groups.
 
     Parameters
     ----------
@@ -281,6 +357,10 @@ def delong_test(
         Nominal coverage of the interval of the difference AUC(a) - AUC(b).
     groups, sample_weight : array of n, optional
         Rows that belong together, and how much each row counts, as in :func:`roc_auc_ci`.
+    folds : array of n labels, optional
+        For out-of-fold scores: the fold that held each row out, the same for both scores. Nothing shows how much of the
+        difference other training rows would give, too, so standard errors are √(1 + K/(K - 1)) times as large for K
+        folds. Without it the test takes rows for those of a test set, and rejects too often.
 
     Returns
     -------
@@ -298,10 +378,11 @@ def delong_test(
     >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
     >>> test = delong_test(y, [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
-    0.938 - 0.625 = 0.312, p = 0.202
+    0.938 - 0.625 = 0.312, p = 0.282
     """
     both, names = [score_a, score_b], ["score_a", "score_b"]
-    return roc_measures(y_true, both, names, sample_weight=sample_weight, groups=groups).test(0, 1, confidence)
+    placed = roc_measures(y_true, both, names, sample_weight=sample_weight, groups=groups, folds=folds)
+    return placed.test(0, 1, confidence)
 
 
 def paired_test(
@@ -322,8 +403,10 @@ class Measured(NamedTuple):
 
     value: float
     error: float
-    rows: tuple[int, int]  # of the negatives and the positives: with weights, effective numbers
+    rows: tuple[float, float]  # of the negatives and the positives: with weights or groups, effective numbers
     freedom: float = np.inf  # degrees of freedom of the error
+    grouped: bool = False  # whether the error is that of groups: then intervals use Student's t, as tests always do
+    widened: float = 1.0  # how much the error was multiplied by, for out-of-fold scores
 
 
 class Placed(NamedTuple):
@@ -334,11 +417,13 @@ class Placed(NamedTuple):
     weight: NDArray | None
     groups: NDArray | None
     equal: float = 0.0  # placements that differ by less are equal but for rounding
+    shared: float = 0.0  # what shared training rows add to the variance of out-of-fold scores, at most
 
     def test(self, first: int, second: int, confidence: float) -> DeLongTest:
         """The paired test of two scores."""
-        difference, error, _, freedom = self.of(first, second)
-        return paired_test(self.of(first).value, self.of(second).value, difference, error, confidence, freedom)
+        found = self.of(first, second)
+        aucs = self.of(first).value, self.of(second).value
+        return paired_test(*aucs, found.value, found.error, confidence, found.freedom)
 
     def of(self, first: int, second: int | None = None) -> Measured:
         """The AUC of one score, or that of the first minus that of the second."""
@@ -348,22 +433,39 @@ class Placed(NamedTuple):
             if second is not None:
                 up, down = up - self.scores[second][0], down - self.scores[second][1]
             n_up, n_down = up.size, down.size
-            variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
-            return Measured(float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2), (n_down, n_up))
+            of_up = np.var(up, ddof=1) / (4.0 * n_down**2 * n_up)
+            of_down = np.var(down, ddof=1) / (4.0 * n_up**2 * n_down)
+            freedom = satterthwaite((of_up, n_up - 1.0), (of_down, n_down - 1.0))
+            auc = float(up.sum() / (2 * n_up * n_down))
+            return Measured(auc, float(np.sqrt(of_up + of_down)), (n_down, n_up), freedom)
         placed = self.scores[first] if second is None else self.scores[first] - self.scores[second]
-        value, variance, sizes, moves = 0.0, 0.0, [], influence(positive, placed, weight, self.equal)
+        value, variances, sizes, moves = 0.0, [], [], influence(positive, placed, weight, self.equal)
         for side in (~positive, positive):
             own, part = weight[side] / weight[side].sum(), placed[side]
             value = float(own @ part if moves[side].any() else part[0])  # 1 is not rounded to less
-            variance += float(moves[side] @ moves[side]) * part.size / (part.size - 1)
+            variances.append(float(moves[side] @ moves[side]) * part.size / (part.size - 1))
             sizes.append(max(2, int(1.0 / float(own @ own) + 1e-6)))  # rounding makes 200 equal weights 199.99
-        value, rows = 0.0 if abs(value) <= self.equal else value, (sizes[0], sizes[1])
+        value = 0.0 if abs(value) <= self.equal else value
+        rows: tuple[float, float] = (sizes[0], sizes[1])
         if names is None:
-            return Measured(value, float(np.sqrt(variance)), rows)
-        clusters = Clusters.of_moves(moves, weight, names)
-        if clusters.error == 0.0:  # then count the groups of each class
-            rows = np.unique(names[~positive]).size, np.unique(names[positive]).size
-        return Measured(value, clusters.error, rows, clusters.freedom)
+            freedom = satterthwaite((variances[0], sizes[0] - 1.0), (variances[1], sizes[1] - 1.0))
+            found = Measured(value, float(np.sqrt(sum(variances))), rows, freedom)
+        else:
+            clusters = Clusters.of_moves(moves, weight, names, positive)
+            if clusters.error == 0.0:  # then count the groups of each class
+                rows = np.unique(names[~positive]).size, np.unique(names[positive]).size
+            elif clusters.rows is not None:
+                rows = clusters.rows
+            found = Measured(value, clusters.error, rows, clusters.freedom, grouped=True)
+        if self.shared > 0.0:
+            return self._of_folds(found, of_difference=second is not None)
+        return found
+
+    def _of_folds(self, found: Measured, of_difference: bool) -> Measured:
+        """The same with an error that allows for shared training rows; a difference counts as unstable."""
+        stable = 0.0 if of_difference else stable_by_strength(found.value, found.error, sum(found.rows))
+        widened = float(np.sqrt(1.0 + (1.0 - stable) * self.shared))
+        return found._replace(error=widened * found.error, widened=widened)
 
 
 def roc_measures(
@@ -374,8 +476,11 @@ def roc_measures(
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None,
     ranked: Sequence[roc.Ranked] = (),
+    folds: ArrayLike | None = None,
 ) -> Placed:
     """Labels and scores, checked, with the placements of the rows; `ranked` has the sorted scores, if known."""
+    if folds is not None:
+        return _out_of_fold_measures(y_true, scores, names, sample_weight, groups, folds)
     positive, checked, weight, together = checked_rows(y_true, scores, names, sample_weight, groups)
     if weight is None and together is None:
         sides, placed, found = (np.flatnonzero(positive), np.flatnonzero(~positive)), np.empty(positive.size), []
@@ -391,6 +496,39 @@ def roc_measures(
         return Placed(positive, found, None, None)
     weight = np.ones(positive.size) if weight is None else weight
     return Placed(positive, [placements(positive, s[np.newaxis], weight)[0] for s in checked], weight, together)
+
+
+def _out_of_fold_measures(
+    y_true: ArrayLike,
+    scores: Sequence[ArrayLike],
+    names: Sequence[str],
+    sample_weight: ArrayLike | None,
+    groups: ArrayLike | None,
+    folds: ArrayLike,
+) -> Placed:
+    """As `roc_measures`, with placements among the rows of the same fold, each fold counting the same."""
+    positive = roc.positive_rows(y_true)
+    weight = np.ones(positive.size)
+    if sample_weight is not None:
+        weight = roc.unit_weights(roc.checked_weights(sample_weight, positive.size))
+    parts = fold_parts(folds, positive, weight, groups)
+    shared, balanced = shared_training(parts, positive.size), weights_by_fold(parts, positive, weight)
+    used = np.flatnonzero(balanced > 0.0)
+    positive, checked, kept, together = checked_rows(positive, scores, names, balanced, groups)
+    mass = np.ones(positive.size) if kept is None else kept
+    place = np.full(balanced.size, -1)
+    place[used] = np.arange(used.size)
+    rows = [place[part][place[part] >= 0] for part in parts]
+    placed = []
+    for score in checked:
+        own = np.empty(positive.size)
+        for part in rows:
+            own[part] = placements(positive[part], score[np.newaxis, part], mass[part])[0]
+        placed.append(own)
+    return Placed(positive, placed, mass, together, EQUAL_PLACES, shared)
+
+
+EQUAL_PLACES = 1e-12  # placements that differ by less are equal but for rounding
 
 
 def checked_rows(
@@ -409,7 +547,9 @@ def checked_rows(
     positive = roc.positive_rows(y_true)
     each = zip(scores, names, strict=True)
     checked = [roc.checked_scores(score, positive.size, name, chances) for score, name in each]
-    weight = None if sample_weight is None else roc.checked_weights(sample_weight, positive.size)
+    weight = None
+    if sample_weight is not None:  # in a unit in which their squares stay within range
+        weight = roc.unit_weights(roc.checked_weights(sample_weight, positive.size))
     together = None if groups is None else group_names(groups, positive.size)
     if weight is not None and not weight.all():
         used = weight > 0.0
@@ -418,76 +558,11 @@ def checked_rows(
     return roc.positive_rows(positive, at_least), checked, weight, together
 
 
-def group_names(groups: ArrayLike, n: int) -> NDArray:
-    """The number of the group of each row."""
-    names = numbers_of(groups, n, "groups", "group")
-    if names.max(initial=0) < 1:
-        raise ValueError("groups has a single value, and an interval needs several groups; leave it out.")
-    return names
-
-
-class Clusters(NamedTuple):
-    """How much an AUC varies if whole groups of rows vary together."""
-
-    error: float
-    n_groups: int
-    freedom: float  # degrees of freedom of the error: as many as groups of equal size that would vary as much, less 1
-
-    @classmethod
-    def of(cls, positive: NDArray, scores: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
-        """The error of the AUC of scores; `groups` are the numbers of the groups of the rows."""
-        placed = placements(positive, scores[np.newaxis], weights)[0]
-        return cls.of_moves(influence(positive, placed, weights), weights, groups)
-
-    @classmethod
-    def of_moves(cls, moves: NDArray, weights: NDArray, groups: NDArray) -> Clusters:
-        """From each row's influence on a measure, whose variance is G/(G-1) times the sum of squared group sums."""
-        names = np.unique(groups, return_inverse=True)[1]
-        sums, sizes = np.bincount(names, moves), np.bincount(names, weights)
-        factor, equal = sums.size / max(sums.size - 1, 1), float(sizes.sum() ** 2 / np.sum(sizes**2))
-        return cls(float(np.sqrt(factor * np.sum(sums**2))), sums.size, max(equal - 1.0, 1.0))
-
-
-def influence(positive: NDArray, placed: NDArray, weights: NDArray, equal: float = 0.0) -> NDArray:
-    """How much each row moves an AUC, from DeLong's placements V: (V - AUC) / (rows of the class)."""
-    moves = np.zeros(placed.size)
-    for side in (positive, ~positive):
-        if np.ptp(placed[side]) > equal:  # else rounding alone
-            share = weights[side] / weights[side].sum()
-            moves[side] = share * (placed[side] - share @ placed[side])
-    return moves
-
-
-def placements(positive: NDArray, scores: NDArray, weights: NDArray) -> NDArray:
-    """The share of negatives below each positive, and of positives above each negative; a tie counts one half.
-
-    >>> scores = np.array([[1.0, 2.0, 2.0, 3.0]])
-    >>> placements(np.array([False, False, True, True]), scores, np.ones(4)).tolist()
-    [[1.0, 0.75, 0.75, 1.0]]
-    """
-    order = np.argsort(scores, axis=1)
-    ranked = np.take_along_axis(scores, order, axis=1)
-    new = np.ones(ranked.shape, dtype=bool)  # whether a score differs from the one before it
-    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    places = np.arange(ranked.shape[1])
-    first = np.maximum.accumulate(np.where(new, places, 0), axis=1)
-    ends = np.where(np.roll(new, -1, axis=1), places, ranked.shape[1])
-    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    found = np.empty(ranked.shape)
-    for side in (False, True):
-        others = (positive != side)[order]
-        mass = np.zeros((ranked.shape[0], ranked.shape[1] + 1))
-        np.cumsum(np.where(others, weights[order], 0.0), axis=1, out=mass[:, 1:])
-        below = (np.take_along_axis(mass, first, axis=1) + np.take_along_axis(mass, last + 1, axis=1)) / 2.0
-        share = below / mass[:, -1:]
-        np.copyto(found, share if side else 1.0 - share, where=~others)
-    result = np.empty_like(found)
-    np.put_along_axis(result, order, found, axis=1)
-    return result
-
-
 def exponential_variance(true: float, n_up: float, n_down: float) -> float:
-    """The variance of an AUC of exponential scores: v(A) of :func:`roc_auc_ci`.
+    """Newcombe's variance of an AUC: v(A) of :func:`roc_auc_ci`.
+
+    Hanley and McNeil's is that of exponential scores, and depends on which class varies more. Here both classes count
+    with the mean of their numbers of rows, so that it lies between that formula for either direction.
 
     Parameters
     ----------
@@ -516,7 +591,7 @@ def rows_for_width(
 ) -> int:
     """The number of rows needed for an interval of the AUC of at most this width.
 
-    The variance is that of Hanley and McNeil (:func:`exponential_variance`), the interval the "logit" one of
+    The variance is Newcombe's (:func:`exponential_variance`), the interval the "logit" one of
     :func:`roc_auc_ci`.
 
     Parameters

@@ -195,7 +195,7 @@ def partial_auc_ci(
     method : {"auto", "logit", "plain", "score"}
         "logit": symmetric on the scale log(A/(1-A)), where A is the area divided by `max_fpr`. "plain": A ± z·se, cut
         off at 0 and 1. "score": all true values with |A - true| ≤ z √v(true), where v is the variance that normal
-        scores of equal variance have at that true value, multiplied by se²/v(A) where that exceeds 1 (A at least half
+        scores of equal variance have at that true value, raised towards se² as in :func:`roc_auc_ci` (A at least half
         a positive away from 0 and 1); it needs no standard error. "auto" is "logit" with at least 500 positives and 500
         negatives in the part, else "score".
     groups, sample_weight : array of n, optional
@@ -226,22 +226,26 @@ def partial_auc_ci(
     if method not in ("auto", "logit", "plain", "score"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "score", got {method!r}.')
     found = partial_measures(y_true, [y_score], ["y_score"], max_fpr, False, sample_weight, groups)
-    share, error, (negatives, positives), freedom = found.of(0)
-    z = roc.quantile(confidence, freedom)  # larger for an error that comes from few groups
+    measured = found.of(0)
+    share, error, (negatives, positives) = measured.value, measured.error, measured.rows
+    freedom = measured.freedom if measured.grouped else np.inf
+    t = roc.quantile(confidence, freedom)  # larger for an error that comes from few groups
     share = 1.0 if share > 1.0 - EQUAL else share
     few = min(positives, max_fpr * negatives) < intervals.ENOUGH_FOR_DELONG
     used: Literal["logit", "plain", "score"]
-    if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
-        used, (low, high) = "score", _NormalScores(positives, negatives, max_fpr).bounds(share, error, z)
+    if error == np.inf:  # all rows of a class are of one group
+        used, (low, high) = "plain", (0.0, 1.0)
+    elif error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
+        used, (low, high) = "score", _NormalScores(positives, negatives, max_fpr).bounds(share, error, normal, t)
     elif method == "plain":
-        used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
+        used, (low, high) = "plain", (max(0.0, share - t * error), min(1.0, share + t * error))
     else:
-        interval = intervals.logit_interval(share, error * z / normal, positives, confidence)
+        interval = intervals.logit_interval(share, error, positives, confidence, freedom)
         used, (low, high) = "logit", (interval.low, interval.high)
     if standardized:
         share, low, high = (float(standardise(value, max_fpr)) for value in (share, low, high))
         error *= 0.5 / (1.0 - max_fpr / 2.0)
-    return intervals.AUCInterval(share, low, high, error, confidence, used)
+    return intervals.AUCInterval(share, low, high, error, confidence, used, freedom)
 
 
 def partial_auc_test(
@@ -258,8 +262,8 @@ def partial_auc_test(
     """Paired test that two scores of the same rows have the same partial AUC, in O(n log n).
 
     The standard error is that of :func:`partial_auc_ci` for the differences of the placements, so the correlation of
-    the two scores is accounted for; z = difference / standard error is compared with a normal variable. With
-    `max_fpr=1` it is :func:`delong_test`. docs/intervals.md says how often it rejects scores that are equally good.
+    the two scores is accounted for; z = difference / standard error is compared with Student's t. With `max_fpr=1` it
+    is :func:`delong_test`. docs/intervals.md says how often it rejects scores that are equally good.
 
     Parameters
     ----------
@@ -289,7 +293,7 @@ def partial_auc_test(
     >>> a, b = (common + rng.standard_normal(y.size) + shift * y for shift in (2.5, 1.0))
     >>> test = partial_auc_test(y, a, b, max_fpr=0.1)
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.2g}")
-    0.768 - 0.567 = 0.201, p = 3.3e-08
+    0.768 - 0.567 = 0.201, p = 2e-07
     """
     both, names = [score_a, score_b], ["score_a", "score_b"]
     found = partial_measures(y_true, both, names, max_fpr, standardized, sample_weight, groups)
@@ -346,7 +350,7 @@ class _NormalScores:
     Integrals over the part of the curve are sums over the scores of negatives beyond the cut.
     """
 
-    def __init__(self, positives: int, negatives: int, max_fpr: float):
+    def __init__(self, positives: float, negatives: float, max_fpr: float):
         self.positives, self.negatives, self.max_fpr = positives, negatives, max_fpr
         self.cut = max(-9.0, float(-ndtri(max_fpr)))
         nodes, weights = _gauss_legendre(80)
@@ -373,11 +377,14 @@ class _NormalScores:
         of_down = (float(self.mass @ curve**2) + rest * end**2) / self.max_fpr - (mean + rest * end) ** 2
         return share, max(of_up, 0.0) / self.positives + max(of_down, 0.0) / self.negatives
 
-    def bounds(self, share: float, error: float, z: float) -> tuple[float, float]:
-        """The true values below and above the share found that lie z of their own standard errors from it."""
+    def bounds(self, share: float, error: float, z: float, t: float) -> tuple[float, float]:
+        """The true values below and above the share found that lie z of their own standard errors from it.
+
+        The variance of the sample, where it is larger than that of normal scores, counts with Student's t.
+        """
         half_a_row = 0.5 / self.positives  # nearer to 0 or 1 the ratio of the two variances is random
         steady = self.share_and_variance(self.distance(min(max(share, half_a_row), 1.0 - half_a_row)))[1]
-        scale = z**2 * max(1.0, error**2 / steady)
+        scale = max(z**2, t**2 * error**2 / steady)
         centre = self.distance(min(max(share, 1e-12), 1.0 - 1e-12))
 
         def beyond(distance: float) -> float:

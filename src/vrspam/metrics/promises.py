@@ -174,6 +174,12 @@ def promised_threshold(
             raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
     positive = positive_rows(y, at_least=1)
     scores = checked_scores(score, positive.size, "score").astype(np.float64)
+    if not np.isfinite(scores).all():
+        count = int(np.count_nonzero(~np.isfinite(scores)))
+        raise ValueError(
+            f"score is infinite in {count} rows, and no threshold can part equal infinities: replace them by a finite "
+            "number beyond all others."
+        )
     risk = 1.0 - confidence
     if measure == "precision":
         return _promised_precision(positive, scores, share, confidence)

@@ -73,13 +73,36 @@ def checked_scores(values: ArrayLike, n: int, name: str, chances: bool = False) 
 def ordered_numbers(score: NDArray, name: str) -> NDArray:
     """Real numbers without NaN, so that any two can be compared."""
     if score.dtype == object:
-        with suppress(TypeError, ValueError):  # what is no number is refused below
-            score = score.astype(np.float64)
+        score = _plain_numbers(score)
     if score.dtype.kind not in "fiub":
         raise ValueError(f"{name} must contain real numbers, got {score.dtype}.")
     if score.dtype.kind == "f" and np.isnan(score).any():
         raise ValueError(f"{name} contains NaN, which has no rank; remove or impute those rows.")
+    return _signed(score)
+
+
+def _plain_numbers(score: NDArray) -> NDArray:
+    """Numbers of a type of NumPy, whole ones as whole ones; the objects as they are if they are no numbers."""
+    values = score.ravel().tolist()
+    if all(isinstance(value, int) for value in values):
+        with suppress(OverflowError):
+            return score.astype(np.int64)
+        with suppress(OverflowError):
+            return score.astype(np.uint64)
+    with suppress(TypeError, ValueError, OverflowError):
+        return score.astype(np.float64)
     return score
+
+
+def _signed(score: NDArray) -> NDArray:
+    """The same numbers in a type that knows negative ones: minus an unsigned number wraps round, a boolean has none."""
+    if score.dtype.kind == "b":
+        return score.astype(np.int64)
+    if score.dtype.kind != "u":
+        return score
+    if score.dtype.itemsize < 8 or score.max(initial=0) <= np.iinfo(np.int64).max:
+        return score.astype(np.int64)
+    return score.astype(np.longdouble)  # on most machines exact up to 2⁶⁴
 
 
 def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
@@ -120,8 +143,12 @@ def quantile(confidence: float, freedom: float = np.inf) -> float:
     """How many standard errors an interval reaches to each side: of a normal variable, or of Student's t."""
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-    upper = 0.5 + confidence / 2.0
-    return float(ndtri(upper) if freedom == np.inf else stdtrit(freedom, upper))
+    return beyond(0.5 - confidence / 2.0, freedom)
+
+
+def beyond(tail: float, freedom: float = np.inf) -> float:
+    """The number that a normal variable, or Student's t, exceeds with the probability `tail`."""
+    return -float(ndtri(tail) if freedom == np.inf else stdtrit(freedom, tail))
 
 
 def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:

@@ -12,7 +12,8 @@ from scipy.special import expit
 
 from vrspam._utils.texts import short_between
 from vrspam.metrics import roc
-from vrspam.metrics.intervals import Clusters, checked_rows
+from vrspam.metrics.groups import Clusters, satterthwaite
+from vrspam.metrics.intervals import checked_rows
 
 BINS, LEAST_IN_BIN = 10, 15
 
@@ -90,6 +91,7 @@ class ChosenThreshold(Threshold):
     asked : float
     confidence : float or None
         How sure it is that new rows keep the number asked for; None if only the held-out rows are known to keep it.
+        A precision and a share of alerts are promised for rows with the same share of positives (`prevalence`).
     """
 
     rule: str
@@ -97,11 +99,26 @@ class ChosenThreshold(Threshold):
     confidence: float | None = None
 
     @property
+    def prevalence(self) -> float | None:
+        """The share of positives among the held-out rows; None where no row, or no positive, is called."""
+        if self.precision is None or not self.sensitivity > 0.0:
+            return None
+        return min(1.0, self.precision * self.share / self.sensitivity)
+
+    @property
+    def condition(self) -> str:
+        """What the promise depends on beside the model, in words; empty if it depends on nothing else."""
+        if self.confidence is None or self.rule not in ("precision", "alerts") or self.prevalence is None:
+            return ""
+        return f", where {100 * self.prevalence:.2g} % of the rows are positive as in training"
+
+    @property
     def words(self) -> str:
         """What the threshold does, in words."""
         asked, least, most, sure = f"{100 * self.asked:g} %", "", "", ""
         if self.confidence is not None:
-            least, most, sure = "at least ", "at most ", f", with {100 * self.confidence:g} % confidence"
+            least, most = "at least ", "at most "
+            sure = f", with {100 * self.confidence:g} % confidence{self.condition}"
         return {
             "recall": f"finds {least}{asked} of the positives{sure}",
             "precision": f"is right in {least}{asked} of its calls{sure}",
@@ -204,7 +221,8 @@ def wilson(share: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
 def effective_share(right: NDArray, weights: NDArray, groups: NDArray | None = None) -> float:
     """The number of independent rows per unit of weight, for an interval of the share of rows that are `right`.
 
-    With weights it is (Σ w)² / Σ w² over Σ w; rows of a group vary together, as in `vrspam.metrics.roc_auc_ci`.
+    With weights it is (Σ w)² / Σ w² over Σ w; rows of a group vary together, as in `vrspam.metrics.roc_auc_ci`. Few
+    groups tell little about how much they vary: the number falls by the square of Student's t over the normal quantile.
     """
     total = float(weights.sum())
     if right.size < 2 or total == 0.0:
@@ -213,9 +231,13 @@ def effective_share(right: NDArray, weights: NDArray, groups: NDArray | None = N
     names = np.arange(right.size) if groups is None else np.unique(groups, return_inverse=True)[1]
     sums = np.bincount(names, weights * (right - share))
     variance = float(sums @ sums) / total**2
+    sizes = np.bincount(names, weights)
+    enough = float(sizes.sum() ** 2 / (sizes @ sizes))  # groups of equal size that would tell as much
     if not 0.0 < share < 1.0 or variance == 0.0:  # all right, or none: as many as there are groups
-        sizes = np.bincount(names, weights)
-        return min(1.0, float(sizes.sum() ** 2 / (sizes @ sizes)) / total)
+        return min(1.0, enough / total)
+    if groups is not None and enough > 1.0 + 1e-9:
+        wider = roc.quantile(0.95, enough - 1.0) / roc.quantile(0.95)
+        variance *= enough / (enough - 1.0) * wider**2
     return share * (1.0 - share) / variance / total
 
 
@@ -315,7 +337,7 @@ def net_benefit(
     >>> found.model.tolist(), found.treat_all.tolist()  # one hit and one alarm in four rows; one hit and three
     ([0.0], [-0.5])
     """
-    limit = roc.quantile(confidence)
+    limits: Any = roc.quantile(confidence)
     positive, (chance,), weights, names = checked_rows(
         y, [probability], ["probability"], sample_weight, groups, at_least=1, chances=True
     )
@@ -339,16 +361,21 @@ def net_benefit(
     model = hits - odds * alarms
     if names is None:  # Σ share² (gain - model)², the gain of a row being 1, -odds or 0
         left = share @ share - hits2 - alarms2
-        error = np.sqrt(hits2 * (1.0 - model) ** 2 + alarms2 * (odds + model) ** 2 + left * model**2)
+        of_hits = hits2 * (1.0 - model) ** 2
+        others = alarms2 * (odds + model) ** 2 + left * model**2
+        error, n_up = np.sqrt(of_hits + others), int(positive.sum())
+        counts = max(n_up - 1.0, 1.0), max(positive.size - n_up - 1.0, 1.0)
+        parts = [satterthwaite((up, counts[0]), (down, counts[1])) for up, down in zip(of_hits, others, strict=True)]
+        limits = np.array([roc.quantile(confidence, freedom) for freedom in parts])
     else:
-        error = np.empty(points.size)
+        error, limits = np.empty((2, points.size))
         for k, (at, one) in enumerate(zip(points, odds, strict=True)):
             moves = share * (np.where(positive, 1.0, -one) * (chance >= at) - model[k])
-            clusters = Clusters.of_moves(moves, weight, names)
-            error[k], limit = clusters.error, roc.quantile(confidence, clusters.freedom)
+            clusters = Clusters.of_moves(moves, weight, names, positive, centred=False)
+            error[k], limits[k] = clusters.error, roc.quantile(confidence, clusters.freedom)
     prevalence = float(share @ positive)
     treat_all = prevalence - odds * (1.0 - prevalence)
-    return NetBenefit(points, model, model - limit * error, model + limit * error, error, treat_all)
+    return NetBenefit(points, model, model - limits * error, model + limits * error, error, treat_all)
 
 
 def benefit_over_all(
@@ -363,14 +390,29 @@ def benefit_over_all(
     weight = np.ones(y.size) if sample_weight is None else sample_weight
     gain, share = np.where(y, -1.0, at / (1.0 - at)) * (probability < at), weight / weight.sum()
     value = float(share @ gain)
-    return _estimate(value, share * (gain - value), weight, groups, confidence)
+    return _estimate(value, share * (gain - value), y, weight, groups, confidence)
 
 
-def _estimate(value: float, moves: NDArray, weight: NDArray, groups: NDArray | None, confidence: float) -> Estimate:
-    """A number with its interval, from how much each row moves it; rows of a group move it together."""
-    error, freedom = float(np.linalg.norm(moves)), np.inf
+def _estimate(
+    value: float,
+    moves: NDArray,
+    positive: NDArray,
+    weight: NDArray,
+    groups: NDArray | None,
+    confidence: float,
+    rows: tuple[int, int] | None = None,
+) -> Estimate:
+    """A number with its interval, from how much each row moves it; rows of a group move it together.
+
+    Student's t counts the rows, or groups, of each class: five positives tell little, however many negatives there are.
+    `rows` has the numbers of negatives and positives, where entries stand for several rows.
+    """
+    counts = rows or (int((~positive).sum()), int(positive.sum()))
+    sums = [float(moves[side] @ moves[side]) for side in (~positive, positive)]
+    error = float(np.linalg.norm(moves))
+    freedom = satterthwaite(*[(own, max(count - 1.0, 1.0)) for own, count in zip(sums, counts, strict=True)])
     if groups is not None:
-        clusters = Clusters.of_moves(moves, weight, groups)
+        clusters = Clusters.of_moves(moves, weight, groups, positive, centred=False)
         error, freedom = clusters.error, clusters.freedom
     limit = roc.quantile(confidence, freedom)
     return Estimate(float(value), float(value - limit * error), float(value + limit * error))
@@ -450,7 +492,7 @@ def calibration_measures(
         y, [probability], ["probability"], sample_weight, groups, at_least=1, chances=True
     )
     inner, shrink, many, n = np.clip(chance, 1e-6, 1.0 - 1e-6), np.ones(1), 50_000, positive.size
-    odds = np.log(inner / (1.0 - inner))
+    odds, rows = np.log(inner / (1.0 - inner)), (int((~positive).sum()), int(positive.sum()))
     if names is None and n > many:  # rows of nearly the same probability and of one class count as one
         level = np.rint(250.0 * odds).astype(np.intp)
         level += level
@@ -464,7 +506,7 @@ def calibration_measures(
         given, shrink, positive = mass[there], np.sqrt(squares) / mass[there], there % 2 == 1
     weight = np.ones(positive.size) if given is None else given
     shrink = shrink * np.sqrt(n / (n - 1)) if names is None else shrink
-    about, ones = (weight, names, confidence), np.ones((positive.size, 1))
+    about, ones = (positive, weight, names, confidence, rows), np.ones((positive.size, 1))
     slope = intercept = Estimate(*[float("nan")] * 3)
     if np.ptp(odds) > 0.0 and (fit := _logistic(np.column_stack([ones, odds]), positive, weight)) is not None:
         slope = _estimate(fit[0][1], shrink * fit[1][:, 1], *about)

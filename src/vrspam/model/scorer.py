@@ -1,6 +1,6 @@
 """What estimators and model files hand to exporters and clusters: columns, parts of the score, labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from vrspam._utils import array_api
 from vrspam._utils.messages import WordedError
 from vrspam.features import FeatureMap
-from vrspam.features.parts import Curve, Effect, KernelPart, Parts, TreePart
+from vrspam.features.encoders import Indicators
+from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, TreePart
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments.class_moments import spread
@@ -142,6 +143,18 @@ class Scorer:
         """The score as a sum of functions of columns, without the constant."""
         return Parts(self.effects, self.kernels, self.trees)
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """The names, labels and categories that it is made of."""
+        yield from (one.name for one in self.inputs)
+        yield from (column.name for column in self.columns)
+        yield from map(str, self.classes)
+        for effect in self.effects:
+            yield from effect.values if isinstance(effect, Table) else ()
+        parts: list[Any] = [*self.kernels, *self.trees]
+        for encoder in (encoder for part in parts for encoder in part.encoders):
+            yield from encoder.categories if isinstance(encoder, Indicators) else ()
+
     def score(self, X: Any) -> np.ndarray:
         """Scores of rows that were read and checked: arrays, sparse rows or frames of `columns`."""
         return (self.parts.scores(X)[:, 0] if self.coef is None else multiply(X, self.coef)) + self.constant
@@ -163,6 +176,18 @@ def linear_parts(coef: np.ndarray, fill: Sequence[float] | None = None) -> Parts
     zero, missing = np.zeros(1), np.full(coef.size, np.nan) if fill is None else coef * np.asarray(fill)
     slopes = zip(coef.tolist(), missing.tolist(), strict=True)
     return Parts(tuple(Curve(zero, zero, slope, slope, absent) for slope, absent in slopes))
+
+
+def check_utf8(texts: Iterable[str], language: str) -> None:
+    """Refuse texts that no file in UTF-8 holds, and so no program that the model is exported to."""
+    for text in texts:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise NotExportable(
+                f"{text!r} holds half of a surrogate pair, which {language} cannot hold: correct the text, and train "
+                "again."
+            ) from error
 
 
 def scorer_of(model: Any) -> Scorer:

@@ -1,7 +1,7 @@
 """From scores to probabilities: functions that a model file can hold, fitted on rows that the model had not seen."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, logit
@@ -10,6 +10,7 @@ from vrspam._utils import array_api
 from vrspam._utils.messages import Parameter, WordedError
 
 METHODS = ("sigmoid", "isotonic")
+LEAST_SIGNAL = 0.05  # of the distance between the classes: the slope of a calibration stays positive
 MANY_ROWS = 50_000  # with more rows, a fit on a few of them gives the starting point
 
 
@@ -21,7 +22,7 @@ class Sigmoid:
     ----------
     slope, offset : float
     half : float or None
-        The score of probability ½.
+        The score of probability ½; None where it is far beyond all scores.
 
     Examples
     --------
@@ -42,6 +43,12 @@ class Sigmoid:
             raise ValueError("slope and offset of the calibration must be finite numbers")
         half = -self.offset / self.slope if self.slope > 0.0 else None  # earlier model files may hold a slope ≤ 0
         object.__setattr__(self, "half", half)
+
+    def without_half(self) -> Self:
+        """The same function, where ½ lies so far from all scores that no score stands for it."""
+        found = replace(self)
+        object.__setattr__(found, "half", None)
+        return found
 
     def __call__(self, scores: np.ndarray, /) -> np.ndarray:
         return expit(self.slope * scores + self.offset)
@@ -171,6 +178,54 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
         slope = least_slope
         (offset,) = _fit_logistic(ones[:, None], targets, weights, slope * standard, xp)
     return Sigmoid(float(slope / spread), float(offset - slope * centre / spread))
+
+
+def signal_kept(auc: float, optimism: float, positive: Any, weights: Any) -> float:
+    """The share of the distance between the classes, in held-out scores, that new rows can be expected to show.
+
+    The choice among maps picks what is far apart by luck: with an AUC that is corrected by its `optimism`, the share
+    that the correction leaves of the AUC beyond ½ is kept. Of a weak signal even an honest distance is partly luck:
+    1 - 1/z² of it is kept, where z is the AUC beyond ½ over the standard error of scores without signal,
+    √((n + 1) / (12 n₊ n₋)) (James and Stein's factor for one number).
+    """
+    beyond = auc - 0.5
+    if not beyond > 0.0:
+        return LEAST_SIGNAL
+    optimism = optimism if optimism > 0.0 else 0.0  # NaN is not
+    sizes = [max(1.0, size) for size in class_sizes(positive, weights)]
+    error = float(np.sqrt((sum(sizes) + 1.0) / (12.0 * sizes[0] * sizes[1])))
+    kept = beyond / (beyond + optimism) * (1.0 - (error / beyond) ** 2)
+    return max(kept, LEAST_SIGNAL)
+
+
+def class_sizes(positive: Any, weights: Any) -> list[float]:
+    """How many positive and negative rows the weights stand for, scaled up as in `calibrate`."""
+    xp = array_api.device_namespace(positive) or np
+    sides = (positive, ~positive)
+    if weights is None:
+        return [float(xp.sum(xp.astype(side, xp.int64))) for side in sides]
+    totals = [float(xp.sum(weights[side])) for side in sides]
+    squares = [float(xp.sum(weights[side] * weights[side])) for side in sides]
+    factor = max(1.0, *(total / square for total, square in zip(totals, squares, strict=True) if square > 0.0))
+    return [factor * total for total in totals]
+
+
+def scores_to_expect(scores: Any, positive: Any, weights: Any, kept: float, lift: float) -> Any:
+    """Held-out scores with the classes as far apart as new rows will be; the mean of all rows stays where it is.
+
+    The distance of the class means becomes `kept` times what it is, plus `lift`.
+    """
+    if kept == 1.0 and lift == 0.0:
+        return scores
+    xp = array_api.device_namespace(scores) or np
+    weights = xp.ones_like(scores) if weights is None else weights
+    share = float(xp.sum(weights[positive])) / float(xp.sum(weights))
+    if not 0.0 < share < 1.0:
+        return scores
+    means = [float(xp.sum(scores[side] * weights[side]) / xp.sum(weights[side])) for side in (positive, ~positive)]
+    apart = (kept - 1.0) * (means[0] - means[1]) + lift
+    up, down = (xp.full_like(scores, move) for move in ((1.0 - share) * apart, -share * apart))
+    return scores + xp.where(positive, up, down)
 
 
 def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed: np.ndarray, xp: Any) -> np.ndarray:

@@ -23,15 +23,15 @@ from sklearn.base import clone
 from vrspam._utils.blas import SMALL
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import warn
+from vrspam._utils.warnings import MapsNotFitted, warn
 from vrspam.features import FeatureMap, StackedFeatures
-from vrspam.features.encoders import SharedColumns
-from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
+from vrspam.features.encoders import NearlyAllDiffer, SharedColumns
+from vrspam.features.mapped import MapNotFitted, MappedArray, TooManyFeatures, hold_features
 from vrspam.metrics import CorrectedAUC
 from vrspam.metrics.correction import MANY_GROUPS, Sample, group_numbers, some_of_each_class, stable_share
-from vrspam.metrics.intervals import Clusters
+from vrspam.metrics.groups import Clusters
 from vrspam.model_selection import sources
-from vrspam.model_selection.correction import Grid, Nested, OtherMeasure, correct
+from vrspam.model_selection.correction import Nested, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import (
     FoldModels,
     GridScores,
@@ -41,13 +41,15 @@ from vrspam.model_selection.cross_validate import (
 )
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
 from vrspam.model_selection.held_out import HeldOut, sample_of, scores_of, stable_share_of_moments
-from vrspam.model_selection.pairs import measure_columns
-from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, select, simplest
+from vrspam.model_selection.pairs import have_pairs, measure_columns
+from vrspam.model_selection.selection import ROC_AUC, Choice, Grid, SelectionRule, blend_weights, select
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
 from vrspam.tables.frames import rows_of
 
+# Errors with which a map leaves a comparison; any other error is one of the caller, or a defect.
+CANNOT_BE_FITTED = (TooManyFeatures, MapNotFitted, np.linalg.LinAlgError)
 FEW_BYTES = 1 << 25  # features of all rows are held up to this size, for the moments and then for the scores
 Watch = Callable[[Any], None]  # receives the result of each step; str(result) is one line
 
@@ -68,6 +70,7 @@ class Candidate:
     held_out: np.ndarray | None = None  # held-out scores of all rows, fold by fold and without intercepts, if kept
     by_all: np.ndarray | None = None  # scores of the rows of the sample by the models of all folds, if known
     models: FoldModels | None = None  # the models of all folds at the point, if their coefficients were kept
+    lift: float = 0.0  # how much further apart the classes are in the fit's scores of new rows than in held-out scores
 
     @classmethod
     def of(
@@ -87,6 +90,23 @@ class Candidate:
         return found
 
     @property
+    def aligned_models(self) -> FoldModels | None:
+        """The models of all folds, moved so that all rows have the mean score that the fit on all rows gives them.
+
+        A model has its zero half-way between the means of its classes, and the training rows of few positives are
+        scored too far apart: by the more, the fewer they are. The mean of all rows does not depend on that.
+        """
+        if self.models is None or self.fit is None or getattr(self.features, "supervised", False):
+            return self.models
+        moments = self.fit.moments
+        if moments.weights.size != 2:  # pairs of rows, which no constant moves
+            return self.models
+        means = moments.means
+        middle, centre = np.average(means, axis=0, weights=moments.weights), means.mean(axis=0)
+        at_middle = float(self.fit.solution.w @ (middle - centre))
+        return self.models._replace(intercepts=at_middle - self.models.coefs @ middle)
+
+    @property
     def densest(self) -> np.ndarray | None:
         """The fold models at the smallest l1, or None if the chosen l1 is 0: sparse models may agree by luck."""
         if self.scores.coefs is None or not self.choice.values["l1"] > 0.0:
@@ -103,13 +123,25 @@ class Fitted(NamedTuple):
     """What was chosen, fitted on all rows: one scorer, linear in the features of one map."""
 
     features: Any  # a fitted map, or None for the columns as they are
-    solution: Solution  # for a blend `value` is NaN and `gap` is the largest of the members, whose F(0) is the same
+    solution: Solution  # for a blend `gap` is the largest of the members, whose F(0) is the same, and `value` is NaN
     moments: ClassMoments  # of the features; those of a blend have no scatter matrices
     l2: float  # of the best candidate
     solver: SolverName  # of the best candidate
-    models: FoldModels | None  # this and the next two: as in `Candidate`
+    models: FoldModels | None  # this and the next three: as in `Candidate`
     held_out: np.ndarray | None = None
     by_all: np.ndarray | None = None
+    lift: float = 0.0
+
+
+class NotLearnt(ValueError):
+    """A transformer of another package could not be fitted to these rows."""
+
+
+def largest_gap(solutions: Sequence[Solution]) -> float | None:
+    """The largest certificate of several solutions; None if one of them has none."""
+    gaps = [solution.gap for solution in solutions]
+    known = [gap for gap in gaps if gap is not None]
+    return max(known) if len(known) == len(gaps) else None
 
 
 @dataclass(frozen=True)
@@ -137,7 +169,7 @@ class Comparison:
         rows = []
         for candidate, weight in [found[name] for name in self.order or found if name in found]:
             point, auc = candidate.choice, float(candidate.scores.auc[candidate.choice.index].mean())
-            gap = float("nan") if candidate.fit is None else float(candidate.fit.solution.gap)
+            gap = None if candidate.fit is None else candidate.fit.solution.gap
             sizes, taken = (candidate.n_features, *point.values.values()), (weight > 0.0, weight, gap, candidate.n_rows)
             rows.append((candidate.name, *sizes, auc, *candidate.measured, *taken))
         names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error"]
@@ -153,16 +185,17 @@ class Comparison:
         assert best is not None
         if len(self.members) == 1:
             one = self.chosen
-            return Fitted(one.features, *best, one.models, one.held_out, one.by_all)
+            return Fitted(one.features, *best, one.aligned_models, one.held_out, one.by_all, one.lift)
         members, factors = zip(*self.members, strict=True)
         fits = [member.fit for member in members if member.fit is not None]
-        models = [member.models for member in members if member.models is not None]
+        known_models = [member.aligned_models for member in members]
+        models = [one for one in known_models if one is not None]
         solutions = [fit.solution for fit in fits]
         stationarities = [solution.stationarity for solution in solutions if solution.stationarity is not None]
         solution = Solution(
             w=np.concatenate([factor * part.w for factor, part in zip(factors, solutions, strict=True)]),
             value=float("nan"),
-            gap=float(np.max([part.gap for part in solutions])),
+            gap=largest_gap(solutions),
             n_iter=max(part.n_iter for part in solutions),
             converged=all(part.converged for part in solutions),
             stationarity=max(stationarities, default=None),
@@ -179,7 +212,9 @@ class Comparison:
             best.l2,
             best.solver,
             FoldModels(np.concatenate(coefs, axis=1), np.array(factors) @ np.stack([m.intercepts for m in models])),
-            *mixed,
+            held_out=mixed[0],
+            by_all=mixed[1],
+            lift=float(np.dot(factors, [member.lift for member in members])),
         )
 
     def corrected(self, sample: Sample, search: GridSearch, held_out: HeldOut, **more: Any) -> CorrectedAUC:
@@ -315,7 +350,9 @@ def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSe
         alone = replace(search, l2s=[point["l2"]], l1s=[point["l1"]])
         again = cross_validate(_source(folds, search), alone, keep_coefs=True)
         assert again.coefs is not None
-        models = FoldModels(again.coefs[:, 0, 0], again.intercepts[0, 0])
+        found.chosen.models = FoldModels(again.coefs[:, 0, 0], again.intercepts[0, 0])
+        models = found.chosen.aligned_models
+        assert models is not None
     if isinstance(folds, FoldedRows) and fit.features is not None:
         rows = rows._replace(X=MappedArray(rows.X, fit.features))
         folds = folds._replace(rows=rows)
@@ -357,7 +394,7 @@ def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> N
         rows, axes = folds.rows, candidate.scores.grid
         again = replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample)
         if getattr(candidate.features, "supervised", False):
-            scores = cross_validate_labelled(copy(candidate.features), paired, again)[0]
+            scores = cross_validate_labelled(copy(candidate.features), paired, again).scores
         else:
             if candidate.features is not None:
                 rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
@@ -379,14 +416,16 @@ class MapsInMemory(NamedTuple):
         """Cross-validate the grid of a fitted map; also return the source of its folds (None if it is supervised)."""
         folds, search = self
         if getattr(features, "supervised", False):
-            scores, held_out, by_all, fit = cross_validate_labelled(features, folds, search)
+            scores, held_out, by_all, fit, lift = cross_validate_labelled(features, folds, search)
+            refuse_not_finite(scores)
             found = Candidate.of(name, features, features.n_features_out_, folds.rows.y.size, scores, search.rule)
-            found.held_out, found.by_all, found.fit = held_out, by_all, fit
+            found.held_out, found.by_all, found.fit, found.lift = held_out, by_all, fit, lift
             return found, None
         X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
         source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
         sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
         scores = cross_validate(source, search.on(features), keep_coefs=True, held_out=sizes)
+        refuse_not_finite(scores)
         found = Candidate.of(name, features, X.shape[1], folds.rows.y.size, scores, search.rule)
         if scores.held_out is not None:
             point = int(np.ravel_multi_index(found.choice.index, found.choice.mean.shape))
@@ -416,15 +455,15 @@ class MapsInMemory(NamedTuple):
 def compare(maps: dict[str, Any], evaluator: Any, rule: SelectionRule, watch: Watch = lambda what: None) -> Comparison:
     """Evaluate each map, and fit what is chosen on all rows; `evaluator` is `MapsInMemory`, or has its methods.
 
-    Maps that give too many features are skipped; if all of them do, that is an error.
+    Maps that cannot be fitted, or give too many features, are left out, with a warning; if all are, that is an error.
     """
     candidates: list[Candidate] = []
-    too_many: TooManyFeatures | None = None
+    refusals: dict[str, Exception] = {}
     for name, features in maps.items():
         try:
             new, source = evaluator.evaluate(name, features)
-        except TooManyFeatures as refusal:
-            too_many = refusal
+        except CANNOT_BE_FITTED as refusal:
+            refusals[name] = refusal
             continue
         candidates.append(new)
         # Fitted now, while its moments are at hand: the matrices of all maps would take too much memory.
@@ -440,8 +479,9 @@ def compare(maps: dict[str, Any], evaluator: Any, rule: SelectionRule, watch: Wa
             if number != best and one.fit is not None and one.fit.moments.has_scatter:
                 one.fit = one.fit._replace(moments=ClassMoments.side_by_side([one.fit.moments]))
     if not candidates:
-        assert too_many is not None
-        raise too_many
+        raise list(refusals.values())[-1]
+    if refusals:
+        warn(MapsNotFitted(tuple(refusals), tuple(map(str, refusals.values()))))
     weights = weights_of(candidates, rule)
     if rule == "one-standard-error":
         weights, chosen = _simplest(candidates)
@@ -454,6 +494,15 @@ def compare(maps: dict[str, Any], evaluator: Any, rule: SelectionRule, watch: Wa
     return found
 
 
+def refuse_not_finite(scores: GridScores) -> None:
+    """Raise an error if the models of the folds have coefficients, or measures, that are not numbers."""
+    parts = [scores.score, scores.auc, scores.intercepts]
+    if scores.coefs is not None:
+        parts.append(scores.coefs)
+    if not all(np.isfinite(part).all() for part in parts):
+        raise MapNotFitted("the coefficients or the scores of its models are not finite: rescale its features")
+
+
 def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: SharedColumns) -> None:
     """Fit the maps without labels: the first one fills `shared` for all maps, then the others fit in parallel."""
 
@@ -464,7 +513,7 @@ def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: Shar
         try:
             features.fit(rows.X)
         except (TypeError, ValueError) as error:
-            raise ValueError(
+            raise NotLearnt(
                 f"{type(features).__name__} could not be fitted as a feature map, which is given X alone and no "
                 f"labels: {error}"
             ) from error
@@ -481,18 +530,25 @@ def weights_of(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarr
     """The weight of each candidate: 1 for the first of the best ones, or those of a blend."""
     if rule == "blend":
         return blend_weights(np.stack([candidate.scores.score[candidate.choice.index] for candidate in candidates]))
-    best = np.array([candidate.choice.mean.max() for candidate in candidates])
-    return (np.arange(best.size) == best.argmax()).astype(np.float64)
+    number, _ = chosen_point(candidates, "best")
+    return (np.arange(len(candidates)) == number).astype(np.float64)
+
+
+def chosen_point(candidates: Sequence[Candidate], rule: SelectionRule) -> tuple[int, tuple[int, ...]]:
+    """The number of the candidate that "best" or "one-standard-error" takes, and its point."""
+    grid = Grid.of([(candidate.scores.score, candidate.scores.grid) for candidate in candidates])
+    point = int(grid.chosen(rule, grid.auc[:, :, np.newaxis])[0])
+    stops = np.cumsum(grid.sizes)
+    number = int(np.searchsorted(stops, point, side="right"))
+    inside = point - int(stops[number] - grid.sizes[number])
+    index = np.unravel_index(inside, candidates[number].choice.mean.shape)
+    return number, tuple(np.array(index).tolist())
 
 
 def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
     """The first candidate with a point within one standard error of the best of all, moved to the simplest of these."""
-    leader = max(candidates, key=lambda candidate: candidate.choice.mean.max())
-    best = np.unravel_index(np.argmax(leader.choice.mean), leader.choice.mean.shape)
-    least = leader.choice.mean[best] - max(leader.choice.standard_error[best], TIE)
-    number = next(n for n, candidate in enumerate(candidates) if (candidate.choice.mean >= least).any())
+    number, index = chosen_point(candidates, "one-standard-error")
     chosen = candidates[number]
-    index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
     values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
     point = replace(chosen.choice, index=index, values=values)
     measured = float(point.mean[index]), float(point.standard_error[index])
@@ -571,6 +627,8 @@ class Heat(NamedTuple):
         part = self._part(folds, rng)
         if any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split):
             return []  # a fold has rows of one class only in the part
+        if part.pairs is not None and not have_pairs(part.pairs, part.splits, part.rows.weights):
+            return []
         try:
             small = {name: clone(features) for name, features in maps.items()}
             for features in small.values():
@@ -579,12 +637,11 @@ class Heat(NamedTuple):
                     few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
                     features.set_params(n_landmarks=few)
             learn_maps(list(small.values()), part.rows, search.n_jobs, {})
-            loss = search.loss if part.pairs is None else search.loss.on_pairs(part.pairs)
-            found = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
-        except ValueError:
-            # The part is too small: its part of the ROC curve has no negative, or nearly all of its categories differ.
-            # If all rows have the same problem, `choose_map` raises the error.
+        except (NearlyAllDiffer, NotLearnt):
+            # Perhaps the part is too small. If all rows have the same problem, `choose_map` raises the error.
             return []
+        loss = search.loss if part.pairs is None else search.loss.on_pairs(part.pairs)
+        found = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
         return [found[name] for name in maps if name in found]
 
     def _part(self, folds: FoldedRows, rng: np.random.Generator) -> FoldedRows:
@@ -615,7 +672,9 @@ class Heat(NamedTuple):
         untold, done, lock = deque(maps), set(), Lock()
 
         def evaluate(name: str, search: GridSearch) -> None:
-            with suppress(TooManyFeatures):
+            with suppress(
+                TooManyFeatures, MapNotFitted, np.linalg.LinAlgError
+            ):  # `compare` meets them again, and names them
                 new, _ = MapsInMemory(folds, search).evaluate(name, maps[name])
                 new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
                 found[name] = new

@@ -5,58 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam.metrics import CorrectedAUC, roc_auc_columns
-from vrspam.metrics.correction import Sample, Taken, corrected_choice, one_point
+from vrspam.metrics.correction import Sample, Taken, corrected_choice
 from vrspam.model_selection.pairs import of_pairs
-from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
-
-
-class Grid(NamedTuple):
-    """The points of all candidates in one list."""
-
-    auc: np.ndarray  # of shape (points, folds), on all held-out rows
-    order: np.ndarray  # points from simple to complex: by candidate, from the largest l1, then from the largest l2
-    sizes: tuple[int, ...]  # points of each candidate
-
-    @classmethod
-    def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Grid:
-        """From the AUC of each candidate, of shape (*grid, folds), and the axes of its grid."""
-        parts, order, first = [], [], 0
-        for auc, axes in candidates:
-            places = np.meshgrid(*axes.values(), indexing="ij")
-            order.append(first + np.lexsort([place.ravel() for place in places])[::-1])
-            parts.append(auc.reshape(-1, auc.shape[-1]))
-            first += parts[-1].shape[0]
-        return cls(np.concatenate(parts), np.concatenate(order), tuple(part.shape[0] for part in parts))
-
-    def take(self, rule: SelectionRule, spread: np.ndarray, auc: np.ndarray) -> np.ndarray:
-        """Weights of the points, (points, draws): of a blend, or of the point that `select` and `compare` take.
-
-        AUCs are of shape (points, folds, draws); `spread` is that of the scores at each point.
-        """
-        if rule == "blend":
-            stops, chosen = np.cumsum(self.sizes), []
-            for start, stop in zip(stops - self.sizes, stops, strict=True):
-                order = self.order[start:stop]
-                mean = auc.mean(axis=1)[order]
-                chosen.append(order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)])
-            points, draws = np.stack(chosen), np.arange(auc.shape[2])
-            found = np.zeros((auc.shape[0], draws.size))
-            found[points, draws] = blend_weights(np.moveaxis(auc[points, :, draws], -1, 1)) / spread[points]
-            return found
-        mean = auc.mean(axis=1)[self.order]
-        slack = np.full(mean.shape[1], TIE)
-        if rule == "one-standard-error":
-            best = self.order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)]
-            folds = auc[best, :, np.arange(best.size)]
-            slack = np.maximum(folds.std(axis=1, ddof=1) / np.sqrt(auc.shape[1]), TIE)
-        return one_point(self.order[(mean >= mean.max(axis=0) - slack).argmax(axis=0)], len(mean))
+from vrspam.model_selection.selection import Grid, Scoring, SelectionRule
 
 
 def correct(

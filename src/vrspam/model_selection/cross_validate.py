@@ -1,9 +1,9 @@
 """Cross-validate a grid of penalties: each solution is certified, and scored on the rows that its fold holds out.
 
-A map that learns from labels has one feature for each fold (`vrspam.features.boosted`), and the scorer of a fold uses
-the feature of this fold alone: its other coefficients are 0. The factor of the scores is fitted on held-out scores of
-all folds. It changes no ranking, is never negative, and is the same for all folds, so that the label of a held-out row
-does not influence the rank of this row.
+A map that learns from labels has one feature for each set of rows that trees learnt from (`vrspam.features.boosted`),
+and the scorer of a fold uses the features of the sets that leave this fold out: its other coefficients are 0. The
+factor of the scores is fitted on held-out scores of all folds. It changes no ranking, is never negative, and is the
+same for all folds, so that the label of a held-out row does not influence the rank of this row.
 
 The learning curve comes from moments, which add up: rows are cut into parts of about the same size, and every fifth
 part is in one fold. A model of some parts needs only the sum of their moments, so models of many sets of rows, at all
@@ -21,23 +21,36 @@ from scipy.special import expit, logit
 
 from vrspam._utils.validation import Rows
 from vrspam.features.boosted import LabelledTrees
-from vrspam.metrics.correction import Sample, group_numbers
-from vrspam.metrics.intervals import Clusters, influence, placements
+from vrspam.metrics.correction import Sample, draw_sample, group_numbers, stable_share
+from vrspam.metrics.groups import Clusters, influence, placements
 from vrspam.metrics.roc import quantile, roc_auc_columns
 from vrspam.metrics.thresholds import Estimate
+from vrspam.model_selection.bags import bags_of
 from vrspam.model_selection.folds import FoldedRows
 from vrspam.model_selection.held_out import HeldOut, as_they_are, in_range, scores_of
 from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring, SelectionRule
 from vrspam.model_selection.sources import FoldProblem, FoldSource, over_folds
 from vrspam.moments import ClassMoments, RankedPairs
-from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily, SquaredPairLoss, l2_unit
+from vrspam.objective import (
+    ELASTIC_NET,
+    SQUARED,
+    LossChoice,
+    Objective,
+    PenaltyFamily,
+    SmoothLoss,
+    SquaredPairLoss,
+    l2_unit,
+)
 from vrspam.solvers import ExactFit
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import ExactSolver
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, check_grid_axis, grid_axes, solve_grid
 from vrspam.tables.frames import rows_of
 
+# The deviation of scores of trees that rank held-out rows no better than chance. Their calibration has the least slope
+# there is, 0.001 for a deviation: so it is 1, and a score is about a logarithm of odds, as where there is some signal.
+LEAST_SPREAD = 1e-3
 OF_ROWS_BYTES = 1 << 26  # scores of all held-out rows at all points are kept up to this size
 
 
@@ -200,59 +213,118 @@ def cross_validate(
     return scores
 
 
-def cross_validate_labelled(
-    features: LabelledTrees, folds: FoldedRows, search: GridSearch
-) -> tuple[GridScores, np.ndarray, np.ndarray | None, ExactFit]:
-    """Grow the trees of each fold, and measure the ranking of the rows that it holds out; the map keeps the trees.
+class LabelledScores(NamedTuple):
+    """What cross-validating trees that learn from labels gives: the fields of a `Candidate`."""
 
-    Returns the scores of a grid of one point, `held_out` and `by_all` of a `Candidate`, and the final fit. The final
-    score is the mean of the scores of all folds if each row is in equally many training parts; otherwise, as in folds
-    that look forward in time, it is the score of trees grown on all rows.
+    scores: GridScores  # of a grid of one point
+    held_out: np.ndarray
+    by_all: np.ndarray | None
+    fit: ExactFit
+    lift: float  # how much further apart the classes are in scores of new rows than in held-out scores
+
+
+def cross_validate_labelled(features: LabelledTrees, folds: FoldedRows, search: GridSearch) -> LabelledScores:
+    """Grow the trees of each set of rows, and measure the ranking of the rows that folds hold out; the map keeps them.
+
+    Held-out rows and new rows are scored by means over sets of trees (`vrspam.model_selection.bags`).
     """
     (X, y, weights), n, positive = folds.rows, folds.rows.y.size, folds.positive
-    trainings, parts = [split.train for split in folds.splits], [split.validation for split in folds.splits]
-    uses = np.bincount(np.concatenate(parts), minlength=n)
-    even = uses.min() == uses.max() and all(split.train.size + split.validation.size == n for split in folds.splits)
+    parts = [split.validation for split in folds.splits]
     groups = None if folds.groups is None else group_numbers(folds.groups, n)
     numbers = None if folds.pairs is None or np.unique(folds.pairs.rank).size == 2 else folds.pairs
     grow = features.grower(X, positive, weights, groups, numbers)
     needed = 4 * n * X.shape[1] + (1 << 24)  # codes, gradients and histograms
-    sets = list(enumerate(trainings if even else [*trainings, np.arange(n)]))
-    features.groves_ = over_folds(grow, sets, FoldProblem(True, False, needed), search.n_jobs)
-    raw = [features.scores_by(number, rows_of(X, part)) for number, part in enumerate(parts)]
+    bags = bags_of(folds)
+    features.groves_ = over_folds(grow, list(enumerate(bags.rows)), FoldProblem(True, False, needed), search.n_jobs)
+
+    members, raw = [], []  # scores of the rows of each fold by its sets of trees, and their means
+    for fold, part in enumerate(parts):
+        some = rows_of(X, part)
+        by_set = [features.scores_by(number, some) for number in bags.members(fold)]
+        members.append(np.stack(by_set, axis=1))
+        raw.append(members[-1].mean(axis=1))
     index = np.concatenate(parts)
     rows = Rows(np.concatenate(raw)[:, np.newaxis], y[index], None if weights is None else weights[index])
     own = search if folds.pairs is None else replace(search, loss=search.loss.on_pairs(folds.pairs.take(index)))
-    # no penalty changes the ranking: of several take the largest l2, as elsewhere of ties, and the smallest l1
-    l2 = "auto" if isinstance(search.l2s, str) else float(check_grid_axis("l2s", search.l2s).max())
-    l1 = 0.0 if isinstance(search.l1s, str) else float(check_grid_axis("l1s", search.l1s).min())
-    if any(np.ptp(scores) > 0.0 for scores in raw):
-        solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, own.loss)
-        fit = solver.from_rows(rows, folds.classes, "moments")
-        if not (factor := float(fit.solution.w[0])) > 0.0:  # the scores rank no better than chance: no certificate
-            factor, nan = 1.0 / float(rows.X.std()), float("nan")
-            fit = fit._replace(solution=Solution(np.array([factor]), nan, nan, n_iter=0, converged=True))
-    else:  # no tree could be split: every score is the same
-        factor, moments = 0.0, ClassMoments(1, classes=folds.classes).add_checked(*rows)
-        nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
-        fit = ExactFit(nothing, moments, 0.0 if isinstance(l2, str) else l2, "moments")
+    counted = raw if weights is None else [scores[weights[part] > 0.0] for scores, part in zip(raw, parts, strict=True)]
+    varies = any(np.ptp(scores) > 0.0 for scores in counted)
+    fit = fit_one_score(rows, folds.classes, own, varies)
+    factor = float(fit.solution.w[0])
+
     scores = GridScores.empty({"l2": np.array([fit.l2]), "l1": np.zeros(1)}, len(parts), search)
-    scores.gaps[:], scores.converged[:] = fit.solution.gap, fit.solution.converged
+    scores.gaps[:] = np.nan if fit.solution.gap is None else fit.solution.gap
+    scores.converged[:] = fit.solution.converged
     scores.intercepts[:] = -factor * float(fit.moments.means.mean())
-    scores.coefs, point = np.zeros((len(parts), 1, 1, len(sets))), np.zeros(1, dtype=np.intp)
+    scores.coefs, point = factor * bags.of_fold[:, np.newaxis, np.newaxis], np.zeros(1, dtype=np.intp)
     for fold, (part, column) in enumerate(zip(parts, raw, strict=True)):
-        scores.coefs[fold, 0, 0, fold] = factor
         mass = None if weights is None else weights[part]
         scores.measure(fold, point, HeldOut(positive[part], factor * column[:, np.newaxis], fold, mass, part), point)
     by_all = None
     if search.sample is not None:
-        by_all = factor * features.features_of(rows_of(X, search.sample.rows))[:, : len(parts)].astype(np.float64)
-    w = np.full(len(sets), factor / len(sets))
-    if not even:
-        w[:-1], w[-1] = 0.0, factor
-    moments = ClassMoments.side_by_side([fit.moments] * len(sets))
+        features_of_sample = features.features_of(rows_of(X, search.sample.rows)).astype(np.float64)
+        by_all = factor * features_of_sample @ bags.of_fold.T
+
+    stretch = bags.stretch(members, [positive[part] for part in parts], n, features.further)
+    w = stretch * factor * bags.of_model
+    moments = ClassMoments.side_by_side([stretched_moments(fit.moments, rows, stretch)] * w.size)
     handed_out = fit._replace(solution=replace(fit.solution, w=w), moments=moments)
-    return scores, factor * rows.X[:, 0], by_all, handed_out
+    lift = (stretch - 1.0) * factor * float(np.diff(class_means(rows.X[:, 0], positive[index], rows.weights))[0])
+    return LabelledScores(scores, factor * rows.X[:, 0], by_all, handed_out, lift)
+
+
+def fit_one_score(rows: Rows, classes: np.ndarray, search: GridSearch, varies: bool) -> ExactFit:
+    """Fit the factor of a score; 0 if the scores of rows that count do not vary."""
+    # no penalty changes the ranking: of several take the largest l2, as elsewhere of ties, and the smallest l1
+    l2 = "auto" if isinstance(search.l2s, str) else float(check_grid_axis("l2s", search.l2s).max())
+    l1 = 0.0 if isinstance(search.l1s, str) else float(check_grid_axis("l1s", search.l1s).min())
+    if not varies:  # no tree could be split: every score is the same
+        moments = ClassMoments(1, classes=classes).add_checked(*rows)
+        nothing = Solution(np.zeros(1), moments.p * moments.q, 0.0, n_iter=0, converged=True)
+        return ExactFit(nothing, moments, 0.0 if isinstance(l2, str) else l2, "moments")
+    solver = ExactSolver(l2, l1, search.tol, search.max_iter, search.penalty, search.loss)
+    fit = solver.from_rows(rows, classes, "moments")
+    if not float(fit.solution.w[0]) > 0.0:  # the scores rank no better than chance
+        return without_signal(fit, rows, l1, search.penalty, search.loss)
+    return fit
+
+
+def stretched_moments(moments: ClassMoments, rows: Rows, stretch: float) -> ClassMoments:
+    """Moments of one score whose mean over all rows stays where it is when the score is multiplied by `stretch`.
+
+    The intercept of a model follows from the point half-way between the means of the classes.
+    """
+    if stretch == 1.0:
+        return moments
+    middle = float(np.average(rows.X[:, 0], weights=rows.weights))
+    moved = (rows.X + (stretch - 1.0) * middle) / stretch
+    return ClassMoments(1, classes=moments.classes).add_checked(*rows._replace(X=moved))
+
+
+def class_means(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """The mean score of the negatives and of the positives; 0 for a class without weight."""
+    mass = np.ones(scores.size) if weights is None else weights
+    totals = np.bincount(positive, mass, 2)
+    return np.bincount(positive, mass * scores, 2) / np.where(totals > 0.0, totals, 1.0)
+
+
+def without_signal(fit: ExactFit, rows: Rows, l1: float, penalty: PenaltyFamily, loss: LossChoice) -> ExactFit:
+    """The fit of one feature whose best factor is not positive: a factor so small that scores are next to nothing.
+
+    The factor keeps the ranking, so it must be positive, and the loss is least without one: the scores get a deviation
+    of `LEAST_SPREAD`. Such a factor is no optimum, and has no certificate.
+    """
+    values = rows.X[:, 0]
+    weights = np.ones(values.size) if rows.weights is None else rows.weights
+    centre = np.average(values, weights=weights)
+    deviation = float(np.sqrt(np.average((values - centre) ** 2, weights=weights)))
+    w = np.array([LEAST_SPREAD / deviation])
+
+    if loss.needs_rows:
+        measured: SmoothLoss = loss.from_rows(rows.X, rows.y == fit.moments.classes[1], rows.weights, fit.moments)
+    else:
+        measured = SquaredPairLoss.from_moments(fit.moments)
+    value = Objective(measured, penalty(measured)(fit.l2, l1)).value(w)
+    return fit._replace(solution=Solution(w, value, None, n_iter=0, converged=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +406,10 @@ def learning_curve(
     largest = min(pool.size for pool in pools)
     sizes = [largest >> k for k in range(largest.bit_length())][::-1]
     aucs: list[list[np.ndarray]] = [[] for _ in sizes]  # for each size and each model: AUCs at all penalties
-    held_out = []  # rows of each fold, and their scores by the model of the largest size
+    held_out = []  # rows of each fold, and their scores by the models of the largest size
+    largest_coefs = []  # of these models, at all penalties
+    counts = np.bincount(part)
+    used = np.zeros((n_folds, n_parts))  # rows of each part that they are trained on
     for f, pool in enumerate(pools):
         test, coefs, owner = np.flatnonzero(fold[part] == f), [], []
         for number, size in enumerate(sizes):
@@ -350,9 +425,13 @@ def learning_curve(
         for number, found in zip(owner, measured, strict=True):
             aucs[number].append(found)
         held_out.append((test, scored[:, -l2s.size :]))
+        largest_coefs.append(coefs[-1])
+        used[f, pool[:largest]] = np.sqrt(counts[pool[:largest]])
+    overlap = used @ used.T
     by_fold = [np.mean(np.reshape(found, (n_folds, -1, l2s.size)), axis=1) for found in aucs]
-    best = [int(np.argmax(found.mean(axis=0))) for found in by_fold]
-    of_folds = np.array([found[:, k] for found, k in zip(by_fold, best, strict=True)])
+    best = int(np.argmax(by_fold[-1].mean(axis=0)))
+    widened = _widening(rows, groups, held_out, [coefs[best] for coefs in largest_coefs], overlap)
+    of_folds = np.array([_without_optimism(found, widened) for found in by_fold])
     # standard error of the difference from the largest size; half of the one before for the largest size itself
     noise = np.std(of_folds - of_folds[-1], axis=1, ddof=1) / np.sqrt(n_folds)
     noise[-1] = noise[-2] / 2.0 if len(sizes) > 1 else 0.0
@@ -360,8 +439,42 @@ def learning_curve(
     mass = np.ones(part.size) if rows.weights is None else rows.weights
     moves = np.zeros(part.size)
     for test, scored in held_out:
-        placed = placements(rows.y[test], scored[np.newaxis, :, best[-1]], mass[test])[0]
+        placed = placements(rows.y[test], scored[np.newaxis, :, best], mass[test])[0]
         moves[test] = influence(rows.y[test], placed, mass[test]) / n_folds
-    error = Clusters.of_moves(moves, mass, np.arange(part.size) if groups is None else groups).error
+    units = np.arange(part.size) if groups is None else groups
+    error = widened * Clusters.of_moves(moves, mass, units, rows.y.astype(bool)).error
     trained = np.array(sizes) * (part.size / n_parts)
     return LearningCurve(trained, of_folds.mean(axis=1), noise, error, part.size)
+
+
+def _without_optimism(by_fold: np.ndarray, widened: float) -> np.ndarray:
+    """The AUC of each fold at the best penalty, without the optimism of its choice; `by_fold` is (folds, penalties).
+
+    The penalty is chosen again without each fold, and the lead of the choice of all folds over that one is taken off.
+    The other folds know something of this one, because all share training rows: so the lead counts as often as errors
+    are `widened` for that reason.
+    """
+    best, found = int(np.argmax(by_fold.mean(axis=0))), by_fold.copy()
+    for fold in range(by_fold.shape[0]):
+        others = np.delete(by_fold, fold, axis=0).mean(axis=0)
+        found[fold] -= widened * (by_fold[fold, best] - by_fold[fold, int(np.argmax(others))])
+    return found[:, best]
+
+
+def _widening(
+    rows: Rows,
+    groups: np.ndarray | None,
+    held_out: Sequence[tuple[np.ndarray, np.ndarray]],
+    coefs: Sequence[np.ndarray],
+    overlap: np.ndarray,
+) -> float:
+    """How much larger the error of the mean AUC of the folds is than that of one model on rows of a test set.
+
+    Each row trains the models that score the others; `coefs` are those of the folds, which have `overlap` training rows
+    in common. What their scores have in common for other training rows, too, does not count: `stable_share`.
+    """
+    n, positive = rows.y.size, np.asarray(rows.y, dtype=bool)
+    parts = [test for test, _ in held_out]
+    sample = draw_sample(parts, [n - test.size for test in parts], positive, rows.weights, groups, 1, seed=0)
+    by_all = scores_of(rows.X, sample.rows, np.stack(coefs))
+    return sample.widening(stable_share(by_all, overlap, sample))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, kernels, on_host
-from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import FewerFolds, warn
+from vrspam._utils.validation import Rows, row_numbers
 from vrspam.metrics import correction
+from vrspam.metrics.folds import torn_groups
+from vrspam.model_selection.group_splits import ImpossibleFolds, group_folds
 from vrspam.model_selection.held_out import HeldOut, scores_of
 from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.solvers import choose_solver
@@ -259,7 +259,7 @@ class FoldedRows(NamedTuple):
         sample.pairs, stratum = self.pairs, None if self.pairs is None else self.pairs.stratum
         if stratum is not None and self.groups is not None:
             units = correction.group_numbers(self.groups, stratum.size)
-            sample.by_strata = correction.torn_groups(stratum, units) == 0
+            sample.by_strata = torn_groups(stratum, units) == 0
         return sample
 
     def overlap(self) -> np.ndarray:
@@ -287,6 +287,32 @@ class FoldedRows(NamedTuple):
         return HeldOut(self.positive[index], scores + intercepts[fold], fold, given / times, index)
 
 
+def classes_for_splitters(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The labels if scikit-learn takes them for classes; for 0.25 and 0.5, bytes or objects, whether a row is positive.
+
+    >>> classes_for_splitters(np.array([0.25, 0.5]), np.array([0.25, 0.5])).tolist()
+    [0, 1]
+    """
+    taken = y.dtype.kind not in "fOS"
+    if y.dtype.kind == "f":
+        taken = np.array_equal(y, np.floor(y))
+    elif y.dtype == object:
+        taken = all(isinstance(label, str) for label in y)
+    return y if taken else (y == classes[1]).astype(np.int8)
+
+
+def refuse_rows_in_both_parts(number: int, train: np.ndarray, validation: np.ndarray, n_rows: int) -> None:
+    """Raise an error if a fold is validated on rows that it was trained on."""
+    held_out = np.zeros(n_rows, dtype=bool)
+    held_out[validation] = True
+    both = np.unique(train[held_out[train]]).size
+    if both:
+        raise ValueError(
+            f"Fold {number} is validated on {both:,} of the rows that it is trained on, and a model is too good on "
+            "rows that it has seen: leave these rows out of one of its two parts."
+        )
+
+
 def make_splits(
     cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None, ranked: bool = False
 ) -> list[Split]:
@@ -305,8 +331,11 @@ def make_splits(
         else:
             cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
     is_list = not (isinstance(cv, Integral) or hasattr(cv, "split"))
+    target = classes_for_splitters(y, classes)
     splits: list[Split] = []
-    for number, pair in enumerate(cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)):
+    for number, pair in enumerate(
+        cv if is_list else check_cv(cv, target, classifier=True).split(rows.X, target, groups)
+    ):
         try:
             train, validation = pair
         except (TypeError, ValueError):
@@ -315,12 +344,8 @@ def make_splits(
             ) from None
         parts = []
         for part, index in (("training", train), ("validation", validation)):
-            index = np.asarray(index)  # row numbers, or a mask
-            try:
-                found = np.arange(y.size)[index if index.size else index.astype(np.intp)]
-            except (IndexError, TypeError, ValueError):
-                found = np.empty((0, 0))
-            if found.ndim != 1:
+            found = row_numbers(index, y.size)
+            if found is None:
                 raise ValueError(
                     f"Fold {number}: its {part} part must be a list of row numbers below {y.size}, or a mask of "
                     f"{y.size} rows."
@@ -336,35 +361,20 @@ def make_splits(
     sizes = np.array([[[np.count_nonzero(member[part]) for part in split] for split in splits] for member in members])
     if not sizes.all():
         raise empty_part(sizes, classes, weights is not None, ranked)
+    for number, split in enumerate(splits):
+        refuse_rows_in_both_parts(number, *split, y.size)
     return splits
 
 
-def group_folds(
-    positive: np.ndarray, groups: Any, n_splits: int, seed: Any, counts: np.ndarray | None = None
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Stratified folds of whole groups: `n_splits`, or the most whose parts all have counted rows of both classes."""
-    number = correction.group_numbers(groups, positive.size)
-    n_groups = np.unique(number).size
-    if n_groups > 20_000:  # equally many groups in each fold; stratifying would take minutes
-        fold = (np.random.default_rng(seed).permutation(n_groups) % n_splits)[number]
-        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
-    kept = np.ones(positive.size, dtype=bool) if counts is None else counts
-    for n_folds in range(min(n_splits, n_groups), 1, -1):
-        with warnings.catch_warnings():  # a class may have fewer rows than folds: rejected below
-            warnings.simplefilter("ignore", UserWarning)
-            splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-            try:
-                splits = list(splitter.split(positive, positive, number))
-            except ValueError:
-                continue
-        if all(np.unique(positive[part[kept[part]]]).size == 2 for split in splits for part in split):
-            if n_folds < n_splits:
-                warn(FewerFolds(n_folds, n_splits))
-            return splits
-    raise ValueError(
-        f"The {n_groups} groups cannot be split into two parts that both have rows of both classes: give rows of "
-        "more groups, or leave the groups out if rows of one group are independent."
-    )
+def of_counted_rows(splits: list[Split], counted: np.ndarray, n_rows: int) -> list[Split]:
+    """The same splits, of the counted rows alone, by their numbers among these."""
+    place = np.full(n_rows, -1)
+    place[counted] = np.arange(counted.size)
+    found = []
+    for split in splits:
+        train, validation = place[split.train], place[split.validation]
+        found.append(Split(train[train >= 0], validation[validation >= 0]))
+    return found
 
 
 def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -383,16 +393,16 @@ def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list
     return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
 
 
-def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool, ranked: bool = False) -> ValueError:
+def empty_part(sizes: np.ndarray, classes: np.ndarray, weighted: bool, ranked: bool = False) -> ImpossibleFolds:
     """The error that a part of a fold has no row of a class; `sizes` has the shape (classes, folds, parts)."""
     side, number, part = np.argwhere(sizes == 0)[0].tolist()
     which = f"Fold {number}: its {('training', 'validation')[part]} part"
     if ranked:
-        return ValueError(
+        return ImpossibleFolds(
             f"{which} holds only rows that rank {('above', 'below')[side]} most others: give a number of folds, or "
             "shuffle the rows."
         )
-    return ValueError(
+    return ImpossibleFolds(
         f"{which} has no row of class {classes.tolist()[side]!r}"
         f"{' with positive weight' if weighted else ''}: use fewer folds, or a splitter that spreads the classes "
         "over the folds (sklearn.model_selection.StratifiedKFold)."

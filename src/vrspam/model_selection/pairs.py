@@ -11,6 +11,7 @@ from vrspam._utils import array_api
 from vrspam._utils.array_api import kernels
 from vrspam.metrics.correction import Sample, group_numbers
 from vrspam.model_selection.folds import Split
+from vrspam.model_selection.group_splits import ImpossibleFolds
 from vrspam.moments import RankedPairs, SortedGroups
 from vrspam.moments.pairs import rising
 
@@ -87,6 +88,15 @@ def ranked_folds(pairs: RankedPairs, n_splits: int, seed: Any) -> list[Split]:
     return [Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
 
 
+def have_pairs(pairs: RankedPairs, splits: Sequence[Split], weights: np.ndarray | None) -> bool:
+    """Whether each part of each fold has a pair that counts."""
+    inside = pairs.pairs_of_strata(weights)
+    for index in [part for split in splits for part in split]:
+        if not pairs.has_pair(index if weights is None else index[weights[index] > 0.0], inside):
+            return False
+    return True
+
+
 def refuse_torn_pairs(pairs: RankedPairs, splits: Sequence[Split], weights: np.ndarray | None) -> None:
     """Raise an error if a fold splits a stratum, or if one of its two parts has no pair that counts."""
     inside = pairs.pairs_of_strata(weights)
@@ -100,4 +110,4 @@ def refuse_torn_pairs(pairs: RankedPairs, splits: Sequence[Split], weights: np.n
                 )
         for part, index in (("training", split.train), ("validation", split.validation)):
             if not pairs.has_pair(index if weights is None else index[weights[index] > 0.0], inside):
-                raise ValueError(f"Fold {number}: its {part} part has no two rows to compare: use fewer folds.")
+                raise ImpossibleFolds(f"Fold {number}: its {part} part has no two rows to compare: use fewer folds.")

@@ -1,9 +1,11 @@
 """The measure that scores the points of a grid, and the choice of a point, or of blend weights, by this measure."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,6 +104,8 @@ def select(
     """
     scores = np.asarray(scores, dtype=np.float64)
     axes = {name: np.asarray(numbers, dtype=np.float64) for name, numbers in grid.items()}
+    if rule == "one-standard-error" and scores.ndim and scores.shape[-1] < 2:
+        raise ValueError("The rule 'one-standard-error' needs at least two folds.")
     sizes = [values.size for values in axes.values()]
     if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
@@ -112,12 +116,11 @@ def select(
     folds = scores.shape[-1]
     mean = scores.mean(axis=-1)
     error = scores.std(axis=-1, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(mean.shape, np.nan)
-    best = simplest(mean >= mean.max() - TIE, axes)
-    chosen = best
-    if rule == "one-standard-error":
-        if folds < 2:
-            raise ValueError("The rule 'one-standard-error' needs at least two folds.")
-        chosen = simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
+    points, one_draw = Grid.of([(scores, axes)]), scores.reshape(-1, folds, 1)
+    best, chosen = (
+        tuple(np.array(np.unravel_index(points.chosen(which, one_draw)[0], mean.shape)).tolist())
+        for which in ("best", rule)
+    )
     edges = []
     for axis, (name, numbers) in enumerate(axes.items()):
         order = np.argsort(numbers, kind="stable")
@@ -134,11 +137,70 @@ def select(
     return Choice(chosen, values, mean, error, tuple(edges))
 
 
-def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, ...]:
-    """Of the allowed points the one with the largest value on the last axis, then on the one before it."""
-    points = np.argwhere(allowed)
-    values = list(map(np.take, axes.values(), points.T))
-    return tuple(points[np.lexsort(values)[-1]].tolist())
+class Grid(NamedTuple):
+    """The points of all candidates in one list: the choice among them, on the rows as they are or as they are drawn.
+
+    Scores are of shape (points, folds, draws), higher being better.
+    """
+
+    auc: np.ndarray  # of shape (points, folds), on all held-out rows
+    order: np.ndarray  # points from simple to complex: by candidate, from the largest l1, then from the largest l2
+    sizes: tuple[int, ...]  # points of each candidate
+
+    @classmethod
+    def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Grid:
+        """From the AUC of each candidate, of shape (*grid, folds), and the axes of its grid."""
+        parts, order, first = [], [], 0
+        for auc, axes in candidates:
+            places = np.meshgrid(*axes.values(), indexing="ij")
+            order.append(first + np.lexsort([place.ravel() for place in places])[::-1])
+            parts.append(auc.reshape(-1, auc.shape[-1]))
+            first += parts[-1].shape[0]
+        return cls(np.concatenate(parts), np.concatenate(order), tuple(part.shape[0] for part in parts))
+
+    def best_points(self, scores: np.ndarray) -> np.ndarray:
+        """The best point of each candidate, the simplest of equally good ones: an array (candidates, draws)."""
+        mean, stops, found = scores.mean(axis=1), np.cumsum(self.sizes), []
+        for start, stop in zip(stops - self.sizes, stops, strict=True):
+            order = self.order[start:stop]
+            found.append(order[first_within(mean[order], mean[order].max(axis=0) - TIE)])
+        return np.stack(found)
+
+    def chosen(self, rule: SelectionRule, scores: np.ndarray) -> np.ndarray:
+        """The point that "best" or "one-standard-error" takes of all candidates, for each draw.
+
+        Of candidates that are equally good the first leads. With "one-standard-error" the first point, from simple to
+        complex, is taken that is within one standard error of the leader.
+        """
+        mean, draws = scores.mean(axis=1), np.arange(scores.shape[2])
+        points = self.best_points(scores)
+        of_candidates = mean[points, draws]
+        leader = points[first_within(of_candidates, of_candidates.max(axis=0) - TIE), draws]
+        if rule == "best":
+            return leader
+        folds = scores[leader, :, draws]
+        error = folds.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+        least = mean[leader, draws] - np.maximum(error, TIE)
+        return self.order[first_within(mean[self.order], least)]
+
+    def take(self, rule: SelectionRule, spread: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Weights of the points, (points, draws): of a blend, or 1 for the point that the rule takes.
+
+        `spread` is that of the scores of rows at each point, by which a blend divides them.
+        """
+        draws = np.arange(scores.shape[2])
+        found = np.zeros((scores.shape[0], draws.size))
+        if rule == "blend":
+            points = self.best_points(scores)
+            found[points, draws] = blend_weights(np.moveaxis(scores[points, :, draws], -1, 1)) / spread[points]
+        else:
+            found[self.chosen(rule, scores), draws] = 1.0
+        return found
+
+
+def first_within(values: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """The first value of each column that is at least `least`."""
+    return (values >= least).argmax(axis=0)
 
 
 def blend_weights(scores: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from vrspam._utils.validation import Rows, error_in_block
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.model_selection.folds import DeviceFolds, HashFolds, HashSample, Split
+from vrspam.model_selection.group_splits import ImpossibleFolds
 from vrspam.model_selection.held_out import BLOCK_BYTES, HeldOut, score_rows
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.objective import SQUARED, LossChoice, SmoothLoss, SquaredPairLoss
@@ -295,7 +296,7 @@ class FoldMoments:
         for number, fold in enumerate(folds):
             if not fold.complete:
                 found = "rows of one class only" if fold.classes.size and fold.weights.any() else "no rows"
-                raise ValueError(
+                raise ImpossibleFolds(
                     f"Fold {number} has {found}, and needs both classes: use fewer folds, or another seed of the folds."
                 )
         self.folds, self.n_folds = folds, len(folds)

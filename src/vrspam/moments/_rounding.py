@@ -113,12 +113,19 @@ def of_rank_one(scale: float, of_scale: float, v: np.ndarray, of_v: np.ndarray, 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite is not known, see `capped`
 def joined(
-    a: Errors, b: Errors, weights: tuple[float, float, float], gap: np.ndarray, size: np.ndarray, level: np.ndarray
+    a: Errors,
+    b: Errors,
+    weights: tuple[float, float, float],
+    gap: np.ndarray,
+    size: np.ndarray,
+    level: np.ndarray,
+    unit: np.ndarray | None = None,
 ) -> Errors:
     """Bounds for two merged sets of rows (with a negative weight: for rows taken out), see `ClassStatistics.merge`.
 
     `weights` are those of a, of b and of the result; `gap` is the mean of b minus that of a, `size` bounds the
-    diagonals of all scatters that were added, and `level` is the larger of the absolute means.
+    diagonals of all scatters that were added, and `level` is the larger of the absolute means. `unit` is the size of
+    each column, by which its error is judged, where that is not `size`.
     """
     first, second, rest = weights
     weight = a.weight + b.weight + UNIT * max(first, rest)
@@ -132,5 +139,5 @@ def joined(
     )
     pull = abs(second) * (first / rest)
     of_pull = of_share + relative(a.weight, first)
-    scatter = a.scatter + b.scatter + of_rank_one(pull, of_pull, gap, of_gap, size)
+    scatter = a.scatter + b.scatter + of_rank_one(pull, of_pull, gap, of_gap, size if unit is None else unit)
     return Errors(weight, 1.001 * mean, 1.001 * scatter + 8.0 * UNIT * size).capped()

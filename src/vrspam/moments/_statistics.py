@@ -268,8 +268,13 @@ class ClassStatistics:
             for start in range(0, len(scaled), 64):  # a few columns at a time stay in the cache
                 self.scatter[:, start : start + 64] += (scaled[start : start + 64] @ v).T
 
-    def merge(self, other: ClassStatistics, residual: np.ndarray | None = None) -> None:
-        """Add the statistics of other rows; with `residual`, their scatter is about their mean minus `residual`."""
+    def merge(
+        self, other: ClassStatistics, residual: np.ndarray | None = None, *, of_differences: bool = False
+    ) -> None:
+        """Add the statistics of other rows; with `residual`, their scatter is about their mean minus `residual`.
+
+        `of_differences` is whether rows are differences of two rows: their mean is then no offset, but counts.
+        """
         if other.weight == 0.0:
             return
         total = self.weight + other.weight
@@ -288,7 +293,8 @@ class ClassStatistics:
         else:
             size = np.maximum(self.diagonal, other.diagonal)
             weights = (self.weight, other.weight, total)
-            self.errors = joined(self.errors, other.errors, weights, shift, size, level_of(*means))
+            unit = size + total * np.maximum(self.mean**2, other.mean**2) if of_differences else size
+            self.errors = joined(self.errors, other.errors, weights, shift, size, level_of(*means), unit)
             mean, low = two_sum(self.mean, share * shift)
             self.mean, self.low = two_sum(mean, low + self.low)
         self.rows += other.rows
@@ -296,7 +302,7 @@ class ClassStatistics:
         self.peak = np.maximum(np.maximum(self.peak, other.peak), self.diagonal)
         self.rounding = max(self.rounding, other.rounding)
 
-    def remove(self, other: ClassStatistics) -> None:
+    def remove(self, other: ClassStatistics, *, of_differences: bool = False) -> None:
         """Subtract the statistics of rows that were merged before."""
         if other.weight == 0.0:
             return
@@ -309,7 +315,8 @@ class ClassStatistics:
         pull = other.weight * (self.weight / rest)
         size = self.diagonal + other.diagonal + pull * shift**2
         weights = (self.weight, -other.weight, rest)
-        self.errors = joined(self.errors, other.errors, weights, shift, size, level_of(*means))
+        unit = size + self.weight * np.maximum(self.mean**2, other.mean**2) if of_differences else size
+        self.errors = joined(self.errors, other.errors, weights, shift, size, level_of(*means), unit)
         self._add_scatter(other, -1, [(-pull, shift)])
         mean, low = two_sum(self.mean, (-other.weight / rest) * shift)
         self.mean, self.low = two_sum(mean, low + self.low)

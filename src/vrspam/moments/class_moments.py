@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from vrspam._utils import array_api
+from vrspam._utils.arrays import own_arrays
 from vrspam._utils.atomic import replacing
 from vrspam._utils.docstrings import share_texts
 from vrspam._utils.validation import check_rows, union_of_labels
@@ -260,7 +261,9 @@ class ClassMoments:
         self.classes = self._known = classes
         self._stats = []
         for label in classes.tolist():
-            self._stats.append(old.get(label) or ClassStatistics.empty(self.n_features, self.has_scatter))
+            statistics = old.get(label) or ClassStatistics.empty(self.n_features, self.has_scatter)
+            own_arrays(statistics)  # before they are written to
+            self._stats.append(statistics)
 
     def add_features(self, count: int) -> Self:
         """Append columns that are 0 in all rows so far, in place.

@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils.array_api import kernels
+from vrspam._utils.arrays import own_arrays
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam._utils.validation import union_of_labels
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one, two_sum
@@ -265,7 +266,10 @@ class PairMoments(ClassMoments):
         return new
 
     def _join(self, other: Any, sign: int) -> None:
-        (self.differences.merge if sign > 0 else self.differences.remove)(other.differences)
+        if sign > 0:
+            self.differences.merge(other.differences, of_differences=True)
+        else:
+            self.differences.remove(other.differences, of_differences=True)
         self.classes = self._known = union_of_labels(self.classes, other.classes)
         self.middle = self.middle + sign * other.middle
         for name in ("total", "pairs"):
@@ -291,6 +295,7 @@ class PairMoments(ClassMoments):
     def take_out(self, other: ClassMoments) -> PairMoments:
         """Subtract pairs that were added before, in place."""
         self._check_alike(other)
+        own_arrays(self.differences)  # before they are written to
         self._join(other, -1)
         return self
 
@@ -426,7 +431,9 @@ class _Walk:
         errors = Errors.of_block(operations, weight, squares, residual, of_weight=0.0, of_weights=groups.of_weights)
         mass = float(groups.touched @ groups.mass + self.table[3].sum() + self.table[4].sum())  # of all rows made
         errors.mean += of_row + 4.0 * UNIT * np.abs(pilot)
-        errors.scatter += of_rank_one(1.0, 0.0, np.sqrt(squares), np.sqrt(mass) * of_row, squares)
+        # A column whose differences are all alike has squares of rounding alone: its entries give its size, not these.
+        size = np.maximum(squares, mass * level**2)
+        errors.scatter += of_rank_one(1.0, 0.0, np.sqrt(squares), np.sqrt(mass) * of_row, size)
         found = ClassStatistics.empty(level.size, own.ndim == 2)
         mean, low = two_sum(pilot, residual)
         peak = np.maximum(squares - weight * residual**2, 0.0)

@@ -85,8 +85,8 @@ class Bounded(BoundedNumbers, Separable):
     Attributes
     ----------
     penalty : ElasticNet, or any other `Separable`
-        There is a certificate for the elastic net alone. A penalty that is not convex, such as MCP and SCAD, takes only
-        signs as bounds: the best point inside is then 0, or the best of all points.
+        There is a certificate where the penalty is convex and has one. A penalty that is not convex, such as MCP and
+        SCAD, takes only signs as bounds: the best point inside is then 0, or the best of all points.
     lower, upper : ndarray of shape (d,)
 
     Examples
@@ -115,7 +115,7 @@ class Bounded(BoundedNumbers, Separable):
         return np.clip(self.penalty.prox(v, step), self.lower, self.upper)
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
-        """Fenchel-Young gap of an elastic net; NaN if l2 = 0, and for other penalties.
+        """Fenchel-Young gap of an elastic net, NaN if l2 = 0; of another convex penalty, `gap_by_multipliers`.
 
         With u = clip(-soft(grad, l1)/l2, lower, upper), which minimises tangent + Ω, r = -(grad + l2 u), s the slope of
         l1 |u| that is nearest to r, and λ = r - s, which is 0 unless u lies on a bound,
@@ -124,10 +124,13 @@ class Bounded(BoundedNumbers, Separable):
 
         every term is ≥ 0 inside the bounds, so nothing cancels.
         """
-        if not isinstance(self.penalty, ElasticNet) or self.penalty.l2 == 0.0:
+        is_net = isinstance(self.penalty, ElasticNet)
+        if not self.is_convex or (is_net and self.penalty.l2 == 0.0):
             return float("nan")
         if np.isinf(self.value(w)):
             return float("inf")
+        if not is_net:
+            return self.gap_by_multipliers(w, grad)
         l2, l1 = self.penalty
         best = -np.sign(grad) * np.maximum(np.abs(grad) - l1, 0.0) / l2
         u = np.clip(best, self.lower, self.upper)
@@ -136,6 +139,46 @@ class Bounded(BoundedNumbers, Separable):
         off = np.where(best == u, 0.0, (r - s) * (u - w))
         scaled = np.sqrt(l2 / 2.0) * (w - u)
         return float(scaled @ scaled) + float(np.sum(l1 * np.abs(w) - s * w)) + float(np.sum(off))
+
+    def gap_by_multipliers(self, w: np.ndarray, grad: np.ndarray) -> float:
+        """The gap of the penalty without bounds, with multipliers λ, μ ≥ 0 of the lower and upper bounds:
+
+            gap of the penalty at (w, grad - λ + μ) + λ·(w - lower) + μ·(upper - w).
+
+        It is a bound for all multipliers, and 0 at the optimum for those that take from -grad what no slope of the
+        penalty at the bound explains.
+        """
+        if np.isnan(self.penalty.gap(w, grad)):
+            return float("nan")
+        step = 1.0 / (self.strong_convexity or 1.0)
+        near = self.prox(w - step * grad, step)
+        # v - u is a slope at u, times the step, where prox(v) = u: look for the v nearest to u - step·grad
+        free = near - step * grad
+        pushed_down = np.isfinite(self.lower) & (near == self.lower) & (self.penalty.prox(free, step) < near)
+        pushed_up = np.isfinite(self.upper) & (near == self.upper) & (self.penalty.prox(free, step) > near)
+        signs = pushed_up.astype(float) - pushed_down  # of the penalty's own minimiser, seen from the bound
+        multipliers = self._distance_to_slope(near, free, signs, step) / step
+        below, above = np.where(pushed_down, multipliers, 0.0), np.where(pushed_up, multipliers, 0.0)
+        rest = float(below[pushed_down] @ (w - self.lower)[pushed_down])
+        rest += float(above[pushed_up] @ (self.upper - w)[pushed_up])
+        return self.penalty.gap(w, grad - below + above) + max(rest, 0.0)
+
+    def _distance_to_slope(self, u: np.ndarray, free: np.ndarray, signs: np.ndarray, step: float) -> np.ndarray:
+        """The least t with prox(free - signs·t) = u, by halving an interval; rounded up."""
+
+        def reached(t: np.ndarray) -> np.ndarray:
+            return signs * (self.penalty.prox(free - signs * t, step) - u) <= 0.0
+
+        low, high = np.zeros_like(u), np.maximum(np.abs(u - free), np.finfo(float).tiny)
+        for _ in range(200):
+            if reached(high).all():
+                break
+            high = np.where(reached(high), high, 2.0 * high)
+        for _ in range(100):
+            middle = 0.5 * (low + high)
+            done = reached(middle)
+            low, high = np.where(done, low, middle), np.where(done, middle, high)
+        return high
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
         """The gap or, where it is not finite, what a step along each coordinate gains."""
@@ -148,9 +191,9 @@ class Bounded(BoundedNumbers, Separable):
         return super().gap_curvature(curvature) if known else self.penalty.gap_curvature(curvature)
 
     def zero_from(self, grad: np.ndarray) -> float:
-        """The largest slope at 0 in a direction that the bounds allow."""
-        down, up = np.where(self.lower < 0.0, grad, 0.0), np.where(self.upper > 0.0, -grad, 0.0)
-        return float(max(np.max(down, initial=0.0), np.max(up, initial=0.0)))
+        """That of the penalty, for the slopes at 0 in directions that the bounds allow."""
+        allowed = np.where(grad > 0.0, self.lower < 0.0, self.upper > 0.0)
+        return self.penalty.zero_from(np.where(allowed, grad, 0.0))
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
         """That of the penalty."""

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.atomic import write_text
+from vrspam._utils.warnings import warn
 from vrspam.paper.figures import draw_all
-from vrspam.paper.protocol import GRID, Protocol, Row, paper_cells, paper_protocol
+from vrspam.paper.protocol import GRID, Protocol, Row, make_plan, paper_cells, paper_protocol
 from vrspam.paper.run import ROWS, read_all
 from vrspam.report import page as html
 from vrspam.report.page import Cell, Html, Page, markdown_table
@@ -159,7 +160,8 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     Returns
     -------
     dict
-        Lists of paths under "table", "figure" and "report".
+        Lists of paths under "table", "figure" and "report". Warnings name runs whose results are missing or cannot be
+        read, and so do not count; the report lists them too.
     """
     folder = Path(directory)
     rows, ways, unreadable = read_all(folder / ROWS)
@@ -204,15 +206,37 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     page.add("Protocol", html.facts(protocol_facts(protocol, rows)), html.table(*algorithm_table(ways)))
     page.add("Data", html.table(*data_table(ways)))
     page.add("Versions and machine", *(html.facts(machine) for machine in unique([way["machine"] for way in ways])))
-    problems = [
-        f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}"
-        for row in rows
-        if row["kind"] == "failed"
-    ] + [f"{path.name} cannot be read; run the same command again" for path in unreadable]
-    if problems:
-        page.add("What failed", html.bullets(problems))
+    gaps = [f"{path.name} is cut off, damaged, or holds another run: it does not count" for path in unreadable]
+    gaps += describe_missing_runs(rows, ways)
+    for gap in gaps:
+        warn(f"{gap}; run the same command again")
+    failed = [row for row in rows if row["kind"] == "failed"]
+    problems = [f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}" for row in failed]
+    if problems + gaps:
+        page.add("What failed or is missing", html.bullets(problems + gaps))
     written["report"] = [page.write(folder / "report.html")]
     return written
+
+
+def describe_missing_runs(rows: Sequence[Row], ways: Sequence[Way]) -> list[str]:
+    """Name the planned runs without results, of the sets and algorithms of which other runs have some."""
+    planned: dict[tuple[str, str], set[int]] = {}
+    for way in ways:
+        for run in make_plan(Protocol.from_dict(way["protocol"])):
+            if run.task == "score":
+                planned.setdefault((run.set, run.algorithm), set()).add(run.split)
+    done: dict[tuple[str, str], set[int]] = {}
+    for row in rows:
+        if row["task"] == "score":
+            done.setdefault((row["set"], row["algorithm"]), set()).add(row["split"])
+    sets = {name for name, _ in done}
+    gaps = []
+    for (name, algorithm), splits in planned.items():
+        found = done.get((name, algorithm), set())
+        if name in sets and splits - found:
+            lost = ", ".join(str(split) for split in sorted(splits - found))
+            gaps.append(f"{name}, {algorithm}: {len(splits & found)} of {len(splits)} runs have results, not {lost}")
+    return gaps
 
 
 def legend(cells: Cells) -> str:

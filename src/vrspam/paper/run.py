@@ -364,7 +364,8 @@ class Store:
 def read_all(directory: str | os.PathLike[str]) -> tuple[list[Row], list[dict[str, Any]], list[Path]]:
     """Return all rows in a directory, the different descriptions of how they were computed, and the unreadable files.
 
-    If several versions of the package have stored the same run, the newest version counts.
+    If several versions of the package have stored the same run, the newest version counts. A file that holds another
+    run than its name says counts as unreadable.
     """
     newest: dict[Run, tuple[tuple[int, ...], list[Row], dict[str, Any]]] = {}
     unreadable: list[Path] = []
@@ -374,6 +375,9 @@ def read_all(directory: str | os.PathLike[str]) -> tuple[list[Row], list[dict[st
             unreadable.append(path)
             continue
         rows, about = found
+        if not path.name.startswith(f"{_run_of(rows[0]).key}.v"):
+            unreadable.append(path)
+            continue
         run, parts = _run_of(rows[0]), rows[0]["version"].split(".")
         version = tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in parts)
         if run not in newest or version > newest[run][0]:

@@ -125,7 +125,7 @@ def evaluate(estimator, seconds: float, split: TrainTestSplit, l2: float, l1: fl
         "seconds": seconds,
         "objective": float(estimator.objective_),
         "excess": float(estimator.objective_ - optimum.objective_),
-        "gap": float(estimator.gap_),
+        "gap": float("nan") if estimator.gap_ is None else float(estimator.gap_),
         "nonzeros": int(np.count_nonzero(estimator.coef_)),
         "auc": split.test_auc(estimator.coef_),
         "auc_exact": split.test_auc(optimum.coef_),

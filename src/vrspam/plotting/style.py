@@ -17,6 +17,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from vrspam._utils.atomic import replacing
+from vrspam._utils.plain import readable
 from vrspam._utils.texts import wrap_distinct
 
 _STYLE: dict[str, Any] = {
@@ -133,6 +134,7 @@ def add_legend(ax: Axes, **options: Any) -> None:
 
 def legend_texts(labels: list[str]) -> list[str]:
     """Labels, wrapped to fit a legend; different ones stay different, and line breaks that they have stay."""
+    labels = [readable(label) for label in labels]
     long = [label for label in labels if "\n" not in label and len(label) > 34]
     short = dict(zip(long, wrap_distinct(long, 26, 3), strict=True))
     return [short.get(label, label) for label in labels]
@@ -173,4 +175,6 @@ def save_figure(figure: Figure, path: Path) -> Path:
     metadata: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[kind]
     with mpl.rc_context(own_style()), replacing(path) as temporary:
         figure.savefig(temporary, format=kind[1:], metadata=metadata)
+        if kind == ".svg":  # with a control character, of a name, it would be no XML
+            temporary.write_text(readable(temporary.read_text("utf-8")), encoding="utf-8", newline="")
     return path

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ import numpy as np
 
 from vrspam._utils.atomic import write_text
 from vrspam._utils.messages import Parameter, worded
+from vrspam._utils.plain import json_text, readable
 from vrspam._utils.texts import auc_text, interval_text, percent, short_between
 from vrspam.metrics.thresholds import Curve, wilson
 
@@ -236,7 +236,7 @@ class Page:
             "links": links,
             "body": body,
             # "<" cannot end the element that holds the data
-            "data": json.dumps(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
+            "data": json_text(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         }
         names = ("page.css", "page.js", "template.html")
         style, script, template = (files("vrspam.report").joinpath(name).read_text("utf-8") for name in names)
@@ -244,7 +244,8 @@ class Page:
             # the hash by which the content security policy allows this style or script
             digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
             parts |= {name: text, f"{name}_hash": f"sha256-{digest}"}
-        return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)  # values may hold braces
+        whole = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)  # values may hold braces
+        return readable(whole)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file; readers see the old file or the complete new one."""

@@ -151,6 +151,8 @@ def describe_source(evaluation: Evaluation) -> str:
     """Return the method behind the interval of an evaluation's AUC, and the number of groups if rows have any."""
     pairs = evaluation.times is not None or evaluation.within is not None
     source = "jackknife" if pairs and evaluation.auc.source == "DeLong" else evaluation.auc.source
+    if evaluation.folds is not None:
+        source += f", mean of {np.unique(evaluation.folds).size:,} folds"
     if evaluation.groups is None:
         return source
     return f"{source}, {np.unique(evaluation.groups).size:,} groups of rows"
@@ -328,7 +330,7 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
     asked = f"{100 * promised.asked:g} %"
     rule = {"recall": f"find at least {asked} of the positives", "alerts": f"call at most {asked} of the rows"}
     told = rule.get(promised.rule, f"be right in at least {asked} of the calls")
-    sure = f"with {100 * (promised.confidence or 0.0):g} % confidence"
+    sure = f"with {100 * (promised.confidence or 0.0):g} % confidence{promised.condition}"
     if (promised.sensitivity, promised.share) == (found.sensitivity, found.share):  # of the same rows
         if promised.confidence is not None:
             return [f"The model promises to {told}, {sure}: threshold {promised.threshold:g}."]
@@ -477,7 +479,14 @@ def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
 
     >>> describe_fit({"relative_gap": 2e-16})[0]
     'complete'
+    >>> describe_fit({"relative_gap": None})[0]
+    'without a certificate'
     """
+    if None in (facts.get("relative_gap", 0.0), facts.get("relative_stationarity", 0.0)):
+        return "without a certificate", (
+            "There is no certificate: how far these coefficients are from the best ones is not known. So it is where "
+            "held-out rows are ranked no better than by chance."
+        )
     if "relative_gap" in facts:
         gap = facts["relative_gap"]
         short = "complete" if gap <= 1e-3 else f"stopped early, up to {gap:.0e} above the minimum"

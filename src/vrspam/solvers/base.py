@@ -58,8 +58,10 @@ class Solution:
     Attributes
     ----------
     w : ndarray of shape (d,)
-    value, gap : float
-        F(w), and the certificate: an upper bound on F(w) minus the minimum.
+    value : float
+        F(w); NaN where it is not known.
+    gap : float or None
+        The certificate: an upper bound on F(w) minus the minimum; None where there is none.
     n_iter : int
     converged : bool
         Whether the certificate reached the tolerance.
@@ -67,7 +69,7 @@ class Solution:
     stationarity : float or None
         Takes the place of the certificate where the penalty is not convex: how much a step along each coordinate gains.
     left : float
-        From `certify`, the number that decides whether it converged: `gap` or, if that is NaN, the violation.
+        The number that decides whether it converged: the certificate or, where there is none, the violation.
 
     Examples
     --------
@@ -83,12 +85,17 @@ class Solution:
 
     w: np.ndarray
     value: float
-    gap: float
+    gap: float | None
     n_iter: int
     converged: bool
     history: dict[str, np.ndarray] = field(default_factory=dict)
     stationarity: float | None = None
     left: float = float("nan")
+
+    @property
+    def bound(self) -> float:
+        """The certificate as a number: infinite where there is none."""
+        return np.inf if self.gap is None else self.gap
 
 
 class Solver(Protocol):
@@ -137,6 +144,11 @@ class EpochSolver:
         return State(w, grad, value, passes=1.0 if known else 1.0 + passes)
 
 
+def known_gap(gap: float) -> float | None:
+    """A certificate for the record: None where it is NaN or infinite, so that it bounds nothing."""
+    return float(gap) if np.isfinite(gap) else None
+
+
 def certify(
     objective: Objective, w: np.ndarray, n_iter: int, tol: float, product: np.ndarray | None = None
 ) -> Solution:
@@ -146,7 +158,7 @@ def certify(
     converged = bool(left <= tol * objective.loss.scale)
     stationarity = None if objective.penalty.is_convex else float(left)
     value += objective.penalty.value(w)
-    return Solution(w, value, float(gap), n_iter, converged, stationarity=stationarity, left=float(left))
+    return Solution(w, value, known_gap(gap), n_iter, converged, stationarity=stationarity, left=float(left))
 
 
 def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float) -> bool:
@@ -229,4 +241,5 @@ def run(
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     history["epoch"] = history["epoch"].astype(np.int64)
     stationarity = None if convex else float(left)
-    return Solution(state.w, state.value, float(rows[-1]["gap"]), epoch, bool(left <= target), history, stationarity)
+    gap = known_gap(rows[-1]["gap"])
+    return Solution(state.w, state.value, gap, epoch, bool(left <= target), history, stationarity, float(left))

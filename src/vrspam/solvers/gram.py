@@ -137,19 +137,19 @@ class Cholesky:
         solution = certify(objective, start, 1, tol)
         target = tol * objective.loss.scale
         for n_iter in range(2, 6):
-            if solution.converged or not np.isfinite(solution.gap):
+            if solution.converged or solution.gap is None:
                 break
             grad = loss.value_and_grad(solution.w)[1]
             if is_done(objective, solution.w, grad, target):
                 return solution
             residual = grad + l2 * solution.w
             better = certify(objective, solution.w - solve(residual / loss.k), n_iter, tol)
-            if not better.gap < solution.gap:
+            if not better.bound < solution.bound:
                 break
             solution = better
         if not solution.converged:  # perhaps l2 is too small for Cholesky, although it raised no error
             spectral = certify(objective, ridge_coefs(loss, np.array([l2]))[0], 1, tol)
-            solution = spectral if spectral.gap < solution.gap or not np.isfinite(solution.gap) else solution
+            solution = spectral if spectral.bound < solution.bound or solution.gap is None else solution
         return solution
 
 

@@ -118,7 +118,7 @@ class SortedScores(EpochSolver):
         solution = with_rounding(objective, found, self.moved, self.point, tol)
         # The room for rounding may lift the gap above the tolerance again: then go on to a smaller gap.
         left = max_iter - solution.n_iter
-        if not solution.converged and not np.isnan(solution.gap) and left > 0:
+        if not solution.converged and solution.gap is not None and left > 0:
             slack = solution.gap - solution.history["gap"][-1]
             room = tol - 2.0 * slack / objective.scale
             if 0.0 < room < tol:
@@ -327,12 +327,12 @@ def newton_direction(
 
 def with_rounding(objective: Objective, solution: Solution, moved: np.ndarray, point: Point, tol: float) -> Solution:
     """The solution, its certificate with room for the rounding of the gradient (docs/theory.md, section 3)."""
-    if np.isnan(solution.gap):
+    if solution.gap is None:
         return solution
     error = float(np.linalg.norm(objective.loss.rounding_of(moved, point)))
     slack = error / np.sqrt(2.0 * objective.penalty.strong_convexity)
     gap = float((np.sqrt(solution.gap) + slack) ** 2)
-    return replace(solution, gap=gap, converged=bool(gap <= tol * objective.scale))
+    return replace(solution, gap=gap, converged=bool(gap <= tol * objective.scale), left=gap)
 
 
 def joined(first: Solution, second: Solution) -> Solution:

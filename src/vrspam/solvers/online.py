@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 
 from vrspam._utils.array_api import kernels, padded
+from vrspam._utils.arrays import own_arrays
 from vrspam._utils.blas import blas_threads
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, ElasticNet, Objective, SquaredPairLoss
@@ -69,6 +71,11 @@ class SumsMethod:
         self.average, self.w, self.total = average, np.zeros(n_features), np.zeros(n_features if average else 0)
         self.carry = np.zeros(slots)
         self.carry[kernels.Carry.SCALE] = 1.0
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take arrays of its own: the steps write to them, which those of a mapped file do not allow."""
+        self.__dict__.update(state)
+        own_arrays(self)
 
     def know(self, moments: ClassMoments, largest_square: float) -> None:
         """Use the statistics of a data set."""
@@ -258,6 +265,11 @@ class OPAUC:
         self.buffers = np.zeros((2, BUFFERED_ROWS if sketch is None else 2 * sketch, d))
         self.filled = np.zeros(2, dtype=np.int64)
         self.spread = np.zeros(2)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take arrays of its own: the steps write to them, which those of a mapped file do not allow."""
+        self.__dict__.update(state)
+        own_arrays(self)
 
     def add_features(self, count: int) -> None:
         size = self.w.size + count

@@ -106,7 +106,8 @@ def solve_grid(
             solution = convex
             if start is not None:
                 solution = solve(Objective(loss, point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
-            grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
+            grid.coefs[i, j], grid.converged[i, j] = solution.w, solution.converged
+            grid.gaps[i, j] = np.nan if solution.gap is None else solution.gap
     return grid
 
 

@@ -314,19 +314,19 @@ class DualRidge:
         last[-1] = 1.0
         solution = certify(objective, self._rows.transposed(inverse(last)), 1, tol)
         for n_iter in range(2, 5):
-            if solution.converged or l2 == 0.0 or not np.isfinite(solution.gap):
+            if solution.converged or l2 == 0.0 or solution.gap is None:
                 break
             residual = (loss.value_and_grad(solution.w)[1] + l2 * solution.w) / loss.k
             # (BᵀB + s)⁻¹ r = (r - Bᵀ (BBᵀ + s)⁻¹ B r) / s
             step = (residual - self._rows.transposed(inverse(self._rows @ residual))) / shift
             better = certify(objective, solution.w - step, n_iter, tol)
-            if not better.gap < solution.gap:
+            if not better.bound < solution.bound:
                 break
             solution = better
         if solution.converged or l2 == 0.0:
             return solution
         other = ConjugateGradient().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
-        return other if not other.gap >= solution.gap else solution
+        return solution if other.bound >= solution.bound and solution.gap is not None else other
 
     def _inverse(self, shift: float) -> Callable[[np.ndarray], np.ndarray]:
         """Multiply by (BBᵀ + shift I)⁻¹; directions in which both are lost in rounding get 0."""

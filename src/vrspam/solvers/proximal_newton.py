@@ -15,7 +15,7 @@ from scipy import linalg
 from vrspam.objective import UNIT, Objective, Shaped
 from vrspam.objective.hinge import PartialHingeLoss, SmoothedPartialLoss, SquaredHingeLoss
 from vrspam.solvers import newton
-from vrspam.solvers.base import Solution, State
+from vrspam.solvers.base import Solution, State, known_gap
 from vrspam.solvers.gram import NO_CURVES, GramDescent, refuse_uncompiled, shaped_minimum
 from vrspam.solvers.smooth import TruncatedNewton
 
@@ -236,7 +236,7 @@ class MatrixNewton:
             steps, passes = steps + 1, passes + 2.0
         history = {"passes": np.array([passes])}
         value = point.value + objective.penalty.value(w)
-        found = Solution(w, value, float(gap), steps, bool(left <= target), history)
+        found = Solution(w, value, known_gap(gap), steps, bool(left <= target), history, left=float(left))
         if isinstance(loss, SmoothedPartialLoss):  # certified by the loss that it smooths
             return found
         return newton.with_rounding(objective, found, np.abs(w), point, tol)
@@ -296,7 +296,9 @@ class EdgeWeights:
                 result, value, gap = np.zeros_like(w), loss.scale, gap + max(gained, 0.0)
                 left = gap
             if best is None or left < least:
-                best, least = Solution(result, value, gap, steps, bool(left <= target), stationarity=left), left
+                done = bool(left <= target)
+                best = Solution(result, value, known_gap(gap), steps, done, stationarity=left, left=left)
+                least = left
                 self._last = loss, before, mu
             if best.converged or steps >= max_iter:
                 break

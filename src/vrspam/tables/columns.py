@@ -91,6 +91,7 @@ class NumberColumn:
     low: float = float("nan")
     high: float = float("nan")
     strays: Counter[str] = field(default_factory=Counter)  # text where numbers were expected
+    has_fractions: bool = False
     names_rows: bool = False
     rows: int = 0  # number of rows that decided `names_rows`
 
@@ -109,7 +110,8 @@ class NumberColumn:
             values = frames.numbers(column, infinite=True)
             if not self.rows and values.size:
                 self.rows, self.names_rows = values.size, is_identifier(values, str(self.name))
-        total = values.sum()
+        with np.errstate(invalid="ignore"):  # inf - inf
+            total = values.sum()
         if not np.isfinite(total):
             values = values[np.isfinite(values)]
             total = values.sum()
@@ -118,12 +120,15 @@ class NumberColumn:
             self.count += values.size
             self.low = float(np.fmin(self.low, values.min()))
             self.high = float(np.fmax(self.high, values.max()))
+            if not self.has_fractions:
+                self.has_fractions = bool((values != np.floor(values)).any())
 
     def merge(self, other: NumberColumn) -> None:
         """Add what was learned from other rows; the part with more rows decides whether numbers name the rows."""
         if other.rows > self.rows:
             self.rows, self.names_rows = other.rows, other.names_rows
         self.total, self.count = self.total + other.total, self.count + other.count
+        self.has_fractions = self.has_fractions or other.has_fractions
         self.low, self.high = float(np.fmin(self.low, other.low)), float(np.fmax(self.high, other.high))
         self.strays.update(other.strays)
 

@@ -238,7 +238,7 @@ def numbers(X: Any, index: int = 0, *, infinite: bool = False) -> np.ndarray:
 
 
 def categories(X: Any, index: int) -> set[str | None]:
-    """The different values of column `index` of a frame as strings, None for a missing one."""
+    """The different values of column `index` of a frame as strings, None for a missing one, such as an empty text."""
     name, column = named_column(X, index)
     if isinstance(column, Categories):
         return {None if place < 0 else column.values[place] for place in np.unique(column.codes).tolist()}
@@ -251,7 +251,7 @@ def categories(X: Any, index: int) -> set[str | None]:
                 f"Column {name!r} holds dates or times: turn them into numbers (days since a day, the "
                 "month), or into text if they are to be categories, or drop the column."
             )
-        found.add(str(value))
+        found.add(str(value) or None)
     return found
 
 
@@ -264,19 +264,27 @@ def levels(X: Any, index: int) -> tuple[str, ...]:
 
 
 def value_counts(column: Any) -> dict[str, int]:
-    """How often each value of a series occurs, as text, in the order of appearance; missing ones are left out."""
+    """How often each value of a series occurs, as text, in the order of appearance.
+
+    Missing values are left out, and so is an empty text, which is one.
+    """
     if column.dtype not in (nw.String, nw.Enum, nw.Categorical):
-        return dict(Counter(map(str, column.drop_nulls().to_list())))
+        return dict(Counter(filter(None, map(str, column.drop_nulls().to_list()))))
     present = column.drop_nulls().alias("value")
     counts = present.value_counts(sort=False, name="count")
     found = dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))
+    found.pop("", None)
     if column.implementation.is_polars():  # which counts in no order
-        return {value: found[value] for value in map(str, present.unique(maintain_order=True).to_list())}
+        ordered = map(str, present.unique(maintain_order=True).to_list())
+        return {value: found[value] for value in ordered if value}
     return {value: count for value, count in found.items() if count}  # pandas counts categories without a row as well
 
 
 def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: int = -1) -> np.ndarray:
-    """The code of each row's category in column `index` of a frame; `other` for a category that has none."""
+    """The code of each row's category in column `index` of a frame; `other` for a category that has none.
+
+    An empty text is a missing value, unless it has a code: early versions took it for a category.
+    """
     name, column = named_column(X, index)
     if column is None:
         raise ValueError(f"Column {index} held categories in fit: give a frame with the same columns.")
@@ -293,10 +301,12 @@ def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: i
         known = [value for value in column.unique().to_list() if isinstance(value, str)]
         if not known:
             return np.full(len(column), missing, dtype=np.intp)
-        places = [codes.get(value, other) for value in known]
+        places = [codes.get(value, other if value else missing) for value in known]
         coded = column.replace_strict(known, places, return_dtype=nw.Int64)
         return coded.fill_null(missing).to_numpy().astype(np.intp, copy=False)
-    found = [missing if gone else codes.get(str(value), other) for value, gone in _values(column)]
+    found = [
+        missing if gone else codes.get(str(value), other if str(value) else missing) for value, gone in _values(column)
+    ]
     return np.array(found, dtype=np.intp)
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from vrspam._utils.messages import WordedError
-from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn
+from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn, warn_once_in_cross_validation
 from vrspam.tables import frames
 from vrspam.tables import texts as kinds_of_text
 from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn
@@ -114,6 +114,35 @@ def share_of_rows(count: int, rows: int) -> str:
 
 
 @dataclass(frozen=True)
+class Writing:
+    """How the text of the training file was written; files for a model are read as it was, and never guessed anew.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        What stands between the fields; None if the training file was no text.
+    decimal : {".", ",", ""}
+        The decimal sign of the numbers; "" if all of them were whole.
+    spaced : bool
+        Whether a space follows each delimiter.
+    """
+
+    delimiter: str | None = None
+    decimal: str = "."
+    spaced: bool = False
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Writing:
+        """Restore what `dataclasses.asdict` made plain; raise an error if it is invalid."""
+        writing = cls(plain["delimiter"], plain["decimal"], plain["spaced"])
+        delimiter = writing.delimiter
+        is_sign = delimiter is None or (isinstance(delimiter, str) and len(delimiter.encode()) == 1)
+        if not is_sign or writing.decimal not in (".", ",", "") or not isinstance(writing.spaced, bool):
+            raise ValueError(f"{plain!r} is no way to write a table")
+        return writing
+
+
+@dataclass(frozen=True)
 class TableSchema:
     """How the columns of a table become numbers and categories; `vrspam.data.Schema` explains the attributes.
 
@@ -133,6 +162,7 @@ class TableSchema:
     grouped: tuple[str, ...] = ()
     identifiers: tuple[Any, ...] = ()
     source: tuple[Any, ...] = ()
+    writing: Writing | None = None
 
     error: ClassVar[type[WordedError]] = WordedError  # raised for what is refused
 
@@ -255,7 +285,7 @@ class TableSchema:
         """Return the frame as maps take it, and warn about values that training did not have."""
         frame, strays = self.read(X)
         if said := Comparison(self).add(frame, strays).sentences():
-            warn(UnseenValues(tuple(said)))
+            warn_once_in_cross_validation(UnseenValues(tuple(said)), tuple(self.source))
         return frame
 
     @property
@@ -296,7 +326,9 @@ class TableSchema:
         plain["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
         plain["categorical"] = {name: list(values) for name, values in self.categorical.items()}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
-        return {name: value for name, value in plain.items() if value or name not in ("identifiers", "source")}
+        plain["writing"] = None if self.writing is None else asdict(self.writing)
+        optional = ("identifiers", "source", "writing")
+        return {name: value for name, value in plain.items() if value or name not in optional}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
@@ -304,7 +336,7 @@ class TableSchema:
         known, wrong = {f.name for f in fields(cls)}, "{problem}; give what Schema.to_dict wrote"
         if isinstance(plain, Mapping):  # schemas of older versions lack these
             lists: dict[str, list[str]] = {"grouped": [], "identifiers": [], "source": []}
-            plain = {"zero_based": False, "readings": {}, "ranges": {}, **lists, **plain}
+            plain = {"zero_based": False, "readings": {}, "ranges": {}, "writing": None, **lists, **plain}
         if not isinstance(plain, Mapping) or set(plain) != known:
             raise cls.error(wrong, problem=f"this is not a schema (its keys must be {', '.join(sorted(known))})")
         try:
@@ -339,6 +371,7 @@ class TableSchema:
                 zero_based=plain["zero_based"],
                 readings=readings,
                 ranges=ranges,
+                writing=None if plain["writing"] is None else Writing.from_dict(plain["writing"]),
             )
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise cls.error(wrong, problem=f"this is not a schema ({error})") from error
@@ -384,6 +417,13 @@ class TableLearner(Asked):
             elif not column.empty:
                 known.merge(column)  # type: ignore[arg-type]
         return self
+
+    def writing(self, writing: Writing) -> Writing:
+        """How the table was written, from what its reader says: a fraction among the numbers shows a decimal sign."""
+        numbers = [column for column in self.columns.values() if isinstance(column, NumberColumn)]
+        if not writing.decimal and any(column.has_fractions for column in numbers):
+            return replace(writing, decimal=".")
+        return writing
 
     def finish(self, kind: type[AnySchema], **more: Any) -> AnySchema:
         """Decide how the columns are used and return the schema; unknown means are NaN (`TableSchema.completed`)."""

@@ -120,11 +120,12 @@ class KindOfText:
         return {"kind": self.words, **{name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}}
 
 
-_UNITS = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "JPY", "%")
+CURRENCIES = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "JPY")
+_UNITS = (*CURRENCIES, "%")
 _SPACES = " \u00a0\u202f\u2009"
 BLANKS = "\t\n\v\f\r \x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 # (decimal sign, sign between thousands); of formats that read the same number of rows the first is taken
-_FORMATS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
+FORMATS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
 _CODE = re.compile(r"0\d+")  # 007 is a name
 _ZIP, LONG_ZIP = re.compile(r"\d{5}"), re.compile(r"\d{5}-\d{4}")
 _SIGN = "[+\\-\u2212]"
@@ -154,7 +155,7 @@ class Numbers(KindOfText):
         best: tuple[int, Numbers, dict[str, int]] = (0, cls(), {})
         units = ["", *(unit for unit in _UNITS if any(unit in text for text in texts))]
         for unit in units:
-            for decimal, thousands in _FORMATS:
+            for decimal, thousands in FORMATS:
                 kind = cls(decimal, thousands, unit)
                 pattern = re.compile(kind.pattern)
                 read = {text: count for text, count in texts.items() if pattern.search(text)}
@@ -185,7 +186,7 @@ class Numbers(KindOfText):
         if column.dtype in (nw.Enum, nw.Categorical):  # as Parquet and Feather files keep repeated text
             column = column.cast(nw.String)
         if column.dtype != nw.String:
-            return frames.numbers(column), stray
+            return frames.numbers(column, infinite=True), stray  # whoever asks refuses infinite ones
         present = np.flatnonzero(~column.is_null().to_numpy())
         stripped = (column if present.size == len(column) else column[present]).str.strip_chars(BLANKS)
         fits = stripped.str.contains(self.pattern).to_numpy().astype(bool)
@@ -220,7 +221,7 @@ class Numbers(KindOfText):
         return f"In training this was text such as {text!r}: give the number, 1234.5."
 
     def check(self) -> bool:
-        return (self.decimal, self.thousands) in _FORMATS and self.unit in ("", *_UNITS)
+        return (self.decimal, self.thousands) in FORMATS and self.unit in ("", *_UNITS)
 
 
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?(?:\s?([AaPp])\.?[Mm]\.?)?")
@@ -265,7 +266,7 @@ class Times(KindOfText):
 
 
 _TIME = (
-    r"(?:[T ]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?"
+    r"(?:[T ]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?"
     r"(?:\s*(?P<half>[AaPp]\.?[Mm]\.?))?(?:\s*(?:Z|UTC|[+-]\d{2}:?\d{2}))?)?"  # no blanks twice: it would be quadratic
 )
 _LONGEST_DATE, _EPOCH = 100, datetime(1970, 1, 1)
@@ -446,7 +447,10 @@ def _one_moment(text: str, order: str) -> datetime | None:
     if half:
         hour = hour % 12 + (12 if half.startswith("p") else 0)
     try:
-        return datetime(whole_year, month, day, hour, int(match["minute"] or 0), int(match["second"] or 0))
+        microseconds = int((match["part"] or "")[:6].ljust(6, "0"))
+        return datetime(
+            whole_year, month, day, hour, int(match["minute"] or 0), int(match["second"] or 0), microseconds
+        )
     except ValueError:
         return None
 
@@ -455,8 +459,10 @@ def _one_moment(text: str, order: str) -> datetime | None:
 KINDS: tuple[type[KindOfText], ...] = (Dates, Times, Numbers)
 
 
-def find_kind(counts: Mapping[str, int]) -> Found | None:
+def find_kind(counts: Mapping[str, int], least_texts: int = 2) -> Found | None:
     """Return the kind of text of a column, from its texts and their counts, if nearly all agree; None for words.
+
+    One text alone may be a name, so `least_texts` different ones must agree.
 
     >>> find_kind({"$4,012.50": 1, "$12.00": 2, "n/a": 1}).kind
     Numbers(decimal='.', thousands=',', unit='$')
@@ -470,7 +476,7 @@ def find_kind(counts: Mapping[str, int]) -> Found | None:
             looked_at[text.strip()] = looked_at.get(text.strip(), 0) + count
         rows += count
     for kind in KINDS if looked_at else ():
-        if (found := kind.find(looked_at)) is not None and len(found.read) > 1:
+        if (found := kind.find(looked_at)) is not None and len(found.read) >= least_texts:
             # texts that cannot be read are mistakes; without any, half of the rows may be words for a missing value
             least = 0.5 if len(found.read) == len(looked_at) else NEARLY_ALL
             if sum(found.read.values()) >= least * rows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -20,13 +20,27 @@ from scipy import sparse
 from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
+from vrspam.data import DataError
 from vrspam.data.readers.base import RowsUnlabelled
-from vrspam.metrics import roc_auc_ci, roc_auc_columns
+from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import numbers, rows_of
+from vrspam.tool.folds import can_keep_together, with_both_classes
+from vrspam.tool.leaks import SUSPECT, TOO_GOOD, alone, look_at_company
 from vrspam.tool.plan import CHECKED, COPIES, INDEPENDENT, TrainPlan, takes
-from vrspam.tool.repeats import QUICK_COLUMNS, QUICK_ROWS, Repeats, find_copies, judge_groups, name_groups, quick_scores
+from vrspam.tool.repeats import (
+    QUICK_COLUMNS,
+    QUICK_ROWS,
+    Repeats,
+    find_copies,
+    judge_groups,
+    name_crossed_groups,
+    name_groups,
+    order_by_values,
+    owners_of_copies,
+    quick_scores,
+)
 from vrspam.tool.table import OpenedTable, RowSample, open_labelled, two_sides
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
@@ -47,11 +61,20 @@ SEVERAL = {
 
 
 class Diagnosis(NamedTuple):
-    """Findings that `OpenedTable.notes` does not have, the groups that folds must keep together, constant columns."""
+    """Findings that `OpenedTable.notes` does not have, the groups that folds must keep together, constant columns.
+
+    `aucs` are those of single columns.
+    """
 
     findings: list[Finding]
     repeats: Repeats | None = None
     constant: Sequence[str] = ()
+    aucs: Mapping[str, float] = {}
+
+    @property
+    def leaking(self) -> list[str]:
+        """The columns that are said to give the answer away."""
+        return leaking_columns(self.findings)
 
 
 @dataclass(frozen=True)
@@ -70,6 +93,7 @@ class Examined:
     texts: Mapping[str, Sequence[str]]
     names: Mapping[str, np.ndarray]
     dates: Sequence[str]
+    unordered: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, X: Any, positive: np.ndarray, schema: Any, kept: Mapping[str, Any]) -> Examined:
@@ -84,13 +108,33 @@ class Examined:
                 codes[source], found = codes_of(X.column(name) if named else numbers(X, schema.columns.index(name)))
                 texts |= {} if found is None else {name: found}
                 dates += [source] if words == "dates" else []
-        others = dict[str, np.ndarray]()
+        others, unordered = dict[str, np.ndarray](), set(texts)
         for name, column in kept.items():
             if name in schema.identifiers:
                 with suppress(ValueError):  # whole numbers that were kept as text have an order
                     column = column.cast("float64")
-                others[name] = codes_of(column)[0]
-        return cls(X, positive, codes, frozenset(codes) - set(texts), texts, others, dates)
+                others[name], found = codes_of(column)
+                unordered |= {name} if found is not None else set()
+        numeric = frozenset(codes) - set(texts)
+        return cls(X, positive, codes, numeric, texts, others, dates, frozenset(unordered))
+
+    def sorted(self) -> tuple[np.ndarray, Examined]:
+        """An order of the rows that their values give, and the rows in it: what is drawn of them depends on no file."""
+        codes = {name: _by_text(codes, self.texts.get(name)) for name, codes in self.codes.items()}
+        order = order_by_values(codes, self.positive)
+        codes = {name: one[order] for name, one in codes.items()}
+        names = {name: one[order] for name, one in self.names.items()}
+        return order, replace(self, codes=codes, names=names, positive=self.positive[order])
+
+
+def _by_text(codes: np.ndarray, texts: Sequence[str] | None) -> np.ndarray:
+    """Codes of texts as places in their alphabetical order; codes of numbers as they are."""
+    if texts is None:
+        return codes
+    place = np.empty(len(texts) + 1, dtype=np.intp)
+    place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    place[-1] = -1
+    return place[codes]
 
 
 def codes_of(column: Any) -> tuple[np.ndarray, list[str] | None]:
@@ -168,9 +212,20 @@ def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[Op
         return opened, found
     if found.repeats.name == COPIES:
         return replace(opened, groups=found.repeats.codes), found
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # the first reading has warned
-        grouped = open_labelled(path, replace(plan, groups=found.repeats.name), keep)
-    return grouped, found
+    return keep_together(path, opened, found.repeats, keep), found
+
+
+def keep_together(path: Any, opened: OpenedTable, repeats: Repeats, keep: Sequence[str]) -> OpenedTable:
+    """The table with groups that a column names; the column is no feature then, unless the user made it one."""
+    plan = opened.plan
+    named = replace(plan, groups=repeats.name)
+    features = {*plan.include, *plan.categorical, *(plan.monotone or ()), *(plan.ordered or ())}
+    one_column = repeats.name in (*opened.schema.inputs(), *opened.schema.identifiers)
+    if one_column and repeats.name not in features:
+        # the first reading has warned; nothing may be left to learn from
+        with warnings.catch_warnings(action="ignore", category=UserWarning), suppress(DataError):
+            return open_labelled(path, named, keep)
+    return replace(opened, groups=repeats.codes, plan=named)
 
 
 def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = None) -> Diagnosis:
@@ -182,35 +237,165 @@ def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = Non
     seen = Examined.of(X, positive, opened.schema, opened.kept)
     whole = sample is None and len(seen.codes) == len(opened.schema.columns)
     constant = [name for name, codes in seen.codes.items() if (codes == codes[0]).all()] if sample is None else []
-    found = [*look_at_labels(opened, positive, all_events), *look_at_columns(seen, plan.random_state)]
-    if all_events:  # the classes are halves of an order: a column that separates them is no leak
-        found = [one for one in found if one.code != "leak"]
+    found = list(look_at_labels(opened, positive, all_events))
     if constant:
         found.append(constant_columns(constant))
-    repeats = None
+
+    aucs = aucs_alone(seen, plan.random_state)
+    of_columns = guarded("columns one by one", lambda: look_at_columns(seen, aucs, plan.random_state))
+    leaks = leaking_columns(of_columns)
+
+    groups, wanted = Groups(), False
     if sample is not None:
         found.append(_sampled(positive.size, sample.seen))
     elif not opened.chunks.source.reader.tabular or len(opened.schema.columns) > 5 * QUICK_COLUMNS:
         found.append(not_checked("repeated rows and drift, which need a table of at most 1,000 named columns"))
     elif plan.groups == COPIES or (plan.groups is None and plan.time is None):
-        if len(opened.schema.columns) > QUICK_COLUMNS:
-            X = X.select(_most_distant(X, positive, opened.schema, QUICK_COLUMNS // 2)[:QUICK_COLUMNS])
-        # groups that matter, those with the highest correlation of errors first; copies where no column's groups matter
-        named = [] if plan.groups == COPIES else name_groups(seen.codes, seen.names, plan.random_state)
-        rows = X, positive, plan.random_state
-        # groups whose rows agree in nearly all columns are copies, whichever column names them
-        judged = [judge_groups(name, codes, *rows) for name, mean, codes in named if mean <= 0.95]
-        groups = sorted((one for one in judged if one.matters), key=lambda one: -one.bound)
-        if not groups:
-            copies = find_copies(seen.codes, plan.random_state)
-            others = [] if copies is None else [judge_groups(COPIES, copies, *rows)]
-            groups = others if not judged or (others and others[0].matters) else judged[:1]
-        repeats = next(iter(groups), None)
-        found += [] if repeats is None else describe_repeats(repeats, [other.name for other in groups[1:]])
-        if repeats is None or not repeats.matters:
-            found += look_at_drift(X, seen, plan.random_state)
-    acted = repeats is not None and (plan.groups == COPIES or repeats.matters) and repeats.code not in plan.ignore
-    return Diagnosis(found, repeats if acted else None, constant if whole else ())
+        wanted, groups = True, look_at_repeats(opened, seen, plan, leaks)
+
+    in_company = look_at_all_columns(opened, seen, aucs, leaks, groups, plan.random_state)
+    if wanted and in_company and not groups.acted:  # leaks hide what else rows of a group share
+        again = look_at_repeats(opened, seen, plan, [*leaks, *leaking_columns(in_company)])
+        groups = again if again.acted and again.name != COPIES else groups
+    if groups.acted and groups.name in leaks:  # it names rows, and is no feature
+        left = {name: codes for name, codes in seen.codes.items() if name != groups.name}
+        features = replace(seen, codes=left)
+        aucs = {name: auc for name, auc in aucs.items() if name != groups.name}
+        of_columns = guarded("columns one by one", lambda: look_at_columns(features, aucs, plan.random_state))
+
+    found += [*groups.findings, *of_columns, *in_company]
+    if wanted and (groups.repeats is None or not groups.repeats.matters):
+        found += guarded("drift", lambda: look_at_drift(_quick_columns(X, seen, opened), seen, plan.random_state))
+    if all_events:  # the classes are halves of an order: a column that separates them is no leak
+        found = [one for one in found if one.code != "leak"]
+    return Diagnosis(found, groups.repeats if groups.acted else None, constant if whole else (), aucs)
+
+
+class Groups(NamedTuple):
+    """Groups of rows that were found, the findings on them, and whether folds keep them together."""
+
+    repeats: Repeats | None = None
+    findings: Sequence[Finding] = ()
+    acted: bool = False
+
+    @property
+    def name(self) -> str:
+        """The column that names the groups; nothing without any."""
+        return "" if self.repeats is None else self.repeats.name
+
+
+def look_at_all_columns(
+    opened: OpenedTable,
+    seen: Examined,
+    aucs: Mapping[str, float],
+    leaks: Sequence[str],
+    groups: Groups,
+    seed: int,
+) -> list[Finding]:
+    """The finding on columns that tell the label together, if one of them is suspect alone."""
+    left = {name: auc for name, auc in aucs.items() if name != groups.name or not groups.acted}
+    if not hasattr(seen.X, "column_names") or max(left.values(), default=0.0) < SUSPECT:
+        return []
+    X = _quick_columns(seen.X, seen, opened)
+    codes = groups.repeats.codes if groups.acted and groups.repeats is not None else None
+    if codes is not None:
+        X = X.select([name for name in X.column_names if name in left or name not in aucs])
+    return guarded("leaks", lambda: company(X, seen.positive, left, leaks, codes, seed))
+
+
+def company(*asked: Any) -> list[Finding]:
+    """The finding on columns that tell the label together, if there is one."""
+    found = look_at_company(*asked)
+    return [] if found is None else [found]
+
+
+def leaking_columns(findings: Iterable[Finding]) -> list[str]:
+    """The columns that findings say give the answer away, which they advise to leave out."""
+    told = (one.fix for one in findings if one.code in ("leak", "missingness"))
+    return [name for fix in told if fix is not None and fix.name == "drop" for name in fix.value]
+
+
+def look_after(opened: OpenedTable, found: Diagnosis, promised: float, seed: int) -> list[Finding]:
+    """The finding that the AUC which a model promises is too good to be true, unless leaks were found before."""
+    if round(promised, 3) < TOO_GOOD or found.leaking or opened.times is not None or opened.within is not None:
+        return []
+    X, positive = opened.loaded or (None, np.empty(0, dtype=bool))
+    aucs = {name: auc for name, auc in found.aucs.items() if name in opened.schema.inputs()}
+    return guarded("leaks", lambda: company(X, positive, aucs, (), opened.groups, seed, promised))
+
+
+def guarded(what: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """The findings of one look at a table; that it failed is a finding too: a doctor ends no command."""
+    try:
+        return list(look())
+    except Exception as error:
+        return [_failed(what, error)]
+
+
+def _failed(what: str, error: Exception) -> Finding:
+    words = "not looked at: {what}, which failed unexpectedly ({error}). The model does not depend on it"
+    return Finding("not-checked", "note", words, what=what, error=f"{type(error).__name__}: {error}")
+
+
+def look_at_repeats(opened: OpenedTable, seen: Examined, plan: TrainPlan, leaks: Sequence[str]) -> Groups:
+    """The groups of rows that matter most, or that at least are there, and whether folds keep them together."""
+    try:
+        found = _judged_groups(_quick_columns(seen.X, seen, opened), seen, plan, leaks)
+    except Exception as error:
+        return Groups(None, [_failed("repeated rows", error)])
+    if not found:
+        return Groups()
+    holdout = getattr(plan, "holdout", None)
+    possible = can_keep_together(opened, found[0].codes, holdout, plan.n_splits, plan.random_state)
+    first = found[0]._replace(possible=possible)
+    told = list(describe_repeats(first, [other.name for other in found[1:]]))
+    wanted = plan.groups == COPIES or first.matters
+    return Groups(first, told, wanted and possible and first.code not in plan.ignore)
+
+
+def _judged_groups(X: Any, seen: Examined, plan: TrainPlan, leaks: Sequence[str]) -> list[Repeats]:
+    """Groups of rows, the first of which counts; of several, all matter.
+
+    Groups that a column names come before copies, those with the highest correlation of errors first. Rows that agree
+    in nearly all columns are copies, whichever column names them. The quick models do not see columns that give the
+    answer away: they leave no errors that could tell whether groups matter.
+    """
+    order, sorted_rows = seen.sorted()
+    honest = [
+        name for name in X.column_names if not any(name == leak or name.startswith(f"{leak} (") for leak in leaks)
+    ]
+    independent: dict[int, tuple[float, np.ndarray]] = {}  # of the quick model, once for all groups
+    rows = X.select(honest) if honest else X, order, sorted_rows.positive, plan.random_state, independent
+    copies = find_copies(sorted_rows.codes, plan.random_state)
+    named = []
+    if plan.groups != COPIES:
+        told = sorted_rows.positive, sorted_rows.unordered, copies, leaks
+        named = name_groups(sorted_rows.codes, sorted_rows.names, plan.random_state, *told)
+    judged = [judge_groups(one.name, one.codes, *rows) for one in named if one.equal <= 0.95 or copies is None]
+    groups = sorted((one for one in judged if one.matters), key=lambda one: -one.bound)
+    if not groups and plan.groups != COPIES and copies is None:
+        crossed = name_crossed_groups(sorted_rows.codes, sorted_rows.names, plan.random_state)
+        tried = (judge_groups(one.name, one.codes, *rows) for one in crossed)
+        groups = [one for one in tried if one.matters]
+    if not groups:
+        of_copies = [] if copies is None else [judge_groups(COPIES, copies, *rows)]
+        matter = bool(of_copies) and of_copies[0].matters
+        groups = of_copies if not judged or matter else judged[:1]
+        if matter and copies is not None and plan.groups != COPIES:
+            columns = {**sorted_rows.codes, **sorted_rows.names}
+            owners = owners_of_copies(copies, columns, sorted_rows.positive, sorted_rows.unordered, plan.random_state)
+            by_owner = (judge_groups(one.name, one.codes, *rows) for one in owners)
+            groups = [one for one in by_owner if one.matters] or groups
+    in_file = np.empty_like(order)
+    in_file[order] = np.arange(order.size)
+    return [one._replace(codes=one.codes[in_file]) for one in groups]
+
+
+def _quick_columns(X: Any, seen: Examined, opened: OpenedTable) -> Any:
+    """The rows with the columns that the quick model takes: those that tell the classes apart best, of very many."""
+    if len(opened.schema.columns) <= QUICK_COLUMNS:
+        return X
+    return X.select(_most_distant(X, seen.positive, opened.schema, QUICK_COLUMNS // 2)[:QUICK_COLUMNS])
 
 
 def constant_columns(names: Sequence[str]) -> Finding:
@@ -293,15 +478,17 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         yield Finding("majority", "note", words, **fields, fix=Parameter("positive", other))
 
 
-def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
-    """Yield findings on columns: leaks, missing values, spellings, codes, and an order of rows that tells the label."""
+def look_at_columns(seen: Examined, aucs: Mapping[str, float], seed: int) -> Iterator[Finding]:
+    """Yield findings on columns: leaks, missing values, spellings, codes, and an order of rows that tells the label.
+
+    `aucs` are those of single columns.
+    """
     rng = np.random.default_rng(seed)
-    rows, most = np.arange(seen.positive.size), 50_000
-    rows = rows if rows.size <= most else np.sort(rng.choice(rows, most, replace=False))
+    rows = some_rows(seen.positive.size, rng)
     y = seen.positive[rows]
     fold = rng.integers(0, 5, rows.size)
     if min(y.sum(), (~y).sum()) >= 20:
-        yield from _leaks(seen, rows, y, fold)
+        yield from _leaks(seen, rows, y, aucs)
         told = {"the order of the rows": alone(rows, y, fold, True)}
         told |= {f"column {name!r}": alone(codes[rows], y, fold, True) for name, codes in seen.names.items()}
         name = max(told, key=lambda one: told[one])
@@ -336,41 +523,29 @@ def look_at_columns(seen: Examined, seed: int) -> Iterator[Finding]:
             yield Finding("codes", "warning", words, column=name)
 
 
-def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bool) -> float:
-    """The AUC of a column by each value's share of positives in other folds or, if `ordered` and larger, by its values.
-
-    >>> rng = np.random.default_rng(0)
-    >>> sick = rng.random(1000) < 0.3
-    >>> fold, noise = rng.integers(0, 5, (2, 1000))
-    >>> float(alone(np.where(sick, 7, 3), sick, fold, False)), 0.4 < alone(noise, sick, fold, False) < 0.6
-    (1.0, True)
-    """
-    bins = codes + 1
-    if ordered and codes.max(initial=0) >= 64:
-        edges = np.unique(np.quantile(codes[codes >= 0], np.linspace(0.0, 1.0, 33)[1:-1]))
-        bins = np.where(codes < 0, 0, 1 + np.searchsorted(edges, codes, side="left"))
-    width = int(bins.max(initial=0)) + 1
-    cells = 5 * bins + fold
-    count, hits = (np.bincount(cells, weights, 5 * width).reshape(width, 5) for weights in (None, positive))
-    base = positive.mean()
-    share = (hits.sum(1, keepdims=True) - hits + base) / (count.sum(1, keepdims=True) - count + 1.0)
-    scores = [share.ravel()[cells]]
-    if ordered and (codes >= 0).any():
-        scores.append(np.where(codes < 0, codes[codes >= 0].mean(), codes))
-    found, *straight = roc_auc_columns(positive, np.column_stack(scores)).tolist()
-    return max(found, *(max(auc, 1.0 - auc) for auc in straight)) if straight else found
+def aucs_alone(seen: Examined, seed: int) -> dict[str, float]:
+    """The AUC of each column alone, on at most 50,000 rows; of none if there are fewer than 20 rows of a class."""
+    rng = np.random.default_rng(seed)
+    rows = some_rows(seen.positive.size, rng)
+    y, fold = seen.positive[rows], rng.integers(0, 5, rows.size)
+    if min(y.sum(), (~y).sum()) < 20:
+        return {}
+    return {name: alone(codes[rows], y, fold, name in seen.numeric) for name, codes in seen.codes.items()}
 
 
-def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:
+def some_rows(n_rows: int, rng: np.random.Generator, most: int = 50_000) -> np.ndarray:
+    """The places of all rows, or of `most` that are drawn at random."""
+    return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
+
+
+def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, aucs: Mapping[str, float]) -> Iterator[Finding]:
     """Yield findings on columns that nearly tell the label by themselves, and on columns whose missing values do.
 
     An AUC of 0.95 is no surprise where other columns tell the label nearly as well, as in measurements of one thing.
     """
     told, gaps, rest = dict[str, float](), dict[str, float](), 0.5
-    for name, codes in seen.codes.items():
-        some = codes[rows]
-        auc = alone(some, y, fold, name in seen.numeric)
-        missing = some < 0
+    for name, auc in aucs.items():
+        missing = seen.codes[name][rows] < 0
         gap = 0.5 + abs(missing[y].mean() - missing[~y].mean()) / 2.0
         if gap >= 0.8 and gap >= auc - 0.05:
             gaps[name] = gap
@@ -388,11 +563,11 @@ def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) ->
         if names:
             told_as = {name: float(f"{found[name]:.3f}") for name in names}
             grade = "severe" if told_as[names[0]] >= severe else "warning"
-            aucs = ", ".join(auc_text(found[name]) for name in names[:SHOWN])
+            shown = ", ".join(auc_text(found[name]) for name in names[:SHOWN])
             strong = [name for name in names if grade == "warning" or told_as[name] >= severe]
             subject = "{columns} " if len(names) == 1 else "each of {columns} "
             advice = " If not, leave it out with {drop}" if len(names) == 1 else " If not, leave them out with {drop}"
-            fields = {"columns": in_short(names), "aucs": f"AUC {aucs}", "drop": Parameter("drop", strong)}
+            fields = {"columns": in_short(names), "aucs": f"AUC {shown}", "drop": Parameter("drop", strong)}
             yield Finding(code, grade, subject + words + advice, **fields)
 
 
@@ -409,29 +584,50 @@ def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[
 def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Finding]:
     """Yield a finding on groups of rows that matter or are many; `others` names more columns whose groups matter."""
     copies, share = found.name == COPIES, 100.0 * found.share
-    fix = Parameter("groups", found.name)
     if found.matters:
-        words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
-        words += ": a quick model has the AUC {apart} if rows are taken as independent, {together} if folds keep {how} "
-        words += "together"
-        words += "; expect the second for {new}" if found.changes_headline else "; intervals would be too narrow"
-        words += ". So folds keep them together, as with {fix}; "
-        words += "{none} takes rows as independent" if copies else "add {none} if {known} will come back in new rows"
-        words += ". Rows with the same {others} are alike too: {another} would keep those together" if others else ""
-        fields: dict[str, Any] = {"share": share} if copies else {"name": found.name}
-        fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "fix": fix}
-        known = {"new": f"rows of a new {found.name}", "known": f"a known {found.name}"}
-        fields |= {"new": "new rows"} if copies else known
-        fields |= {"how": "copies" if copies else f"each {found.name}", "none": Parameter("groups", INDEPENDENT)}
-        crossing = {"others": " or ".join(map(repr, others)), "another": Parameter("groups", *others[:1])}
-        fields |= crossing if others else {}
-        yield Finding(found.code, "severe" if found.changes_headline else "warning", words, **fields)
+        yield describe_groups_that_matter(found, others)
     elif copies and found.share >= 0.05:
-        words = "{share:.0f} % of the rows equal another one in all columns, or in all but one; that changes no number"
+        words = "{share:.0f} % of the rows are copies or near copies. The AUC does not depend on them"
         yield Finding("duplicates", "note", words, share=share)
     elif not copies:
         words = "rows with the same {name!r} are alike; that changes no number here, and {fix} would keep them together"
-        yield Finding("repeated-rows", "note", words, name=found.name, fix=fix)
+        yield Finding("repeated-rows", "note", words, name=found.name, fix=Parameter("groups", found.name))
+
+
+def describe_groups_that_matter(found: Repeats, others: Sequence[str]) -> Finding:
+    """The finding on groups of rows that folds have to keep together, or would have to."""
+    copies, known = found.name == COPIES, not np.isnan(found.apart)
+    severe = not found.possible or not known or found.changes_headline
+    each = "copies" if copies else f"each {found.name}"
+    new_rows = "new rows" if copies else f"rows of a new {found.name}"
+    fields: dict[str, Any] = {"share": 100.0 * found.share} if copies else {"name": found.name}
+
+    words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
+    if known:
+        words += ": a quick model has the AUC {apart} if rows are taken as independent, {together} if folds keep {how} "
+        words += "together"
+        fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "how": each}
+    else:
+        words += ", and so are their labels"
+
+    if not found.possible:
+        words += ". But too few of them have another label than the others, so that folds cannot keep them together: "
+        words += "the AUC to expect is too high for {new}. {none} mutes this"
+        return Finding(found.code, "severe", words, **fields, new=new_rows, none=Parameter("groups", INDEPENDENT))
+
+    if found.changes_headline:
+        words += "; expect the second for {new}"
+        fields["new"] = new_rows
+    elif known:
+        words += "; intervals would be too narrow"
+    words += ". So folds keep them together, as with {fix}; "
+    words += "{none} takes rows as independent" if copies else "add {none} if {known} will come back in new rows"
+    fields |= {"fix": Parameter("groups", found.name), "none": Parameter("groups", INDEPENDENT)}
+    fields |= {} if copies else {"known": f"a known {found.name}"}
+    if others:
+        words += ". Rows with the same {others} are alike too: {another} would keep those together"
+        fields |= {"others": " or ".join(map(repr, others)), "another": Parameter("groups", others[0])}
+    return Finding(found.code, "severe" if severe else "warning", words, **fields)
 
 
 def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
@@ -442,7 +638,7 @@ def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
     name = usable[0]
     rows = np.sort(np.random.default_rng(seed).permutation(seen.positive.size)[:QUICK_ROWS])
     X, y, time = rows_of(X, rows), seen.positive[rows], seen.codes[name][rows].astype(np.float64)
-    folds = forward_folds(time, y, 5)
+    folds = with_both_classes(forward_folds(time, y, 5), y)
     if len(folds) < 2:
         return
     later = np.concatenate([test for _, test in folds])

@@ -15,15 +15,24 @@ from vrspam.data.readers.base import as_table, no_column
 from vrspam.metrics import AUCInterval, Calibration, DeLongTest, calibration_measures, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.comparison import compare_pairs, compare_placed
 from vrspam.metrics.concordance import ComparablePairs, paired_concordance
-from vrspam.metrics.intervals import interval_of, roc_measures
+from vrspam.metrics.intervals import Placed, interval_of, roc_measures
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import BINS, Bin, ChosenThreshold, Curve, Threshold, calibration_error, reliability
 from vrspam.report.words import describe_ranks, doubts_of_column
 from vrspam.tool.model import Model
 from vrspam.tool.plan import COPIES, INDEPENDENT, check_measures
+from vrspam.tool.promises import independent_share, prevalence_note, share_of_calls_note
 from vrspam.tool.scores import Comparison, ScoreColumn, ScoredTable, check_classes, read_scores, with_all_scores
 from vrspam.tool.subgroups import Subgroup, ranking_ci, subgroups
-from vrspam.tool.table import beside_values, ordered_numbers, plain_values, ranked_target, stack
+from vrspam.tool.table import (
+    GROUPS_TOO,
+    beside_values,
+    ordered_numbers,
+    plain_values,
+    ranked_target,
+    split_groups,
+    stack,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +73,9 @@ class Evaluation:
         The levels of the columns that were asked for with `by`.
     curve : Curve or None
         True and false positives at every threshold.
+    folds : array of n or None
+        The folds of out-of-fold scores: `auc` is then the mean of those of the folds, and its interval allows for the
+        training rows that models of different folds share.
 
     Examples
     --------
@@ -96,6 +108,7 @@ class Evaluation:
     within: np.ndarray | None = None
     subgroups: tuple[Subgroup, ...] = ()
     curve: Curve | None = None
+    folds: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -113,7 +126,9 @@ class Evaluation:
             if interval is not None:
                 values[name] = interval.auc
                 for key in ("low", "high", "method", "standard_error"):
-                    values[f"{name}_{key}"] = getattr(interval, key)
+                    value = getattr(interval, key)
+                    values[f"{name}_{key}"] = None if value == np.inf else value
+        values |= {} if self.folds is None else {"folds": int(np.unique(self.folds).size)}
         values |= {"confidence": self.auc.confidence, "n": self.n, "positives": self.positives}
         values |= {} if self.max_fpr is None else {"max_fpr": self.max_fpr}
         values |= {} if np.isnan(self.average_precision) else {"average_precision": self.average_precision}
@@ -128,7 +143,7 @@ class Evaluation:
         for name, estimate in {} if self.calibration is None else self.calibration._asdict().items():
             name = "expected_by_observed" if name == "ratio" else f"calibration_{name}"
             for key, value in zip((name, f"{name}_low", f"{name}_high"), estimate, strict=True):
-                values[key] = None if np.isnan(value) else value
+                values[key] = value if np.isfinite(value) else None
         return values | ({"groups": [group.flat() for group in self.subgroups]} if self.subgroups else {})
 
 
@@ -208,6 +223,9 @@ def columns_beside(
     found, missed = dict[str, str](), list[str]()
     for option, name in given.items():
         known = model.training.get(option)
+        if option == "groups" and (pair := _two_columns(known if name is None else name, names)):
+            found.update(pair)
+            continue
         if option in ("times", "order", "within") and known is not None and known not in names:
             raise DataError(no_column(path, str(known), names))
         if name is None and known in names:
@@ -222,6 +240,13 @@ def columns_beside(
                 raise DataError(no_column(path, str(name), names))
             found[option] = str(name)
     return found, missed
+
+
+def _two_columns(name: Any, names: Any) -> dict[str, str]:
+    """The two columns that name groups together, by their options; nothing if one column does."""
+    found = {"groups": str(name)}
+    split_groups(found, names)
+    return found if GROUPS_TOO in found else {}
 
 
 def score_rows(
@@ -289,10 +314,25 @@ def score_rows(
         if wider > (1.2 + 2.0 / np.sqrt(np.unique(copies).size)) * own > 0.0:  # beyond chance
             words = "rows are copies of others, or nearly: intervals should be {times:.1f} times as wide. Add {option}"
             missed.append(Message(words, times=wider / own, option=Parameter("groups", COPIES)))
-    missed += [] if known is None else known.sentences(seen)
+    trained_on = [] if known is None else known.sentences(seen)
+    missed += trained_on
+    if model.threshold is not None and not trained_on:
+        missed += notes_on_promise(model, positive, scores, values)
     missed += [] if chunks.unseen is None else chunks.unseen.sentences()
     levels = {name: plain_values(kept, name) for name in by}
     return ScoredTable({"": model}, positive, {"": scores, **others}, tuple(missed), values, levels)
+
+
+def notes_on_promise(
+    model: Model, positive: np.ndarray, scores: np.ndarray, beside: Mapping[str, Any]
+) -> list[Message]:
+    """A warning if labelled rows are not like those for which the threshold of the model was chosen."""
+    weights, groups = beside.get("weights"), beside.get("groups")
+    found = prevalence_note(model.threshold, model.training, positive, weights, groups)
+    if found is None and model.threshold is not None:
+        share, rows = independent_share(scores >= model.threshold.threshold, weights, groups)
+        found = share_of_calls_note(model.threshold, model.training, share * rows, rows)
+    return [] if found is None else [found]
 
 
 def _copies(shown: list[Any], positive: np.ndarray, scores: np.ndarray, schema: Any) -> np.ndarray:
@@ -327,6 +367,7 @@ def evaluate(
     max_fpr: float | None = None,
     weights: Any = None,
     groups: Any = None,
+    folds: Any = None,
     probabilities: np.ndarray | None = None,
     notes: tuple[str, ...] = (),
     times: np.ndarray | None = None,
@@ -371,6 +412,10 @@ def evaluate(
         Which rows belong together, such as those of one patient: a column of the table, by default that of training,
         "none" for independent rows, "duplicates" for rows that are equal or nearly. Intervals allow for groups. With
         an array of scores, the labels of the groups themselves.
+    folds : str, or array of n labels, optional
+        For out-of-fold scores: the column that says which fold held each row out; with an array of scores, the folds
+        themselves. The AUC is then the mean of those of the folds, and its interval and the tests of several columns
+        allow for the training rows that models of different folds share, as in `vrspam.metrics.roc_auc_ci`.
     probabilities : array of n numbers, optional
         With an array of scores: probabilities to use instead of the model's, if its calibration has seen these labels.
     notes : tuple of str
@@ -404,7 +449,7 @@ def evaluate(
             raise TypeError("evaluate() takes a model and rows, or one table and the names of its columns of scores.")
         if times is not None or probabilities is not None or notes:
             raise TypeError("evaluate() reads times, and makes probabilities and notes, itself: leave them out.")
-        reading |= {"weights": weights, "groups": groups, "event": event, "within": within}
+        reading |= {"weights": weights, "groups": groups, "folds": folds, "event": event, "within": within}
         rows = read_scores(model, target, scores, positive=positive, by=by, **reading)
         for note in rows.notes:
             warn(note)
@@ -413,6 +458,8 @@ def evaluate(
     if target is not None or positive is not None or event is not None:
         raise TypeError("evaluate() knows target, events and positive label from the model: leave them out.")
     if scores is None:
+        if folds is not None:
+            raise TypeError("folds belong to out-of-fold scores: leave them out for a model and new rows.")
         if times is not None or within is not None or probabilities is not None or notes:
             raise TypeError("evaluate() finds times, strata, probabilities and notes of a file itself: leave them out.")
         rows = score_rows(model, data, weights=weights, groups=groups, by=by, **reading)
@@ -421,7 +468,7 @@ def evaluate(
     elif reading:
         raise TypeError(f"evaluate() reads no file where scores are given: leave {', '.join(reading)} out.")
     else:
-        beside = {"weights": weights, "groups": groups, "times": times, "within": within}
+        beside = {"weights": weights, "groups": groups, "folds": folds, "times": times, "within": within}
         rows = ScoredTable({"": model}, np.asarray(data), {"": np.asarray(scores)}, notes, beside, by)
         if rows.positive.dtype != bool:
             raise TypeError("with scores, data must be booleans: which rows are positive.")
@@ -439,18 +486,24 @@ def evaluate_columns(
 ) -> tuple[dict[str, Evaluation], Comparison]:
     """Evaluate a model, or columns of scores, each sorted once, and compare them in pairs; options as in `evaluate`."""
     beside: dict[str, Any] = {"weights": None, "groups": None, "times": None, "within": None, **rows.beside}
+    folds = beside.pop("folds", None)
     if max_fpr is not None:  # with weights that the model remembers, too
         check_measures(beside["weights"], max_fpr=max_fpr)
     first = next(iter(rows.columns.values()))
     if first.ranks:
         check_ranks(first, max_fpr=max_fpr, cost_ratio=cost_ratio)
+        if folds is not None:
+            raise DataError(
+                "{folds} is for scores of two classes: of times, an order or strata leave it out",
+                folds=Parameter("folds"),
+            )
         needed = {"times": "times", "order": "times", "within": "within"}
         lacking = [name for key, name in needed.items() if key in first.training and beside[name] is None]
         if lacking:
             words = f"the {' and '.join(lacking)} of the rows of this model, beside their scores."
             raise TypeError(f"evaluate() needs {words}")
     ranked = [Ranked.of(rows.positive, one, beside["weights"]) for one in rows.scores.values() if not first.ranks]
-    compared = compare_scores(rows.positive, rows.scores, ranked, confidence=confidence, **beside)
+    compared = compare_scores(rows.positive, rows.scores, ranked, folds=folds, confidence=confidence, **beside)
     found = {}
     for place, ((name, column), auc) in enumerate(zip(rows.columns.items(), compared.intervals, strict=True)):
         scores, notes = rows.scores[name], [*rows.notes]
@@ -460,6 +513,9 @@ def evaluate_columns(
         else:
             given = column, rows.positive, scores, ranked[place], auc, beside, probabilities
             one = _evaluate(*given, recall=recall, cost_ratio=cost_ratio, max_fpr=max_fpr, confidence=confidence)
+            one = replace(one, folds=folds)
+            if folds is not None and (max_fpr is not None or rows.by):
+                notes.append(OF_TEST_SET)
         if isinstance(column, ScoreColumn):
             notes += doubts_of_column(column, auc)
             if one.curve is not None and (count := one.curve.thresholds.size - 1) <= 2:
@@ -469,6 +525,9 @@ def evaluate_columns(
         levels = subgroups(rows.by, *own, times=one.times, within=one.within) if rows.by else ()
         found[name] = replace(one, notes=(*notes, *one.notes), subgroups=levels)
     return found, compared
+
+
+OF_TEST_SET = "intervals of partial AUCs and of levels are for rows of a test set: for out-of-fold scores too narrow"
 
 
 def check_ranks(model: Model | ScoreColumn, **given: float | None) -> None:
@@ -625,14 +684,18 @@ def compare_scores(
     groups: np.ndarray | None = None,
     times: np.ndarray | None = None,
     within: np.ndarray | None = None,
+    folds: np.ndarray | None = None,
     confidence: float = 0.95,
     optimism: float = 0.0,
 ) -> Comparison:
-    """Compare scores of the same rows in pairs; `ranked` are sorted scores, `optimism` is taken from the first AUC."""
+    """Compare scores of the same rows in pairs; `ranked` are sorted scores, `optimism` is taken from the first AUC.
+
+    `folds` are those of out-of-fold scores; times and strata have no use for them.
+    """
     names, less = list(scores), {next(iter(scores)): optimism}
     beside: dict[str, Any] = {"sample_weight": weights, "groups": groups}
     if times is None and within is None:
-        placed = roc_measures(positive, list(scores.values()), names, ranked=ranked, **beside)
+        placed = _placed(positive, scores, ranked, folds, beside)
         measured = [placed.of(place) for place in range(len(names))]
         pairs = compare_placed(placed, names, confidence, less, measured) if len(names) > 1 else ()
         intervals = tuple(interval_of(one, confidence) for one in measured)
@@ -652,6 +715,22 @@ def compare_scores(
     found = positive, tuple(scores.values()), tuple(names), pairs, intervals, optimism
     ranks = times is not None or within is not None
     return Comparison(pairs[0].test if pairs else None, *found, beside=beside, ranks=ranks)
+
+
+def _placed(
+    positive: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+    ranked: Sequence[Ranked],
+    folds: np.ndarray | None,
+    beside: Mapping[str, Any],
+) -> Placed:
+    """The placements of all scores; what is wrong with folds is an error about the table."""
+    if folds is None:
+        return roc_measures(positive, list(scores.values()), list(scores), ranked=ranked, **beside)
+    try:
+        return roc_measures(positive, list(scores.values()), list(scores), folds=folds, **beside)
+    except ValueError as error:
+        raise DataError(str(error)) from error
 
 
 def _score_all(

@@ -168,7 +168,11 @@ def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> d
     for block, j, where in features._places():
         column = alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0]
         column += means[:, where] @ coef[where]
-    of_parts = np.hstack([alone] * parts.has_effects + [together] * (not parts.keeps_columns_apart))
+    of_parts = np.zeros((len(means), 0))  # no part at all: trees without a split
+    if parts.has_effects:
+        of_parts = alone
+    if not parts.keeps_columns_apart:
+        of_parts = np.hstack([of_parts, together])
     ones = np.ones(of_parts.shape[1])
     return {"features": parts, "coef": ones, "means": of_parts, "deviations": ones}
 
@@ -349,6 +353,8 @@ class Model:
         """What each column, and interactions, add to the score of each row."""
         if self.parts.keeps_columns_apart:  # exact outside the range of training too
             middle = self.means.mean(axis=0) * self.coef
+            if not middle.size:  # trees without a split: no column adds anything
+                middle = np.zeros(len(self.schema.columns))
             if self.features is None and self.schema.categorical:  # the indicators of a column are added up
                 widths = [1] * len(self.schema.numeric) + [*map(len, self.schema.categorical.values())]
                 middle = np.array([part.sum() for part in np.split(middle, np.cumsum(widths)[:-1])])
@@ -383,7 +389,7 @@ class Model:
         """
         schema = self.schema if labels else self.schema.without_target()
         return Chunks(
-            Source.open(path, zero_based_before=self.schema.zero_based, **reading),
+            Source.open(path, zero_based_before=self.schema.zero_based, trained=self.schema.writing, **reading),
             schema,
             unknown="ignore",
             keep=keep,
@@ -400,12 +406,14 @@ class Model:
 
         def scored(block: tuple[Any, ...]) -> ScoredBlock:
             X, y, *more = block
-            scores = np.empty(0) if X is None else self.score(X)
+            with np.errstate(over="ignore", invalid="ignore"):  # who writes the scores says which are not finite
+                scores = np.empty(0) if X is None else self.score(X)
             unseen = chunks.unseen
             far = None if unseen is None else np.zeros(scores.size, dtype=bool)
+            columns = None if X is None else columns_of(X)
             for j, name in enumerate(self.schema.numeric if X is not None else ()):
                 if unseen is not None and unseen.far[name]:
-                    far = far | far_outside(numbers(X, j), *self.schema.ranges[name])
+                    far = far | far_outside(numbers(columns, j), *self.schema.ranges[name])
             positive = None if y is None else np.full(y.shape, True) if "order" in self.training else y == self.positive
             return ScoredBlock(scores, positive, *more)._replace(far=far)
 

@@ -18,8 +18,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from itertools import pairwise
 from math import prod
@@ -29,8 +28,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 import vrspam
-from vrspam._utils.atomic import replacing, write_text
+from vrspam._utils.atomic import replacing, replacing_all
 from vrspam._utils.messages import THRESHOLD_RULES, Message
+from vrspam._utils.plain import readable, without_surrogates
 from vrspam.data import DataError, Schema
 from vrspam.data.readers.base import problem_of
 from vrspam.features import map_from_dict
@@ -41,6 +41,7 @@ from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration, Isotonic, Sigmoid
 from vrspam.tool.model import Fingerprint, Model, parts_of_map
+from vrspam.tool.read_back import ProbeRows, check_onnx, check_python, check_sql
 
 FORMAT = "vrspam-model"
 VERSION = 5  # 4: maps instead of the parts of the score, numbers as text; 3: no readings of text and dates; 2: no pairs
@@ -66,14 +67,23 @@ class ModelFileError(ValueError):
     """
 
 
-def save_model(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model; an old file is replaced only by a whole new one.
+def save_model(model: Model, path: str | os.PathLike[str], rows: Any = None) -> None:
+    """Write a model; an old file is replaced only by a whole new one that was read back and gives the same scores.
 
     Parameters
     ----------
     model : Model
     path : path
         Usually `something.json`.
+    rows : frame or array, optional
+        Rows with the columns of the model, such as the first ones of its training, that the written model must score
+        as `model` does. By default such rows are drawn from the ranges and categories of the columns.
+
+    Raises
+    ------
+    ModelFileError
+        If no file can hold the model, because it has a number that is not finite, or if what was written does not give
+        the model back. The old file stays.
 
     Examples
     --------
@@ -86,6 +96,28 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     >>> bool((load_model(path).coef == model.coef).all())
     True
     """
+    name, content = readable(os.fspath(path)), model_to_dict(model)
+    if wrong := not_finite(content):
+        where = " of ".join(reversed(wrong))
+        raise ModelFileError(f"{name} was not written: {where} is not a finite number. Train the model again")
+    if wrong_texts := [text for text in _texts_of(model.schema) if not _is_utf8(text)]:
+        words = f"{wrong_texts[0]!r} holds half of a surrogate pair, which no file can hold. Correct the text"
+        raise ModelFileError(f"{name} was not written: {words}")
+    whole = _head(content)
+    text = without_surrogates(json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1))
+    with replacing(path) as temporary:
+        temporary.write_text(f"{text}\n", encoding="utf-8", newline="")
+        try:
+            again = load_model(temporary)
+        except ModelFileError as error:
+            reason = str(error.__cause__ or error)
+            raise ModelFileError(f"{name} was not written: the file would not be readable ({reason})") from error
+        if checksum(model_to_dict(again)) != whole["checksum"] or not _same_scores(model, again, rows):
+            raise ModelFileError(f"{name} was not written: the model in the file would give other scores")
+
+
+def model_to_dict(model: Model) -> dict[str, Any]:
+    """The fields of a model as JSON holds them, with long arrays packed."""
     content: dict[str, Any] = {}
     for name in (one.name for one in fields(model) if one.init):
         value = getattr(model, name)
@@ -96,10 +128,55 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         said = model.training["warnings"]
         plain = [note.to_plain() if isinstance(note, Message) else note for note in said]
         content["training"] = {**model.training, "warnings": plain}
-    content = pack(content)
+    return pack(content)
+
+
+def _head(content: dict[str, Any]) -> dict[str, Any]:
+    """What a file holds: its format, its version and a checksum, then the model."""
     head = {"format": FORMAT, "version": VERSION, "written_by": f"vrspam {vrspam.__version__}"}
-    whole = {**head, "checksum": checksum(content), "model": content}
-    write_text(path, json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    return {**head, "checksum": checksum(content), "model": content}
+
+
+def not_finite(value: Any, way: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The way to the first number that JSON cannot hold, NaN or an infinity; empty if there is none.
+
+    >>> not_finite({"training": {"rows": 3, "gap": float("nan")}})
+    ('training', 'gap')
+    """
+    if isinstance(value, float):
+        return () if np.isfinite(value) else way or ("it",)
+    entries: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        entries = value.items()
+    elif isinstance(value, list | tuple):
+        entries = enumerate(value)
+    for key, part in entries:
+        if found := not_finite(part, (*way, str(key))):
+            return found
+    return ()
+
+
+def _same_scores(model: Model, again: Model, rows: Any) -> bool:
+    """Whether both models give rows the same scores, and whether the positive class is called where it was."""
+    rows = ProbeRows(model.schema).table if rows is None else rows
+    with np.errstate(all="ignore"):  # scores may overflow: both then do
+        scores = model.score(rows), again.score(rows)
+        if not np.array_equal(*scores, equal_nan=True):
+            return False
+        if model.calibration is None or again.calibration is None:
+            return model.calibration is again.calibration
+        return np.array_equal(model.calibration(scores[0]), again.calibration(scores[1]), equal_nan=True)
+
+
+def _texts_of(schema: Schema) -> list[str]:
+    """The names, categories and labels that a table must have as they are."""
+    categories = [text for texts in schema.categorical.values() for text in texts]
+    labels = [label for label in schema.labels or () if isinstance(label, str)]
+    return [*schema.columns, *categories, *labels, schema.target or ""]
+
+
+def _is_utf8(text: str) -> bool:
+    return without_surrogates(text) == text
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -170,6 +247,9 @@ def export_model(
 ) -> list[Path]:
     """Write a model for other programs, in one or more forms; nothing is written if one of them is refused or fails.
 
+    Each form first scores test rows as its reader does (Python, SQLite, onnxruntime where it is installed), and must
+    give the scores of the model.
+
     Parameters
     ----------
     model : Model
@@ -210,13 +290,18 @@ def export_model(
         from vrspam.export import to_onnx  # needs an extra
 
         contents[Path(onnx)] = to_onnx(model, dtype=dtype).SerializeToString()
+        check_onnx(contents[Path(onnx)], model)
     if python is not None:
-        contents[Path(python)] = to_python(model).encode("utf-8")
+        text = to_python(model)
+        check_python(text, model)
+        contents[Path(python)] = text.encode("utf-8")
     if sql is not None:
-        contents[Path(sql)] = to_sql(model).encode("utf-8")
-    with ExitStack() as files:  # no file gets its name before all of them are written
-        for path, content in contents.items():
-            files.enter_context(replacing(path)).write_bytes(content)
+        text = to_sql(model)
+        check_sql(text, model)
+        contents[Path(sql)] = text.encode("utf-8")
+    with replacing_all(list(contents)) as files:  # no file gets its name before all of them are written
+        for file, content in zip(files, contents.values(), strict=True):
+            file.write_bytes(content)
     return list(contents)
 
 
@@ -285,6 +370,8 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
     if schema.width is not None and not _fits("count", plain["width"]):
         raise DataError("width must be a number of columns")
     filled = 1 if schema.width is not None else len(schema.numeric)
+    if schema.fill is None and schema.numeric and plain.get("width") is None:
+        raise DataError("the fill values of the numeric columns are missing")
     if schema.fill is not None and len(schema.fill) != filled:
         raise DataError(f"{len(schema.fill)} fill values for {filled} numeric columns")
     if not np.isfinite(schema.fill or 0.0).all():
@@ -312,11 +399,14 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
 _FACTS = {
     "count": ("rows", "positives", "columns", "features", "rows_held", "nonzero", "folds"),
     "number": (
-        *("l2", "l1", "max_fpr", "objective", "gap", "relative_gap", "stationarity", "relative_stationarity"),
+        *("l2", "l1", "max_fpr", "objective"),
         *("independent_auc", "unconstrained_auc"),
         *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
-    "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
+    "number or none": (
+        *("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
+        *("gap", "relative_gap", "stationarity", "relative_stationarity"),
+    ),
     "text": ("penalty", "map", "loss", "groups", "weights", "event", "times", "order", "within"),
     "texts": ("data",),
     "selection": ("selection",),
@@ -395,14 +485,20 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, np.ndarray):
             return referred(_smallest(value))
         if isinstance(value, list | tuple):
-            numbers = (one is None or (type(one) is float and bool(np.isfinite(one))) for one in value)
-            if len(value) > few_numbers and all(numbers):
+            if len(value) > few_numbers and _are_numbers(value):
                 return referred(np.array(value, dtype="<f8"))  # None is NaN
             return [packed(part) for part in value]
         return value
 
     found = {name: packed(value) if name in PACKED else value for name, value in content.items()}
     return {**found, "arrays": arrays} if arrays else found
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    """Whether values are finite numbers, some of which may be missing: nothing but None can be anything."""
+    if all(value is None for value in values):
+        return False
+    return all(value is None or (type(value) is float and bool(np.isfinite(value))) for value in values)
 
 
 def unpack(content: Mapping[str, Any]) -> dict[str, Any]:

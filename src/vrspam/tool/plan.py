@@ -342,8 +342,8 @@ class TrainPlan:
     groups: str | None = option(
         None,
         FOLDS,
-        "A column of groups that folds keep together, such as patients; duplicates: copies of a row; none: rows are "
-        "independent. By default such a column, or copies, are looked for.",
+        "A column of groups that folds keep together, such as patients (or two columns that name them together, with a "
+        "comma); duplicates: copies of a row; none: rows are independent. By default groups are looked for.",
         metavar="<column>",
     )
     time: str | None = option(
@@ -476,6 +476,14 @@ class TrainPlan:
         """Make a plan from the arguments of a function; those that are not given are taken from another plan."""
         known = {} if plan is None else {one.name: getattr(plan, one.name) for one in fields(plan)}
         named = {name: value for name, value in (("target", target), ("positive", positive)) if value is not None}
+        options = [one.name for one in fields(cls)]
+        for name in given:
+            if name not in options:
+                from difflib import get_close_matches
+
+                near = get_close_matches(name, options, 1)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                raise TypeError(f"there is no option {name!r}{hint}; there are {', '.join(options)}")
         return cls(**{**known, **named, **given})
 
 
@@ -528,7 +536,9 @@ def conflict(why: str, **parameters: Any) -> WordedError:
 
 def named_by(option: str) -> Parameter:
     """The parameter that names the column of an option; `target` names times and orders."""
-    return Parameter("target" if option in ("times", "order") else option)
+    if option in ("times", "order"):
+        return Parameter("target")
+    return Parameter("groups" if option == "groups too" else option)
 
 
 def holds_labels(column: str, option: str) -> WordedError:

@@ -18,9 +18,11 @@ from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import BrokenRow, read_ahead
 from vrspam.tool.model import Model
 from vrspam.tool.plan import check_option, one_or_more
+from vrspam.tool.promises import share_of_calls_note
 
 OWN = ("score", "probability", "decision", "extrapolated", "row", "reason")
 SCORE, PROBABILITY, DECISION, EXTRAPOLATED, ROW, REASON = OWN
+NOT_FINITE = "the score is not a finite number: a number of this row, or of the model, is too large"
 KINDS = (".csv", ".csv.gz", ".parquet")
 # Characters that spreadsheets skip before a formula, and that start one, in full-width forms too in some spreadsheets.
 _BLANKS = "\x01-\x20\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
@@ -31,7 +33,7 @@ class Prediction(NamedTuple):
     """The number of rows written, how many have no score, and notes, such as on values new since training.
 
     With `top`, rows without a score are not written, and are counted all the same. `extrapolated` counts rows with a
-    number far outside the range of training, `called` rows that are called positive.
+    number far outside the range of training, `called` rows that are called positive, out of all that were `scored`.
     """
 
     rows: int
@@ -39,6 +41,7 @@ class Prediction(NamedTuple):
     unseen: tuple[str, ...] = ()
     extrapolated: int = 0
     called: int = 0
+    scored: int = 0
 
 
 def predict(
@@ -166,6 +169,9 @@ def predict_rows(
         if name in OWN
     ]
     new = [] if chunks.unseen is None else chunks.unseen.sentences(None if source.reader.sparse else EXTRAPOLATED)
+    other_share = share_of_calls_note(model.threshold, model.training, found.called, found.scored)
+    if other_share is not None:
+        new.append(other_share)
     return found._replace(unseen=(*renamed, *new))
 
 
@@ -193,17 +199,21 @@ def _write_scores(
     has[EXTRAPOLATED] = not chunks.source.reader.sparse
     own = [name for name in OWN if name != ROW and has.get(name, True)]
     half = 0.0 if model.calibration is None else model.calibration.half
+    drops = chunks.on_error == "skip"
     open_writer: Any = pq.ParquetWriter if kind == ".parquet" else arrow_csv.CSVWriter
     writer: Any = None
     packing = "gzip" if kind == ".csv.gz" else None
-    with replacing(target) as temporary, pa.output_stream(str(temporary), compression=packing) as sink:
+    # a file of Python: arrow takes only names that are UTF-8
+    with replacing(target) as temporary, temporary.open("wb") as file, pa.output_stream(file, packing) as sink:
         for block in read_ahead(model.score_chunks(chunks)):  # scored while the block before is written
-            if block.broken and not reasons and top is None:
+            finite = np.isfinite(block.scores)
+            if (block.broken or not (drops or finite.all())) and not reasons and top is None:
                 raise _RowWithoutScore
             columns = [block.kept.column(name) for name in copied]
             columns = [*(map(_escaped, columns) if escape else columns), pa.array(block.scores)]
             if model.calibration is not None:
-                probabilities = model.calibration(block.scores)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    probabilities = model.calibration(block.scores)
                 columns.append(pa.array(probabilities))
             if not model.ranks:
                 if model.threshold is not None:
@@ -220,6 +230,10 @@ def _write_scores(
                 columns.append(pa.nulls(block.scores.size, pa.string()))
             batch = pa.record_batch(columns, names=[*copied.values(), *own])
             before, place = rows, np.arange(batch.num_rows)
+            if not finite.all():
+                batch = batch.filter(pa.array(finite)) if drops else _without_scores(batch, finite)
+                called -= int((positive & ~finite).sum()) if not model.ranks else 0
+                unscored += 0 if drops else int((~finite).sum())
             rows, unscored = rows + batch.num_rows + len(block.broken), unscored + len(block.broken)
             if top is not None:
                 place += np.searchsorted([row.place for row in block.broken], place, side="right")
@@ -243,7 +257,22 @@ def _write_scores(
             writer.write_batch(batch)
         writer.close()
     written = rows if top is None else sum(batch.num_rows for batch in kept)
-    return Prediction(written, unscored, (), marked, called)
+    return Prediction(written, unscored, (), marked, called, rows - unscored)
+
+
+def _without_scores(batch: Any, finite: np.ndarray) -> Any:
+    """Rows in which scores that are not finite, and what follows from them, are empty, with the reason."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pa.array(finite)
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    for name in (SCORE, PROBABILITY, DECISION):
+        if name in columns:
+            columns[name] = pc.if_else(known, columns[name], pa.scalar(None, columns[name].type))
+    if REASON in columns:
+        columns[REASON] = pc.if_else(known, columns[REASON], NOT_FINITE)
+    return pa.record_batch(columns).cast(batch.schema)
 
 
 def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow], escape: bool) -> Any:

@@ -208,7 +208,11 @@ def put_beside(trained: Trained, part: HeldOut, evaluation: Evaluation, names: S
         optimism = float(facts["cv_auc"] - facts["corrected_auc"])
     if not model.ranks:
         check_classes(rows["positive"], path)
-    found = compare_scores(rows.pop("positive"), both, **rows, optimism=0.0 if np.isnan(optimism) else optimism)
+    folds = None if trained.kept is not None or model.ranks else part.fold[kept]
+    if folds is not None and not all(np.unique(rows["positive"][folds == fold]).size == 2 for fold in np.unique(folds)):
+        folds = None  # a fold lost a class with the rows that have no score
+    optimism = 0.0 if np.isnan(optimism) else optimism
+    found = compare_scores(rows.pop("positive"), both, **rows, folds=folds, optimism=optimism)
     for name, interval in zip(found.names[1:], found.intervals[1:], strict=True):
         if interval.high < 0.5:
             column = ScoreColumn(name, model.schema, model.positive, training=trained.opened.plan.pairs)

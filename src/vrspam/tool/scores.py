@@ -18,7 +18,16 @@ from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs
 from vrspam.tables.columns import Asked
 from vrspam.tables.schema import Label
 from vrspam.tool.plan import INDEPENDENT, TrainPlan, holds_labels
-from vrspam.tool.table import beside_values, check_target, choose_positive, one_spelling, ordered_numbers, plain_values
+from vrspam.tool.table import (
+    GROUPS_TOO,
+    beside_values,
+    check_target,
+    choose_positive,
+    one_spelling,
+    ordered_numbers,
+    plain_values,
+    split_groups,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +69,7 @@ class ScoredTable(NamedTuple):
     positive: np.ndarray
     scores: Mapping[Any, np.ndarray]
     notes: tuple[str, ...]
-    beside: Mapping[str, Any]  # weights and groups, times and strata
+    beside: Mapping[str, Any]  # weights, groups, folds, times and strata
     by: Mapping[str, np.ndarray]
 
 
@@ -74,6 +83,7 @@ def read_scores(
     within: str | None = None,
     weights: str | None = None,
     groups: str | None = None,
+    folds: str | None = None,
     by: Sequence[str] = (),
     skip_errors: bool = False,
     progress: bool = False,
@@ -86,7 +96,12 @@ def read_scores(
     pairs = TrainPlan(target=target, positive=positive, event=event, within=within).pairs
     label = str(pairs.get("event") or target)
     names = [scores] if isinstance(scores, str) else list(dict.fromkeys(scores))
-    given = {"weights": weights, "groups": groups, **{key: name for key, name in pairs.items() if key != "event"}}
+    given = {
+        "weights": weights,
+        "groups": groups,
+        "folds": folds,
+        **{key: name for key, name in pairs.items() if key != "event"},
+    }
     beside = {option: name for option, name in given.items() if name not in (None, INDEPENDENT)}
     problems, path, found = Problems("skip" if skip_errors else "raise"), source.paths[0], Schema()
     if not names:
@@ -101,12 +116,13 @@ def read_scores(
     def choose(types: Mapping[str, Any]) -> ColumnRequest:
         nonlocal found
         found = table_schema(types, label, Asked(path=path, error=DataError), columns=[])
+        split_groups(beside, types)
         wanted = dict.fromkeys([*names, *beside.values(), *by])
         if missing := [name for name in wanted if name not in types]:
             raise DataError(no_column(path, missing[0], types))
         kinds = found.wanted(True, list(wanted)).types
         plain = {"number", "bool"}  # what is text in a file of text may still be numbers
-        names_of = {label, beside.get("groups"), beside.get("within")}
+        names_of = {label, *(beside.get(option) for option in ("groups", GROUPS_TOO, "within", "folds"))}
         numbers = {name for name in wanted if type_kind(types[name]) in plain} - names_of
         like = Schema(tuple(numbers)).wanted(True).types
         return ColumnRequest({**kinds, **like}, lenient=True)

@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import stdtr
 
 from vrspam._utils.texts import number_labels
 from vrspam.inspection.interactions import ColumnBins, bin_categories, bin_numbers
 from vrspam.metrics import AUCInterval, concordance_index_ci, exponential_variance, roc_auc_ci
 from vrspam.metrics.comparison import holm
+from vrspam.metrics.groups import Clusters, satterthwaite
 from vrspam.tool.table import ranked_target, two_sides
 
 LEVEL = 0.05  # the level of all tests of groups together
@@ -144,22 +145,28 @@ def subgroups(
                 auc = _level_auc(inside, positive, scores, beside)
                 others = _level_auc(~inside, positive, scores, beside) if enough and auc is not None else None
                 if auc is not None and others is not None:
-                    variance, difference = 0.0, auc.auc - others.auc
+                    variances, difference = [], auc.auc - others.auc
                     for part, one in ((inside, auc), (~inside, others)):
                         up = int(sides[part].sum())
-                        variance += max(one.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
+                        least = exponential_variance(whole, up, int(part.sum()) - up)
+                        variances.append((max(one.standard_error**2, least), one.freedom))
+                    variance, freedom = sum(one for one, _ in variances), satterthwaite(*variances)
                     if variance > 0.0:
-                        auc_p, worse = float(2.0 * ndtr(-abs(difference) / np.sqrt(variance))), difference < 0.0
+                        auc_p, worse = (
+                            float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance))),
+                            difference < 0.0,
+                        )
             mass = own if own is not None and own.any() else None
             if probabilities is not None:
                 predicted = float(np.average(probabilities[inside], weights=mass))
                 p, each = probabilities[inside], np.ones(labels.size) if own is None else own
-                variance = float(each**2 @ (p * (1.0 - p)))
+                variance, freedom = float(each**2 @ (p * (1.0 - p))), np.inf
                 if groups is not None:  # rows of a group may all be wrong together
-                    sums = np.bincount(np.unique(groups[inside], return_inverse=True)[1], each * (labels - p))
-                    variance = max(variance, float(sums @ sums))
+                    clusters = Clusters.of_moves(each * (labels - p), each, groups[inside], labels, centred=False)
+                    if clusters.error**2 > variance:
+                        variance, freedom = clusters.error**2, clusters.freedom
                 if enough and variance > 0.0:
-                    calibration_p = float(2.0 * ndtr(-abs(each @ (labels - p)) / np.sqrt(variance)))
+                    calibration_p = float(2.0 * stdtr(freedom, -abs(each @ (labels - p)) / np.sqrt(variance)))
             observed = float(np.average(labels, weights=mass))
             count = int(inside.sum()), int(labels.sum())
             found.append(Subgroup(column, name, *count, auc, predicted, observed, worse=worse))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.readers import Source
 from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_column, read_ahead
-from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, table_schema
+from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, read_until_typed, table_schema
 from vrspam.model_selection.pairs import whole_units
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
@@ -93,6 +93,11 @@ class OpenedTable:
         """Features of rows: missing numbers are replaced by their means, categories are one-hot."""
         return self.schema.encode(rows, sparse=self.chunks.sparse)
 
+    def first_rows(self, count: int = 20) -> Any:
+        """A few rows as they are."""
+        rows, *_ = next(iter(self.blocks()))
+        return rows_of(rows, slice(0, count))
+
     def load_rows(self) -> tuple[Any, np.ndarray]:
         """All rows as they are, and whether each is positive."""
         if self.loaded is not None:
@@ -103,12 +108,17 @@ class OpenedTable:
         return stack([rows for rows, *_ in found]), np.concatenate([positive for _, positive, _ in found])
 
 
-def two_sides(positive: np.ndarray, times: np.ndarray | None) -> np.ndarray:
-    """Two classes: the labels; with times, events and censored rows; if none is censored, earlier and later rows."""
-    if times is None or not positive.all():
+def two_sides(positive: np.ndarray, times: np.ndarray | None, weights: np.ndarray | None = None) -> np.ndarray:
+    """Two classes: the labels; with times, events and censored rows; if none is censored, earlier and later rows.
+
+    Rows of weight 0 do not count.
+    """
+    counted = np.ones(positive.size, dtype=bool) if weights is None else weights > 0.0
+    if times is None or not positive[counted].all():
         return positive
-    middle = np.median(times)
-    return times < middle if (times < middle).any() else times <= middle
+    middle = np.median(times[counted])
+    earlier = times < middle
+    return earlier if earlier[counted].any() else times <= middle
 
 
 def ranked_target(positive: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
@@ -185,10 +195,16 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
         chunks = Chunks(source, schema, on_error=on_error, progress=progress, **_ROWS)
         return OpenedTable(chunks, choose_positive(schema.labels or (), plan.positive)[1], schema=schema, plan=plan)
     path = source.paths[0]
-    asked = plan.include, plan.categorical, plan.max_categories, plan.dates
-    learner = TableLearner(*asked, empty="leave out", path=path, error=DataError, declared=source.reader.declared)
-    table = TableReading(learner, str(target), plan.drop, beside, tuple(keep or ()))
-    table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not plan.streaming)
+
+    def read() -> TableReading:
+        asked = plan.include, plan.categorical, plan.max_categories, plan.dates
+        learner = TableLearner(*asked, empty="leave out", path=path, error=DataError, declared=source.reader.declared)
+        table = TableReading(learner, str(target), plan.drop, beside, tuple(keep or ()))
+        table.read(source, Problems(on_error, leave_unlabelled=True), progress, hold=not plan.streaming)
+        return table
+
+    table = read_until_typed(read)
+    learner = table.learner
     spelt, counts = one_spelling(table.counts), Counter[Label]()
     for text, one in spelt.items():
         counts[one] += table.counts[text]
@@ -197,28 +213,51 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
             learner.notes.append(Finding("labels", "note", words, label=text, count=table.counts[text], other=one))
     known, label = (None, "") if order else choose_positive(counts, plan.positive, event)
     labels = {"target_type": table.schema.target_type, "labels": known}
-    schema = learner.finish(Schema, target=table.target, **labels, source=())
+    writing = learner.writing(source.reader.writing(path))
+    schema = learner.finish(Schema, target=table.target, **labels, source=(), writing=writing)
     if not schema.columns:
         raise DataError(NO_FEATURE, path=path)
     kept = [plan.weights] if plan.weights else ()
     chunks = Chunks(source, schema, keep=kept, on_error=on_error, progress=progress, **_ROWS)
     columns: dict[str, Any] = {}
     if plan.streaming:
-        chunks.schema = schema.completed(block for block, *_ in chunks.keeping(()))
+        read_again = chunks.keeping(kept)
+        chunks.schema = schema.completed(
+            counted_part(rows, more[0] if more else None, plan.weights) for rows, _, *more in read_again
+        )
     else:
         with ThreadPoolExecutor() as pool:  # arrow releases Python's lock
             parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), table.frames)
         frame, others = stack(list(parts)), stack(table.others)
-        chunks.schema = schema.completed([frame])
+        chunks.schema = schema.completed([counted_part(frame, others, plan.weights)])
         columns = beside_values(others, beside, path) if beside else {}
+        for option in ("groups", GROUPS_TOO):
+            if option in beside and (alone := int(without_value(column_series(others, beside[option])).sum())):
+                words = "{count:,} rows have no {column!r}: each counts as a group of its own"
+                learner.notes.append(Finding("missing-values", "note", words, count=alone, column=beside[option]))
         if wanted := () if keep is None else (*schema.identifiers, *keep):
             columns["kept"] = _kept_columns(table.frames, others, schema, wanted)
         is_positive = np.isin(np.concatenate(table.labels), [text for text, one in spelt.items() if one == label])
         if order is not None:
             is_positive = np.ones(is_positive.size, dtype=bool)
         columns["loaded"] = frame, is_positive
+    refuse_overflow(chunks.schema.ranges)
     columns |= {"plan": plan, "names": tuple(table.names), "counts": counts, "unlabelled": table.unlabelled}
     return OpenedTable(chunks, label, tuple(learner.notes), chunks.schema, **columns)
+
+
+def refuse_overflow(ranges: Mapping[str, tuple[float, float]], most: float = 1e150) -> None:
+    """Refuse numbers whose squares overflow, by the name of their column."""
+    for name, (low, high) in ranges.items():
+        if (largest := max(-low, high)) > most:
+            raise DataError(
+                "column {column!r} holds numbers up to {largest}, whose squares overflow: rescale it so that it stays "
+                "below {most}, or leave it out with {drop}",
+                column=name,
+                largest=f"{largest:.2g}",
+                most=f"{most:.0e}",
+                drop=Parameter("drop", [name]),
+            )
 
 
 def check_target(source: Source, target: str | None) -> None:
@@ -237,7 +276,7 @@ class TableReading:
     learner: TableLearner
     target: str
     drop: Sequence[str]
-    beside: Mapping[str, str]
+    beside: dict[str, str]
     keep: Sequence[str]
     names: list[str] = field(default_factory=list)
     schema: Schema = field(default_factory=Schema)  # as columns are read: dates and times are readings
@@ -247,6 +286,7 @@ class TableReading:
     labels: list[np.ndarray] = field(default_factory=list)
     counts: Counter[Label] = field(default_factory=Counter)  # of labels
     unlabelled: int = 0  # rows without one
+    counted: bool = False  # whether any row counts: one of weight 0 does not
 
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
         """Choose what to read of a file whose columns have these types; the first file decides for all.
@@ -256,6 +296,8 @@ class TableReading:
         """
         import pyarrow.types as t
 
+        if not self.names:
+            split_groups(self.beside, types)
         beside = self.beside.values()
         if not self.names:
             if self.target in self.drop:
@@ -274,14 +316,18 @@ class TableReading:
                     raise DataError(no_column(self.learner.path, name, types))
                 if name == self.target:
                     raise holds_labels(name, "by")
-            self.schema = table_schema(types, self.target, self.learner, drop=[*self.drop, *beside])
+            together = [self.beside["groups"], self.beside[GROUPS_TOO]] if GROUPS_TOO in self.beside else []
+            no_features = [name for name in beside if name not in together]
+            self.schema = table_schema(types, self.target, self.learner, drop=[*self.drop, *no_features])
             self.learner.integers = [name for name in self.schema.numeric if t.is_integer(types[name])]
             self.names, read = list(types), {*self.schema.inputs(), *beside, self.target}
             self.raw = [name for name in self.keep if name not in read]
-        return self.schema.wanted(True, [*beside, *self.raw])._replace(lenient=True)
+        return self.schema.wanted(True, [*beside, *self.raw])._replace(lenient=True, learns=True)
 
     def read(self, source: Source, problems: Problems, progress: bool, hold: bool) -> None:
         """Learn the columns block by block, and keep the blocks if they are to stay in memory."""
+        import pyarrow as pa
+
         for block in read_ahead(source.blocks(self.choose, 1 << 15, problems, "reading" if progress else None)):
             typed, beside = list(self.schema.readings), list(dict.fromkeys([*self.beside.values(), *self.raw]))
             keep = [*typed, *beside]
@@ -290,11 +336,13 @@ class TableReading:
                 continue
             frame, y, other = checked
             assert y is not None
-            for name in typed:
-                frame = frame.append_column(name, other.column(name))
-            there = set(frame.column_names)
-            frame = frame.select([name for name in self.names if name in there])
-            self.learner.add(frame, block.strays)
+            columns = dict(zip(frame.column_names, frame.columns, strict=True))
+            columns |= {name: other.column(name) for name in typed}
+            frame = pa.table({name: columns[name] for name in self.names if name in columns})
+            counted = counted_part(frame, other, self.beside.get("weights"))
+            if counted.num_rows:
+                self.learner.add(counted, block.strays)
+                self.counted = True
             self.counts.update(dict(zip(*(part.tolist() for part in np.unique(y, return_counts=True)), strict=True)))
             if hold:
                 self.frames.append(frame)
@@ -302,8 +350,22 @@ class TableReading:
                 self.labels.append(y)
         if not self.counts:
             raise problems.nothing_left(source.paths[0])
+        if not self.counted and self.names and "weights" in self.beside:
+            words = "{path}: column {column!r} gives every row the weight 0, so that no row counts: correct the weights"
+            raise DataError(words, path=source.paths[0], column=self.beside["weights"])
         self.unlabelled, problems.unlabelled = problems.unlabelled, 0  # the doctor says how many
         problems.warn()
+
+
+def counted_part(rows: Any, beside: Any, weights: str | None) -> Any:
+    """The rows of a table whose weight is not 0: others are no rows, and their values are not learned from.
+
+    `beside` is a table of columns that holds the `weights`; without their name all rows count.
+    """
+    if weights is None:
+        return rows
+    counted = np.flatnonzero(plain_values(beside, weights) != 0.0)  # wrong weights are refused later, with their places
+    return rows if counted.size == rows.num_rows else rows_of(rows, counted)
 
 
 def _kept_columns(parts: list[Any], others: Any, schema: Schema, names: Sequence[str]) -> dict[str, Any]:
@@ -324,27 +386,87 @@ def _kept_columns(parts: list[Any], others: Any, schema: Schema, names: Sequence
     return found
 
 
+GROUPS_TOO = "groups too"  # the second of two columns that name groups together
+
+
+def split_groups(beside: dict[str, str], names: Collection[str]) -> None:
+    """Let two columns with a comma between them name groups together, if there is no column of that name.
+
+    >>> split_groups(beside := {"groups": "hospital,number"}, ["hospital", "number", "age"])
+    >>> beside
+    {'groups': 'hospital', 'groups too': 'number'}
+    """
+    name = beside.get("groups", "")
+    if name in names:
+        return
+    for place in (place for place, letter in enumerate(name) if letter == ","):
+        first, second = name[:place].strip(), name[place + 1 :].strip()
+        if first in names and second in names and first != second:
+            beside.update({"groups": first, GROUPS_TOO: second})
+            return
+
+
 def beside_values(others: Any, beside: Mapping[str, str], path: str, least_groups: int = 4) -> dict[str, Any]:
     """The weights, groups and times of all rows, from a table of these columns; the numbers of an order are negated."""
     found: dict[str, Any] = {}
     for option, name in beside.items():
-        if option in ("groups", "within"):
+        if option == "groups":
+            found[option] = _groups_of(others, beside, path, least_groups)
+        elif option == GROUPS_TOO:  # joined with the first
+            continue
+        elif option in ("within", "folds"):
             column = column_series(others, name)
-            if column.null_count():
+            missing = without_value(column)
+            if missing.any():
+                gaps = int(missing.sum())
+                if option == "folds":
+                    raise DataError(
+                        f"{path}: column {name!r} has no fold for {gaps:,} rows, and out-of-fold scores need the fold "
+                        "of each row: fill them in, or leave these rows out"
+                    )
                 raise DataError(
-                    f"{path}: column {name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
-                    "or give each such row a name of its own"
+                    f"{path}: column {name!r} says which rows are compared, and {gaps:,} rows have no "
+                    "value there: fill them in, or leave these rows out of the file"
                 )
-            names, found[option] = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
-            if names.size < least_groups and option == "groups":
-                who = "folds need" if least_groups == 4 else "an interval needs"
-                words = f"column {name!r} has {names.size} groups, and {who} at least {least_groups} of them"
-                raise DataError(f"{path}: {words}")
+            found[option] = numbered_groups(column, missing)
         elif option == "order":
             found["times"] = -ordered_numbers(others, name, path, option)
         else:
             found[option] = ordered_numbers(others, name, path, option)
     return found
+
+
+def _groups_of(others: Any, beside: Mapping[str, str], path: str, least_groups: int) -> np.ndarray:
+    """The number of each row's group, by one column or by two together."""
+    names = [beside[option] for option in ("groups", GROUPS_TOO) if option in beside]
+    columns = [column_series(others, name) for name in names]
+    missing = np.any([without_value(column) for column in columns], axis=0)
+    groups = numbered_groups(columns[0], missing)
+    for column in columns[1:]:
+        more = numbered_groups(column, missing)
+        groups = np.unique(groups * (int(more.max(initial=0)) + 1) + more, return_inverse=True)[1]
+    count = int(groups.max(initial=-1)) + 1
+    if count < least_groups:
+        who = "folds need" if least_groups == 4 else "an interval needs"
+        words = "{path}: column {names!r} of {groups} has {count} groups, and {who} at least {least} of them"
+        raise DataError(words, path=path, names=", ".join(names), count=count, who=who, least=least_groups)
+    return groups
+
+
+def without_value(column: Any) -> np.ndarray:
+    """Whether each row of a column has no value: a gap, a number that is NaN, or blank text."""
+    values = column.to_list()
+    return np.array([v is None or v != v or (isinstance(v, str) and not v.strip()) for v in values], dtype=bool)
+
+
+def numbered_groups(column: Any, missing: np.ndarray) -> np.ndarray:
+    """The number of each row's group, in the order of their texts; a row without a value is a group of its own."""
+    texts = np.array(column.to_list(), dtype=object)[~missing].astype(str)
+    names, numbers = np.unique(texts, return_inverse=True)
+    groups = np.empty(missing.size, dtype=np.intp)
+    groups[~missing] = numbers
+    groups[missing] = names.size + np.arange(int(missing.sum()))
+    return groups
 
 
 def ordered_numbers(table: Any, name: str, path: str, option: str) -> np.ndarray:
@@ -354,7 +476,8 @@ def ordered_numbers(table: Any, name: str, path: str, option: str) -> np.ndarray
     if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
         kind: Any = Numbers()
     else:
-        found = None if texts is None else find_kind(value_counts(texts))
+        # no column of names is asked for: where all values are alike, one text shows how they are written
+        found = None if texts is None else find_kind(value_counts(texts), least_texts=1)
         kind = typed_kind(column) if found is None else found.kind
     dates = option in ("time", "order")
     if kind is None or (not dates and kind.words == "dates"):
@@ -373,6 +496,8 @@ def ordered_numbers(table: Any, name: str, path: str, option: str) -> np.ndarray
             f"{path}: column {column.name!r} holds {option}, and {wrong.size:,} of them are negative or infinite (the "
             f"first in row {int(wrong[0]) + 1}): correct them"
         )
+    if option == "time" and not np.isfinite(values).all():
+        raise DataError(f"{path}: column {column.name!r} holds infinite numbers, which are no times: correct them")
     if option == "order" and (not np.isfinite(values).all() or np.ptp(values) == 0.0):
         wrong_order = "is the same in every row" if np.isfinite(values).all() else "holds infinite numbers"
         raise DataError(f"{path}: column {column.name!r} {wrong_order}, and has no order: name another as the target")

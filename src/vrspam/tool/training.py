@@ -11,21 +11,22 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import ndtri, stdtrit
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from scipy.special import stdtrit
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.messages import THRESHOLD_RULES, Finding, Message, Parameter, WordedError
+from vrspam._utils.plain import readable_name
+from vrspam._utils.progress import is_terminal
 from vrspam._utils.texts import rounded
 from vrspam._utils.warnings import (
     AllCoefficientsZero,
     CategoriesGrouped,
+    FewerFolds,
     GridEdge,
     GridNotCertified,
     NotConverged,
@@ -37,21 +38,20 @@ from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_ma
 from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
-from vrspam.metrics.intervals import Clusters
+from vrspam.metrics.groups import Clusters
 from vrspam.metrics.promises import stored_threshold
-from vrspam.model_selection.folds import forward_folds, group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tables.frames import columns_of, is_frame, levels
-from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, open_table
+from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine, in_order, look_after, open_table
+from vrspam.tool.folds import check_size, fewer_folds, folds_in_options, make_folds, split_off
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
 from vrspam.tool.repeats import TableClassifier
 from vrspam.tool.subgroups import ranking_ci
 from vrspam.tool.table import OpenedTable, RowSample, two_sides
 
-LEAST = 4  # rows of each class: two folds of two
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
 
 
@@ -114,7 +114,8 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         if found.constant and len(found.constant) == len(opened.schema.columns):
             raise ValueError(NOTHING_TO_LEARN)
         if holdout is not None:
-            others, kept = split_off(opened, holdout, plan.random_state)
+            with folds_in_options(opened, plan):
+                others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
         wanted, asked = plan.features, plan.streaming or plan.l1 == "auto" or any(plan.l1)
         wide = wanted is None and not asked and opened.schema.n_features > 1_000  # then most maps take long
@@ -127,11 +128,13 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
         straight = plan.features == "linear" or (too_wide and plan.features == "auto")
         if plan.monotone or plan.ordered:
             plan = with_orders(path, plan, opened, straight)
-        if straight or plan.streaming:
-            fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
-        else:
-            fit = fit_maps(opened, plan, FEW_MAPS if wide else None)
-    notes: list[str] = [*in_order([*found.findings, *fit.findings, *opened.notes], plan.ignore)]
+        with folds_in_options(opened, plan):
+            if straight or plan.streaming:
+                fit = (fit_blocks if plan.streaming else fit_linear)(opened, plan)
+            else:
+                fit = fit_maps(opened, plan, FEW_MAPS if wide else None)
+    too_good = look_after(opened, found, fit.estimator.corrected_score_, plan.random_state)
+    notes: list[str] = [*in_order([*found.findings, *too_good, *fit.findings, *opened.notes], plan.ignore)]
     if too_wide and plan.features == "auto":
         words = "Only a simple model was fitted, because {reason}; probably clearly worse."
         notes.append(Message(words, reason=f"curves are made of at most {MAX_FEATURES:,} columns"))
@@ -142,7 +145,13 @@ def fit_file(path: Any, plan: TrainPlan) -> Trained:
     for warning in caught:
         said = isinstance(warning.message, RowsUnlabelled)
         said |= isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
-        if not said and (note := note_of(warning.message)) not in notes:
+        if said:
+            continue
+        if isinstance(warning.message, FewerFolds) and opened.whole is not None:
+            note: str = fewer_folds(opened, warning.message)
+        else:
+            note = note_of(warning.message)
+        if note not in notes:
             notes.append(note)
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
@@ -216,7 +225,7 @@ def _cross_validate(
         (X, positive), given = rows, {"sample_weight": opened.relative_weights, "groups": opened.groups}
         given |= {} if opened.within is None else {"strata": opened.within}
         given |= {"y": positive} if opened.times is None else {"y": opened.times, "event": positive}
-        search.set_params(verbose=int(sys.stderr.isatty()))
+        search.set_params(verbose=int(is_terminal(sys.stderr)))
         with blas_threads(1 if positive.size <= 5_000 else None):  # threads of few rows would only wait for each other
             fitted.append(search.fit(X, **given))
     held_out = fitted[0].held_out_ if rows is None else fitted[0].out_of_fold_
@@ -291,7 +300,7 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
     X = opened.encode(rows)
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False)
-    moments.update(X, two_sides(positive, opened.times), opened.weights)
+    moments.update(X, two_sides(positive, opened.times, opened.weights), opened.weights)
     scaling, constant = _scaling(opened, moments, sparse.issparse(X))
     X = scaling(X)
     wide = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X)) == "products"
@@ -316,7 +325,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     for rows, positive, weights in opened.blocks():
         moments.update(opened.encode(rows), positive, weights)
         sample.add(rows, positive)
-    check_size(moments.rows)
+    check_size(moments.rows, plan)
     scaling, constant = _scaling(opened, moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan, moments, scaling), HashFolds(plan.n_splits, plan.random_state)
@@ -343,57 +352,6 @@ def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tup
         raise ValueError(NOTHING_TO_LEARN)
     names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
     return Scaling.of(moments, is_sparse), [constant_columns(names)] if names else []
-
-
-def check_size(counts: Any) -> int:
-    """Return the number of rows of the smaller class; refuse too few."""
-    smaller = int(min(counts))
-    if smaller < LEAST:
-        rows = f"{smaller} row{'s' if smaller != 1 else ''}"
-        raise ValueError(f"one of the two classes has only {rows}: collect more, at least {LEAST} of each are needed")
-    return smaller
-
-
-def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
-    """Stratified, grouped or time-ordered folds; fewer than asked for where a class has few rows."""
-    positive = two_sides(positive, opened.times)
-    smaller = check_size([positive.sum(), (~positive).sum()])
-    if (whole := opened.whole) is not None:
-        return check_cv(group_folds(positive, whole, min(n_splits, smaller // 2), seed))
-    if opened.time is not None:
-        splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
-        if len(splits) < 2:  # one fold shows neither standard errors nor bands
-            words = "{time} has too few different times to make two folds that look forward: give a column of finer "
-            raise WordedError(f"{words}times, or leave it out", time=Parameter("time"))
-        return check_cv(splits)
-    return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-
-
-def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places of rows to train on, and to keep: about this share of each class, whole groups, or the latest rows."""
-    positive = two_sides(opened.load_rows()[1], opened.times)
-    if opened.time is not None:
-        rarer = positive if positive.sum() <= (~positive).sum() else ~positive
-        ordered = np.sort(opened.time[rarer])
-        border = ordered[min(round((1.0 - share) * ordered.size), ordered.size - 1)]
-        kept = np.flatnonzero(opened.time >= border)
-    elif (whole := opened.whole) is not None:
-        parts = min(10, check_size([positive.sum(), (~positive).sum()]))
-        folds = StratifiedGroupKFold(parts, shuffle=True, random_state=seed)
-        tests = [test for _, test in folds.split(np.empty(positive.size), positive, whole)]
-        kept = np.sort(np.concatenate(tests[: min(max(1, round(share * parts)), parts - 1)]))
-    else:
-        rng = np.random.default_rng(seed)
-        sides = [rng.permutation(np.flatnonzero(side)) for side in (positive, ~positive)]
-        kept = np.sort(np.concatenate([side[: round(share * side.size)] for side in sides]))
-    others = np.setdiff1d(np.arange(positive.size), kept)
-    for part, where in ((kept, "kept for the test"), (others, "left to train on")):
-        smaller = int(min(positive[part].sum(), (~positive[part]).sum()))
-        if smaller < LEAST:
-            words = "with {holdout}, one class has only {smaller} rows {where}, and {least} are needed: give another "
-            words += "share, or leave it out to use cross-validation"
-            raise WordedError(words, holdout=Parameter("holdout", share), smaller=smaller, where=where, least=LEAST)
-    return others, kept
 
 
 def fold_auc_ci(
@@ -449,7 +407,9 @@ def fold_auc_ci(
         clusters = Clusters.of(positive, scores, mass, groups)
         if clusters.n_groups < 6:
             return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
-        error = clusters.error * float(stdtrit(clusters.freedom, 0.5 + confidence / 2) / ndtri(0.5 + confidence / 2))
+        if clusters.error == np.inf:
+            return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
+        return logit_interval(auc, clusters.error, smaller, confidence, clusters.freedom)
     if max_fpr is not None and error == 0.0:
         low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
         return AUCInterval(auc, low, high, error, confidence, "score")
@@ -472,13 +432,17 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
     rows = (zip(candidates, row, strict=True) for row in zip(*candidates.values(), strict=True))
-    selection = [{name: value for name, value in row if value == value} for row in rows]  # what is not known is NaN
+    selection = [{name: value for name, value in row if _is_known(value)} for row in rows]
     names = ("corrected_auc", "corrected_auc_low", "corrected_auc_high")
     corrected = dict(zip(names, (fitted.corrected_score_, *fitted.corrected_interval_), strict=True))
     moments = fitted.moments_ if fit.moments is None else fit.moments  # with the weights of the rows
     # the certificate of the model, or how stationary it is where its penalty allows none, also as a share of F(0)
     accuracy = "gap" if fitted.penalty == "elasticnet" else "stationarity"
-    value = float(getattr(fitted, f"{accuracy}_"))
+    reached = getattr(fitted, f"{accuracy}_", None)
+    accuracies: dict[str, float | None] = {accuracy: None, f"relative_{accuracy}": None}
+    if reached is not None:
+        accuracies = {accuracy: float(reached), f"relative_{accuracy}": float(reached) / (moments.p * moments.q)}
+    objective = fitted.objective_  # a blend has none
     partial: dict[str, float] = {}
     if getattr(fitted, "max_fpr", None) is not None:
         part = fold_auc_ci(positive, scores, fold, max_fpr=fitted.max_fpr)
@@ -492,7 +456,7 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
         identifiers=opened.schema.identifiers,
         fingerprint=fingerprint,
         training={
-            "data": [Path(name).name for name in opened.chunks.source.paths],
+            "data": [readable_name(path) for path in opened.chunks.source.paths],
             "rows": others + positives,
             "positives": positives,
             "columns": len(opened.schema.columns),
@@ -511,12 +475,16 @@ def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fi
             "cv_auc_high": interval.high,
             **partial,
             **{name: None if np.isnan(value) else value for name, value in corrected.items()},
-            **({} if np.isnan(fitted.objective_) else {"objective": float(fitted.objective_)}),  # NaN: a blend
-            accuracy: value,
-            f"relative_{accuracy}": value / (moments.p * moments.q),
+            **({} if objective is None or np.isnan(objective) else {"objective": float(objective)}),
+            **accuracies,
             **facts,
         },
     )
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a fact about a fit is there: None, and the NaN of estimators, stand for one that does not exist."""
+    return value is not None and value == value
 
 
 def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
@@ -526,8 +494,15 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     coef, intercept = fitted.coef_[0], float(fitted.intercept_[0]) - fitted.baseline_
     if fit.scaling is not None and fit.moments is not None:
         scaling, coef = fit.scaling, coef / fit.scaling.deviations
-        found = {"coef": coef, "intercept": intercept - float(coef @ scaling.centre), "means": fit.moments.means}
-        return {**found, "deviations": scaling.deviations}
+        means = fit.moments.means
+        if opened.plan.pairs:  # the intercept is half-way between upper and lower rows of pairs, not between labels
+            means = fitted.moments_.means * scaling.deviations + scaling.centre
+        return {
+            "coef": coef,
+            "intercept": intercept - float(coef @ scaling.centre),
+            "means": means,
+            "deviations": scaling.deviations,
+        }
     means, deviations = fitted.moments_.means, spread(fitted.moments_)[1]
     deviations = np.where(deviations > 0.0, deviations, 1.0)
     categories = opened.schema.categorical.values()

@@ -7,6 +7,7 @@ import glob
 import os
 import select
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from vrspam.data.readers.arrow_reader import ExcelReader, FeatherReader, FrameRe
 from vrspam.data.readers.base import DAMAGED, Block, Choice, DataError, Problems, Reader, open_text
 from vrspam.data.readers.csv_reader import CSVReader
 from vrspam.tables.frames import is_frame
+from vrspam.tables.schema import Writing
 
 PathLike = str | os.PathLike[str]
 
@@ -52,11 +54,13 @@ class Source:
         encoding: str | None = None,
         zero_based: bool | None = None,
         zero_based_before: bool = False,
+        trained: Writing | None = None,
         chunk_bytes: int = 8 << 20,
     ) -> Source:
         """Find the files, or take a frame; the format is found from the name of the first file, else from its content.
 
         Indices of LIBSVM files start as `zero_based` says, else as they did in earlier files (`zero_based_before`).
+        Text for a model is read as the training file was written (`trained`).
         """
         if is_frame(path):
             named = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
@@ -71,6 +75,8 @@ class Source:
             raise DataError(
                 "{given} is not known; give one of {known}", given=Parameter("format", format), known=", ".join(READERS)
             )
+        if format is None:
+            _check_formats(paths)
         kind = READERS[format or guess_format(paths[0])]
         if kind.tabular and find_spec("pyarrow") is None:
             raise DataError(f"{paths[0]}: {how_to_install('pyarrow', 'data')}")
@@ -96,7 +102,7 @@ class Source:
                     other=next(other.title for other in READERS.values() if name in other.options),
                 )
         from_zero = zero_based_before if zero_based is None else zero_based
-        known = {**given, "zero_based": from_zero, "block_bytes": chunk_bytes}
+        known = {**given, "zero_based": from_zero, "block_bytes": chunk_bytes, "trained": trained}
         reader = kind(**{name: known[name] for name in kind.options})
         return cls(paths, reader, chunk_bytes, from_zero and kind.sparse)
 
@@ -150,14 +156,50 @@ def find_paths(path: PathLike | Sequence[PathLike]) -> tuple[str, ...]:
     if not found:
         raise DataError(f"no file is found at {path!s}; check the name")
     for name in found:
-        if not os.path.isfile(name):
-            raise DataError(f"{name} is not a file; check the name")
+        _check_file(name)
     return tuple(found)
+
+
+def _check_file(name: str) -> None:
+    """Refuse what is no file, and say what it is."""
+    if os.path.isfile(name):
+        return
+    if not os.path.exists(name):
+        raise DataError(f"{name} is not a file; check the name")
+    if os.path.isdir(name):
+        raise DataError(f"{name} is a directory, and files are needed; give it alone, or name its files")
+    if stat.S_ISFIFO(os.stat(name).st_mode):
+        raise DataError(f"{name} is a pipe, which can be read only once; give - as the file, and < {name} behind it")
+    raise DataError(f"{name} is a device, not a file; save the table as a file")
+
+
+def _check_formats(paths: Sequence[str]) -> None:
+    """Refuse files whose names say that they have different formats."""
+    known = {name: path for path in reversed(paths) if (name := _format_of_name(path)) is not None}
+    if len(known) > 1:
+        (one, first), (other, second) = sorted(known.items())[:2]
+        folder = os.path.dirname(first)
+        pattern = os.path.join(folder, f"*{Path(first).suffix}")
+        raise DataError(
+            f"{folder or 'the files'}: {os.path.basename(first)} is {READERS[one].title}, and "
+            f"{os.path.basename(second)} is {READERS[other].title}; name files of one format, such as {pattern!r}"
+        )
+
+
+def _format_of_name(path: str) -> str | None:
+    """Return the format that the name of a file says; None if it says none."""
+    for suffix in reversed(Path(path).suffixes):
+        for name, kind in READERS.items():
+            if suffix.lower() in kind.suffixes:
+                return name
+    return None
 
 
 @cache
 def _standard_input() -> str:
     """Copy the standard input to a file, because a table may be read more than once; return the file's path."""
+    if sys.stdin is None:
+        raise DataError("the standard input is closed: name a file, or open it")
     folder = tempfile.mkdtemp(prefix="vrspam-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path, left_free = os.path.join(folder, "standard input"), 1 << 30
@@ -183,10 +225,8 @@ def _next_block(stream: Any) -> bytes:
 
 def guess_format(path: str) -> str:
     """Return the format of one file: by its name, else by its first bytes."""
-    for suffix in reversed(Path(path).suffixes):
-        for name, kind in READERS.items():
-            if suffix.lower() in kind.suffixes:
-                return name
+    if (named := _format_of_name(path)) is not None:
+        return named
     try:
         with open_text(path) as file:
             start = file.stream.read(1 << 16)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.warnings import warn
 from vrspam.data.readers.base import (
     Block,
     Broken,
@@ -36,6 +37,7 @@ class LibsvmReader(Reader):
     tabular, sparse, options = False, True, ("zero_based", "block_bytes")
     zero_based: bool = False
     block_bytes: int = 8 << 20
+    _says_qid: bool = False
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
@@ -44,6 +46,9 @@ class LibsvmReader(Reader):
         width = wanted({}).width
         parse = partial(load_svmlight_file, n_features=width, zero_based=self.zero_based)
         for index, line, text, done, _ in self._texts(path, problems):
+            if not self._says_qid and b"qid:" in text:
+                self._says_qid = True
+                warn(f"{path}: the numbers behind qid: are not used; to compare rows of one query alone, give a table")
             broken: list[Broken] = []
             try:
                 X, y = parse(io.BytesIO(text))
@@ -55,9 +60,12 @@ class LibsvmReader(Reader):
                     continue
                 X, y = parse(io.BytesIO(text))
 
-            def where(row: int, text: bytes = text, line: int = line) -> str:
-                used = (i for i, part in enumerate(text.split(b"\n")) if part.partition(b"#")[0].strip())
-                return f"line {line + next(i for k, i in enumerate(used) if k == row)}"
+            @cache  # one pass, however many rows are located
+            def used(text: bytes = text) -> list[int]:
+                return [i for i, part in enumerate(text.split(b"\n")) if part.partition(b"#")[0].strip()]
+
+            def where(row: int, used: Callable[[], list[int]] = used, line: int = line) -> str:
+                return f"line {line + used()[row]}"
 
             yield Block(path, index, X.shape[0], where, done, X=X, y=y, broken=tuple(broken))
 

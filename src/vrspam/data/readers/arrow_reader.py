@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import os
+import warnings
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from vrspam._utils.messages import how_to_install
 from vrspam._utils.validation import plain_arrow
 from vrspam._utils.warnings import warn
-from vrspam.data.readers.base import Block, Choice, DataError, Problems, Reader, as_table, problem_of, similar
+from vrspam.data.readers.base import (
+    Block,
+    Choice,
+    DataError,
+    Problems,
+    Reader,
+    as_table,
+    named_twice,
+    problem_of,
+    similar,
+)
 from vrspam.tables.frames import check_frame, columns_of
 
 
@@ -40,6 +52,10 @@ def is_exact(kind: Any) -> bool:
     import pyarrow.types as t
 
     return kind.kind in "iu" if isinstance(kind, np.dtype) else t.is_integer(kind) or t.is_decimal(kind)
+
+
+class NoTable(DataError):
+    """A file holds no table that could be read, and nothing of it could be left out."""
 
 
 class _File(NamedTuple):
@@ -71,6 +87,8 @@ class ArrowReader(Reader):
 
         try:
             file = self._open(path)
+        except NoTable:
+            raise
         except DataError as error:
             problems.report(path, None, None, problem_of(error), rows=None)
             return
@@ -117,14 +135,15 @@ class ArrowReader(Reader):
 
         try:
             file = self._read(path)
+        except DataError:
+            raise
         except MemoryError as error:
             raise DataError(f"{path} does not fit into memory ({_one_line(error)}); free some") from error
         except (pa.ArrowException, OSError, ValueError) as error:
             problem = f"is truncated, or not {self._called} ({_one_line(error)}); get it again"
             raise DataError("{path} {problem}", path=path, problem=problem) from error
-        twice = [name for name in file.schema.names if file.schema.names.count(name) > 1]
-        if twice:
-            raise DataError("{path} {problem}", path=path, problem=f"names the column {twice[0]!r} twice; rename one")
+        if (twice := named_twice(file.schema.names)) is not None:
+            raise DataError("{path} {problem}", path=path, problem=f"names the column {twice!r} twice; rename one")
         return file
 
 
@@ -138,7 +157,7 @@ class ParquetReader(ArrowReader):
         import pyarrow.parquet as pq
 
         # no pre-buffering: it would hold whole row groups, whatever their size
-        file = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+        file = pq.ParquetFile(_as_arrow_takes(path), pre_buffer=False, buffer_size=1 << 20)
 
         def batches(group: int, rows: int, columns: list[str]) -> Iterator[Any]:
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns):
@@ -158,8 +177,10 @@ class FeatherReader(ArrowReader):
         import pyarrow as pa
 
         # data are not memory-mapped: mapped pages would count as memory of this process
-        file = pa.ipc.open_file(pa.OSFile(path))
-        mapped = pa.ipc.open_file(pa.memory_map(path))  # touches the heads of the batches only
+        named = _as_arrow_takes(path)
+        file = pa.ipc.open_file(pa.OSFile(path) if named == path else named)
+        # touches the heads of the batches only
+        mapped = pa.ipc.open_file(pa.memory_map(path) if named == path else _as_arrow_takes(path))
 
         def batches(group: int, rows: int, columns: list[str]) -> Iterator[Any]:
             whole = plain_arrow(as_table(file.get_batch(group), columns))
@@ -193,6 +214,10 @@ def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[s
             column = numbers.combine_chunks()
             if stray.any():
                 strays[field.name] = Counter(words.take(np.flatnonzero(stray)).to_pylist())
+        if type_kind(column.type) == "string" and not pa.types.is_dictionary(column.type):
+            empty = pc.equal(column, "")
+            if pc.any(empty).as_py():  # an empty text is a missing value, as in CSV
+                column = pc.if_else(empty, pa.scalar(None, column.type), column)
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, names=target.names), strays
 
@@ -213,6 +238,15 @@ def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
     return f"column {name!r} has type {found} where {kind} is expected"
 
 
+def _as_arrow_takes(path: str) -> Any:
+    """The name of a file, or an open file where the name is not UTF-8, which is all that arrow takes."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return open(path, "rb")
+    return path
+
+
 def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
@@ -220,36 +254,133 @@ def _one_line(error: BaseException) -> str:
 # Excel workbooks (.xlsx): the first sheet as a table, by openpyxl.
 
 
+_ROWS_AT_ONCE = 4096  # rows of a sheet that are held as Python objects
+_MOST_ROWS = 1 << 20  # that a sheet can have
+_DAMAGED_BOOK = (zipfile.BadZipFile, zlib.error, SyntaxError, KeyError, ValueError, IndexError, OSError, TypeError)
+
+
 @lru_cache(1)  # a table is read more than once
 def read_sheet(path: str, size: int, changed: int) -> Any:
-    """Return the first sheet of a workbook as an arrow table; its first non-empty row holds the column names."""
+    """Return the first sheet of a workbook as an arrow table; its first non-empty row holds the column names.
+
+    All rows are read, whatever the workbook says about its size.
+    """
+    if find_spec("openpyxl") is None:
+        words = 'cannot be read: reading Excel needs one more package: pip install "vrspam[excel]"'
+        raise NoTable("{path} {problem}", path=path, problem=words)
+    _check_book(path)
+    wrong_dates = 0
     try:
-        import openpyxl
-        from openpyxl.utils.exceptions import InvalidFileException
-    except ModuleNotFoundError as error:
-        raise DataError(f"{path}: {how_to_install('openpyxl', 'excel')}") from error
+        # Not by its name, which may have any suffix or none; and a cell that is no date gives a warning of its own.
+        with open(path, "rb") as file, warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always")
+            book = _open_book(file)
+            sheets = book.worksheets
+            table = _table_of(path, sheets[0]) if sheets else None
+        wrong_dates = sum("marked as a date" in str(remark.message) for remark in remarks)
+    except DataError:
+        raise
+    except _DAMAGED_BOOK as error:
+        words = "is cut off, damaged, or not an Excel workbook; save it again"
+        raise DataError("{path} {problem}", path=path, problem=words) from error
+    if table is None:
+        raise NoTable("{path} {problem}", path=path, problem="has no sheet with a table, only charts; save one")
+    if wrong_dates:
+        words = "cells are marked as dates, and their numbers are none: they count as missing"
+        if wrong_dates == 1:
+            words = "cell is marked as a date, and its number is none: it counts as missing"
+        warn(f"{path}: {wrong_dates:,} {words}")
+    if len(sheets) > 1:
+        warn(f"{path}: only the first of {len(sheets)} sheets, {sheets[0].title!r}, is read")
+    return table
+
+
+def _open_book(file: Any) -> Any:
+    """Open a workbook without its sheets that are charts, of which openpyxl cannot read an empty one."""
+    from openpyxl.reader.excel import ExcelReader
+
+    class Tables(ExcelReader):
+        """Reads sheets that hold cells."""
+
+        def read_chartsheet(self, sheet: Any, rel: Any) -> None:
+            """Leave a chart out."""
+
+    reader = Tables(file, read_only=True, data_only=True)
+    reader.read()
+    return reader.wb
+
+
+def _check_book(path: str) -> None:
+    """Refuse archives that are no workbooks: by the names of the files in them."""
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        rows = [row for row in sheet.iter_rows(values_only=True) if any(cell is not None for cell in row)]
-        others = len(book.worksheets) - 1
-        title = sheet.title
-        book.close()
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, IndexError, OSError, TypeError) as error:
-        raise DataError(f"{path} is cut off, damaged, or not an Excel workbook; save it again") from error
-    if others:
-        warn(f"{path}: only the first of {others + 1} sheets, {title!r}, is read")
-    if not rows:
-        raise DataError(f"{path} is empty; get it again, or leave it out")
-    names = [str(cell).strip() if cell is not None else "" for cell in rows[0]]
-    while names and names[-1] == "" and all(len(row) < len(names) or row[len(names) - 1] is None for row in rows):
-        names.pop()
-    if len(rows) == 1:
-        raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return  # reported when it is read
+    if any(name.startswith("xl/") for name in names):
+        return
+    problem = "is a zip archive, not an Excel workbook: unpack it first"
+    if "mimetype" in names:
+        problem = "is an OpenDocument file, not an Excel workbook: save it as .xlsx first"
+    raise NoTable("{path} {problem}", path=path, problem=problem)
+
+
+def _table_of(path: str, sheet: Any) -> Any:
+    """Return a sheet as an arrow table; only `_ROWS_AT_ONCE` of its rows are in memory as Python objects."""
     import pyarrow as pa
 
-    columns = [[row[j] if j < len(row) else None for row in rows[1:]] for j in range(len(names))]
-    return pa.Table.from_arrays([_as_column(cells) for cells in columns], names=names)
+    names: list[str] | None = None
+    pieces: list[list[Any]] = []  # for each column, what was read of it
+    rows: list[list[Any]] = []
+    n_rows = 0
+
+    def keep_rows() -> None:
+        nonlocal n_rows
+        width = max(len(pieces), max(map(len, rows), default=0))
+        pieces.extend([pa.nulls(n_rows)] for _ in range(width - len(pieces)))
+        for place, parts in enumerate(pieces):
+            parts.append(_as_column([row[place] if place < len(row) else None for row in rows]))
+        n_rows += len(rows)
+        rows.clear()
+
+    sheet.reset_dimensions()
+    for number, cells in enumerate(sheet.iter_rows(values_only=True)):
+        if number >= _MOST_ROWS:
+            raise DataError("{path} {problem}", path=path, problem=f"has more than {_MOST_ROWS:,} rows; save it again")
+        row = list(cells)
+        while row and row[-1] is None:
+            row.pop()
+        if not row:
+            continue
+        if names is None:
+            names = ["" if cell is None else str(cell).strip() for cell in row]
+            continue
+        rows.append(row)
+        if len(rows) == _ROWS_AT_ONCE:
+            keep_rows()
+    keep_rows()
+    if names is None:
+        raise NoTable("{path} {problem}", path=path, problem="is empty; get it again, or leave it out")
+    if not n_rows:
+        problem = "has a header but no rows; get it again, or leave it out"
+        raise NoTable("{path} {problem}", path=path, problem=problem)
+    names += [""] * (len(pieces) - len(names))
+    pieces.extend([pa.nulls(n_rows)] for _ in range(len(names) - len(pieces)))
+    return pa.Table.from_arrays([_joined(parts) for parts in pieces], names=names)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Return the parts of a column as one: of their common type, or as text if they have none."""
+    import pyarrow as pa
+
+    kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
+    if kinds == {pa.int64(), pa.float64()}:
+        kinds = {pa.float64()}
+    if len(kinds) > 1:
+        texts = [pa.array(_texts_of(part.to_pylist()), pa.string()) for part in parts]
+        return pa.chunked_array(texts)
+    kind = kinds.pop() if kinds else pa.null()
+    return pa.chunked_array([part.cast(kind, safe=False) for part in parts], kind)
 
 
 def _as_column(cells: list[Any]) -> Any:
@@ -258,8 +389,8 @@ def _as_column(cells: list[Any]) -> Any:
 
     from vrspam.data.readers.csv_reader import NULLS
 
-    present = [cell for cell in cells if cell is not None and cell not in NULLS]
-    kept = [None if cell in NULLS else cell for cell in cells]
+    kept = [None if isinstance(cell, str) and cell in NULLS else cell for cell in cells]
+    present = [cell for cell in kept if cell is not None]
     if all(isinstance(cell, bool) for cell in present):
         return pa.array(kept, pa.bool_() if present else pa.null())
     if all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in present):
@@ -271,10 +402,33 @@ def _as_column(cells: list[Any]) -> Any:
         moments = [c if c is None or isinstance(c, datetime) else datetime(c.year, c.month, c.day) for c in kept]
         return pa.array(moments, pa.timestamp("us"))
     if all(isinstance(cell, time | timedelta) for cell in present):  # Excel has durations below a day as times
-        midnight = datetime.min
-        since = [datetime.combine(midnight, c) - midnight if isinstance(c, time) else c for c in kept]
-        return pa.array(since, pa.duration("us"))
-    return pa.array([None if cell is None else str(cell) for cell in kept], pa.string())
+        return pa.array([_since_midnight(cell) for cell in kept], pa.duration("us"))
+    return pa.array(_texts_of(kept), pa.string())
+
+
+def _since_midnight(cell: Any) -> Any:
+    """Return a time of day as a duration; anything else as it is."""
+    return datetime.combine(datetime.min, cell) - datetime.min if isinstance(cell, time) else cell
+
+
+def _texts_of(cells: list[Any]) -> list[str | None]:
+    """Return cells as the texts that a column of their own type becomes, where it is wanted as text."""
+    import pyarrow as pa
+
+    numbers = iter(
+        pa.array([cell for cell in cells if isinstance(cell, float)], pa.float64()).cast(pa.string()).to_pylist()
+    )
+    texts: list[str | None] = []
+    for cell in cells:
+        if isinstance(cell, float):
+            texts.append(next(numbers))
+        elif isinstance(cell, bool):
+            texts.append(str(cell).lower())
+        elif isinstance(cell, datetime):
+            texts.append(str(cell).removesuffix(" 00:00:00"))
+        else:
+            texts.append(None if cell is None else str(_since_midnight(cell)))
+    return texts
 
 
 def _table_file(table: Any) -> _File:

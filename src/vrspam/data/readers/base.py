@@ -11,7 +11,7 @@ import lzma
 import os
 import re
 import zlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -23,6 +23,22 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import warn
+from vrspam.tables.schema import Writing
+
+BLOCK_BYTES = 8 << 20  # the usual size of a block
+_FEWEST_ROWS = 1024  # of a usual block, because each block takes some time for each of its columns
+_LARGEST_BLOCK = 64 << 20
+
+
+def block_size(asked: int, n_columns: int) -> int:
+    """Return the size of a block in bytes: what was asked for; of the usual size, larger for tables of many columns.
+
+    >>> block_size(1000, 20_000), block_size(BLOCK_BYTES, 100) >> 20, block_size(BLOCK_BYTES, 4000) >> 20
+    (1000, 8, 31)
+    """
+    if asked != BLOCK_BYTES:
+        return asked
+    return max(asked, min(_FEWEST_ROWS * 8 * n_columns, _LARGEST_BLOCK))
 
 
 class DataError(WordedError):
@@ -49,6 +65,12 @@ def problem_of(error: Exception) -> str | Message:
 def no_column(path: str, name: str, columns: Iterable[str]) -> str:
     """Say that a table has no column of this name, and what it has."""
     return f"{path} has no column {name!r}{similar(name, columns)}"
+
+
+def named_twice(names: Iterable[str]) -> str | None:
+    """Return the first name that occurs again later; None if all differ."""
+    counts = Counter(names)
+    return next((name for name, number in counts.items() if number > 1), None)
 
 
 def similar(name: str, columns: Iterable[str]) -> str:
@@ -107,6 +129,7 @@ class Problems:
         self.on_error, self.leave_unlabelled, self._most = on_error, leave_unlabelled, most
         self.notes: list[Skipped] = []
         self.count = self.rows = self.unlabelled = 0
+        self.new_labels: Counter[str] = Counter()  # labels that training did not have, of a class of several labels
 
     def report(
         self, file: str, block: int | None, where: str | None, reason: str | Message, rows: int | None = 1
@@ -140,7 +163,14 @@ class Problems:
         return DataError(f"{path} has no rows; get it again")
 
     def warn(self) -> None:
-        """Warn at the end of what was left out."""
+        """Warn at the end of what was left out, and of labels that are new."""
+        if self.new_labels:
+            total, texts = self.new_labels.total(), [text for text, _ in self.new_labels.most_common(4)]
+            shown = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
+            words = "rows have labels that training did not have ({}): they count as not positive, like the others"
+            if total == 1:
+                words = "row has a label that training did not have ({}): it counts as not positive, like the others"
+            warn(f"{total:,} {words.format(shown)}")
         if self.unlabelled:
             one = self.unlabelled == 1
             words = f"{self.unlabelled:,} row{'' if one else 's'} without a label {'was' if one else 'were'} left out"
@@ -160,6 +190,7 @@ class ColumnRequest(NamedTuple):
     features: tuple[int, ...] = ()  # columns of a `.npy` array
     label: int | None = None  # column of a `.npy` array
     width: int = 0  # features of a LIBSVM file
+    learns: bool = False  # in CSV, a code (007) in a column of numbers is an error: the column has to be read as text
     lenient: bool = False  # in CSV, text among numbers or dates is missing and counted (`Block.strays`), not an error
 
     def __call__(self, columns: Mapping[str, Any]) -> ColumnRequest:
@@ -263,6 +294,10 @@ class Reader:
         """Return the columns of a file with their types."""
         return {}
 
+    def writing(self, path: str) -> Writing:
+        """Return how the text of a file is written; by default there is no text, and nothing tells a decimal sign."""
+        return Writing(decimal="")
+
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
         return os.path.getsize(path)
@@ -312,16 +347,22 @@ def find_encoding(stream: BinaryIO, most: int = 64 << 20) -> str:
 
 
 class RecodedStream(io.RawIOBase):
-    """A stream that recodes text to UTF-8, for a buffer that reads it; `seek` can only return to the start."""
+    """A stream that recodes text to UTF-8, for a buffer that reads it; `seek` can only return to the start.
 
-    def __init__(self, raw: BinaryIO, encoding: str, path: str) -> None:
-        self._raw, self._encoding, self._path = raw, encoding, path
+    With `carriage` lines end at carriage returns, which become line feeds.
+    """
+
+    def __init__(self, raw: BinaryIO, encoding: str, path: str, carriage: bool = False) -> None:
+        self._raw, self._encoding, self._path, self._carriage = raw, encoding, path, carriage
         self.seek(0)
 
     def seek(self, position: int, whence: int = 0) -> int:
         if whence == 0:
             self._raw.seek(0)
-            self._decoder = codecs.getincrementaldecoder(self._encoding)()
+            self._strict = codecs.lookup(self._encoding).name != "utf-8"  # wrong bytes of UTF-8 are reported by line
+            self._decoder = codecs.getincrementaldecoder(self._encoding)(
+                "strict" if self._strict else "surrogateescape"
+            )
             self._ready, self._position = memoryview(b""), 0
         return self._position
 
@@ -335,10 +376,13 @@ class RecodedStream(io.RawIOBase):
         while not self._ready:
             data = self._raw.read(_PIECE)
             try:
-                self._ready = memoryview(self._decoder.decode(data, final=not data).encode("utf-8", "replace"))
+                text = self._decoder.decode(data, final=not data)
             except UnicodeError as error:
                 words = "{path} is not {name} text; give its encoding with {encoding}"
                 raise DataError(words, path=self._path, name=self._encoding) from error
+            if self._carriage:
+                text = text.replace("\r", "\n")
+            self._ready = memoryview(text.encode("utf-8", "replace" if self._strict else "surrogateescape"))
             if not data:
                 break
         taken = self._ready[: len(buffer)]
@@ -363,6 +407,22 @@ class TextFile(NamedTuple):
     size: int
 
 
+_UNREAD_PACKING = {
+    "Zstandard": (b"\x28\xb5\x2f\xfd", "zstd -d FILE"),
+    "LZ4": (b"\x04\x22\x4d\x18", "lz4 -d FILE"),
+}
+
+
+def _ends_at_carriage_returns(stream: BinaryIO, encoding: str) -> bool:
+    """Return whether lines end at carriage returns alone, as on old Macs; the stream is left at its start."""
+    try:
+        start = stream.read(1 << 16).decode(encoding, "replace")
+    except DAMAGED:  # reported when the text is read
+        start = ""
+    stream.seek(0)
+    return "\r" in start and "\n" not in start
+
+
 @contextmanager
 def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> Iterator[TextFile]:
     """Open a file (gzip, bzip2, xz or plain) whose text is recoded to UTF-8; with None its encoding is detected."""
@@ -373,6 +433,11 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> I
     with raw, ExitStack() as opened:
         start = raw.read(6)
         raw.seek(0)
+        for name, (magic, command) in _UNREAD_PACKING.items():
+            if start.startswith(magic):
+                raise DataError(
+                    f"{os.fspath(path)} is compressed by {name}, which is not read: unpack it first ({command})"
+                )
         # told by the first bytes, because names can be wrong
         openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
         opener = next((o for magic, o in openers.items() if start.startswith(magic)), None)
@@ -383,8 +448,9 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = "utf-8") -> I
             except DAMAGED:  # reported when the text is read
                 encoding = "utf-8"
             stream.seek(0)
-        if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
-            recoded = io.BufferedReader(RecodedStream(stream, encoding, os.fspath(path)), _PIECE)
+        carriage = _ends_at_carriage_returns(stream, encoding)
+        if carriage or codecs.lookup(encoding).name not in ("utf-8", "ascii"):
+            recoded = io.BufferedReader(RecodedStream(stream, encoding, os.fspath(path), carriage), _PIECE)
             stream = cast(BinaryIO, opened.enter_context(recoded))
         yield TextFile(stream, encoding, raw, max(os.fstat(raw.fileno()).st_size, 1))
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 import csv
 import os
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import warn
 from vrspam.data.readers.base import (
     DAMAGED,
@@ -29,17 +31,23 @@ from vrspam.data.readers.base import (
     TextBlock,
     TextFile,
     as_batch,
+    block_size,
     count,
+    named_twice,
     open_text,
     read_ahead,
     similar,
     text_blocks,
 )
-from vrspam.tables.texts import BLANKS, LONG_ZIP, Dates, Numbers, find_kind
+from vrspam.tables.schema import Writing
+from vrspam.tables.texts import BLANKS, CURRENCIES, FORMATS, LONG_ZIP, Dates, Numbers, find_kind
 
 _FEW = 0.1  # largest share of cells in the first rows that may deviate from the others
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
+_CODE = re.compile(r"0\d+")  # 007 is a name
+_CODE_CELL = {sign: re.compile(rb"(0\d+) *(?:[%s\r\n]|$)" % re.escape(sign).encode()) for sign in map(chr, range(128))}
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_ONE_GROUP = re.compile(rb"(?<![\d.,])[1-9]\d{0,2}[.,]\d{3}(?![\d.,])")  # thousands, or a fraction
 _ODD_NUMBER = re.compile(f"{_THOUSANDS.pattern}|{LONG_ZIP.pattern}")  # thousands, and ZIP codes, which are names
 
 
@@ -52,10 +60,12 @@ class CSVReader(Reader):
     """
 
     name, title, suffixes = "csv", "CSV", (".csv", ".tsv")
-    options = ("delimiter", "encoding", "block_bytes")
+    options = ("delimiter", "encoding", "block_bytes", "trained")
     delimiter: str | None = None
     encoding: str | None = None
     block_bytes: int = 8 << 20
+    trained: Writing | None = None  # how the training file was written; None where a file tells how to read it
+    _codes: set[str] = field(default_factory=set)  # columns that hold numbers with leading zeros, which are names
     _encodings: dict[str, str] = field(default_factory=dict)
     _heads: dict[tuple[str, int, int], tuple[Dialect, dict[str, Any], int]] = field(default_factory=dict)
 
@@ -66,6 +76,12 @@ class CSVReader(Reader):
                 return dict(self._read_head(path, file)[1])
             except DAMAGED as error:
                 raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
+
+    def writing(self, path: str) -> Writing:
+        """Return how a file is written."""
+        if self._key(path) not in self._heads:
+            self.columns(path)
+        return self._heads[self._key(path)][0].writing
 
     def blocks(self, path: str, wanted: Choice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns of a file, a block of text at a time."""
@@ -92,11 +108,44 @@ class CSVReader(Reader):
                 return
 
             parse_each = partial(parse_block, path=path, dialect=dialect, types=parsed, lenient=chosen.lenient)
-            texts = text_blocks(file, self.block_bytes, first_line=first_line, quoted=True)
-            for block in read_ahead(texts, parse_each, parsers):
+            numbers = [name for name, kind in types.items() if pa.types.is_floating(kind) or pa.types.is_integer(kind)]
+
+            def checked(text: TextBlock) -> Block:
+                if chosen.learns and (codes := columns_of_codes(text.text, dialect, numbers)):
+                    self._take_as_text(path, [*codes])
+                    raise LateCodes(path, *codes.popitem())
+                return parse_each(text)
+
+            size = block_size(self.block_bytes, len(own))
+            texts = text_blocks(file, size, first_line=first_line, quoted=True)
+            for block in read_ahead(texts, checked, parsers):
                 if block.table is not None:
                     block = replace(block, table=as_batch(block.table.cast(pa.schema(list(types.items())))))
                 yield block
+
+    def _take_as_text(self, path: str, columns: list[str]) -> None:
+        """Remember that columns that looked like numbers hold codes (007), and so do those of all later rows."""
+        dialect, types, first_line = self._heads[self._key(path)]
+        with open_text(path, self.encoding or self._encodings.get(path)) as file:
+            for _ in range(first_line - 1):
+                file.stream.readline()
+            for text in text_blocks(file, self.block_bytes, quoted=True):
+                others = [name for name in types if name not in columns]
+                columns += columns_of_codes(text.text, dialect, others)
+        self._codes.update(columns)
+        for _, known, _ in self._heads.values():
+            _as_text(known, self._codes)
+
+    def _first_writing(self) -> Writing | None:
+        """Return how the first of several files is written, which decides for all, if its numbers have a sign."""
+        for dialect, *_ in self._heads.values():
+            return dialect.writing if dialect.decimal else None
+        return None
+
+    def _key(self, path: str) -> tuple[str, int, int]:
+        """Return what identifies a file while it does not change."""
+        state = os.stat(path)
+        return path, state.st_size, state.st_mtime_ns
 
     def _read_head(self, path: str, file: TextFile) -> tuple[Dialect, dict[str, Any], int]:
         """Return how fields are written, the arrow types of the columns, and the line where the rows begin.
@@ -109,15 +158,14 @@ class CSVReader(Reader):
         if path not in self._encodings and self.encoding is None and file.encoding != "utf-8":
             warn(f"{path} is read as {file.encoding.upper()} text, as it is not UTF-8")
         self._encodings[path] = file.encoding
-        state = os.stat(path)
-        key = (path, state.st_size, state.st_mtime_ns)
+        key = self._key(path)
         if key in self._heads:
             for _ in range(self._heads[key][2] - 1):
                 file.stream.readline()
             return self._heads[key]
         import pyarrow as pa
 
-        names, delimiter, lines = _read_names(path, file, self.delimiter)
+        names, delimiter, lines, spaced = _read_names(path, file, self.delimiter, self.trained)
         first = list(islice(text_blocks(file, 1 << 12, quoted=True), 64))  # about 256 KiB of whole lines
         if first and first[0].damage:
             raise first[0].damage
@@ -125,23 +173,82 @@ class CSVReader(Reader):
         file.stream.seek(0)
         for _ in range(lines):
             file.stream.readline()
-        rows = islice(csv_rows(text, Dialect([], delimiter)), 200)
-        sample = [row for _, row in rows if len(row) == len(names)]
-        later = [cell for row in sample for cell in row[1:]]
-        spaced = bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
-        decimal = "." if delimiter == "," else _find_decimal_sign(sample)
-        dialect = Dialect(names, delimiter, decimal, spaced)
+        trained = self.trained or self._first_writing()
+        if trained is None:
+            rows = islice(csv_rows(text, Dialect([], delimiter)), 200)
+            sample = [row for _, row in rows if len(row) == len(names)]
+            decimal = _find_decimal_sign(sample, delimiter)
+            dialect = Dialect(names, delimiter, decimal, spaced or _has_spaces(sample))
+        else:
+            dialect = _as_trained(names, delimiter, spaced, trained)
         if not text or text.isspace():
             raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
-        text = without_spaces(text, delimiter) if spaced else text
+        text = without_spaces(text, delimiter) if dialect.spaced else text
         table = parse(text.decode("utf-8", "replace").encode(), dialect, {}, lambda row: "skip")
         if table.num_rows == 0:
             texts, nothing = dict.fromkeys(names, pa.string()), Block(path, 1, 0, str, 0.0)
             if broken := _salvage(text, lines + 1, nothing, dialect, texts, lenient=False).broken:
                 raise DataError(f"{path}, {broken[0][1]}: {broken[0][2]}; the first rows are all wrong: correct them")
-        types = {name: _prevailing_type(table.column(name), decimal) for name in names}
+        types = {name: _prevailing_type(table.column(name), dialect.sign) for name in names}
+        _as_text(types, {*columns_of_codes(text, dialect, names), *self._codes})
         self._heads[key] = dialect, types, lines + 1
         return self._heads[key]
+
+
+def _as_text(types: dict[str, Any], columns: Collection[str]) -> None:
+    """Make columns text, in place."""
+    import pyarrow as pa
+
+    types.update((name, pa.string()) for name in columns if name in types)
+
+
+class LateCodes(DataError):
+    """A column that looked like numbers in the first rows holds codes such as 007: its text has to be read again."""
+
+    def __init__(self, path: str, column: str, text: str) -> None:
+        words = (
+            "{path}: column {column!r} begins with numbers, and {text!r} in later rows is a code: take it as "
+            "categories with {categorical}, or leave it out with {drop}"
+        )
+        ways = {"categorical": Parameter("categorical", [column]), "drop": Parameter("drop", [column])}
+        super().__init__(words, path=path, column=column, text=text, **ways)
+
+
+def columns_of_codes(text: bytes, dialect: Dialect, names: Collection[str]) -> dict[str, str]:
+    """Return the columns among these in which a cell is a number with a leading zero (007), and such a cell."""
+    import pyarrow as pa
+
+    cells = np.frombuffer(text, np.uint8)
+    zeros = np.flatnonzero((cells[:-1] == ord("0")) & (cells[1:] - np.uint8(ord("0")) <= 9))  # before a digit
+    before = cells[zeros - 1]  # of the first byte this is the last one, a line end
+    delimiter = ord(dialect.delimiter)
+    starts = zeros[(zeros == 0) | (before <= ord(" ")) | (before == ord('"')) | (before == delimiter)]
+    if not starts.size:
+        return {}
+    found: dict[str, str] = {}
+    if b'"' in text:  # delimiters may be inside quotes
+        try:
+            table = parse(text, dialect, dict.fromkeys(names, pa.string()), lambda row: "skip")
+        except pa.ArrowInvalid:  # not UTF-8, say: wrong cells are located later
+            return {}
+        for name in names:
+            texts = (cell.strip(" ") for cell in table.column(name).drop_null().to_pylist())
+            if code := next(filter(_CODE.fullmatch, texts), ""):
+                found[name] = code
+        return found
+    wanted = frozenset(names)
+    places = {place: name for place, name in enumerate(dialect.names) if name in wanted}
+    ends = np.flatnonzero((cells == ord("\n")) | (cells == ord("\r")))
+    signs = np.flatnonzero(cells == delimiter)
+    lines = np.searchsorted(ends, starts)
+    begins = np.where(lines > 0, ends[lines - 1], 0) if ends.size else np.zeros(starts.size, dtype=int)
+    columns = np.searchsorted(signs, starts) - np.searchsorted(signs, begins)
+    for place in np.intersect1d(columns, list(places)).tolist():
+        for start in starts[columns == place].tolist():
+            if match := _CODE_CELL[dialect.delimiter].match(text, start):
+                found[places[place]] = match[1].decode()
+                break
+    return found
 
 
 def _prevailing_type(column: Any, decimal: str) -> Any:
@@ -168,8 +275,13 @@ def _prevailing_type(column: Any, decimal: str) -> Any:
     return column.type
 
 
-def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[str], str, int]:
-    """Read the line of names; return them, the delimiter and the number of lines that they take."""
+def _read_names(
+    path: str, file: TextFile, delimiter: str | None, trained: Writing | None = None
+) -> tuple[list[str], str, int, bool]:
+    """Read the line of names; return them, the delimiter, the number of lines and whether spaces follow delimiters.
+
+    The most frequent delimiter is taken; of those that are equally frequent, that of the training file.
+    """
     raw, lines = b"", 0
     while not raw.strip() or raw.count(b'"') % 2:
         line = file.stream.readline(1 << 24)
@@ -182,35 +294,56 @@ def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[
         book = raw.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
         advice = "it may be an Excel workbook or an archive: save the table as CSV" if book else "save it as UTF-8"
         raise DataError(f"{path} is not UTF-8 text (line {lines}); {advice}") from error
+    unquoted = re.sub('"[^"]*"', "", text)
     if delimiter is None:
-        delimiter = max(",;\t|", key=text.count)
+        usual = "" if trained is None else trained.delimiter
+        delimiter = max(",;\t|", key=lambda sign: (unquoted.count(sign), sign == usual))
     try:
         names = [name.strip(" ") for name in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))]
     except csv.Error as error:
         reason = "a stray carriage return, or a name that is too long"
         raise DataError(f"{path}: line {lines} is not a line of column names ({reason}); correct it") from error
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
+    if (twice := named_twice(names)) is not None:
         words = "rename one, or give the delimiter of the fields with {delimiter}"
-        raise DataError("{path} names the column {column!r} twice; " + words, path=path, column=twice[0])
-    return names, delimiter, lines
+        raise DataError("{path} names the column {column!r} twice; " + words, path=path, column=twice)
+    spaced = delimiter in unquoted and all(part.startswith(" ") for part in unquoted.split(delimiter)[1:])
+    return names, delimiter, lines, spaced
 
 
-def _find_decimal_sign(sample: list[list[str]]) -> str:
+def _has_spaces(sample: list[list[str]]) -> bool:
+    """Return whether a space follows nearly every delimiter in the first rows."""
+    later = [cell for row in sample for cell in row[1:]]
+    return bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
+
+
+def _as_trained(names: list[str], delimiter: str, spaced: bool, trained: Writing) -> Dialect:
+    """Return how to read a file for a model: by the training file and the line of names, never by other rows.
+
+    Between commas no number has a decimal comma.
+    """
+    decimal = trained.decimal
+    if delimiter == "," and trained.delimiter != "," and decimal == ",":
+        decimal = "."
+    rule = NumberRule(decimal or ".", decimal == "", delimiter == trained.delimiter)
+    return Dialect(names, delimiter, decimal, spaced or trained.spaced, rule)
+
+
+def _find_decimal_sign(sample: list[list[str]], delimiter: str) -> str:
     """Return the decimal sign: a comma if the numbers of a column in the first rows have commas, else a point.
 
     If some numbers of a column have no comma, and all commas precede groups of three digits, they separate thousands.
+    If no number has a sign, the result is "".
     """
     columns = [[cell.strip() for cell in column if cell not in NULLS] for column in zip(*sample, strict=False)]
     if any(_POINT.fullmatch(cell) for column in columns for cell in column):
         return "."
-    for column in columns:
+    for column in columns if delimiter != "," else ():
         commas = [cell for cell in column if _COMMA.fullmatch(cell)]
         whole = sum(_WHOLE.fullmatch(cell) is not None for cell in column)
         thousands = whole > 0 and all(_THOUSANDS.fullmatch(cell) for cell in commas)
         if commas and not thousands and len(commas) + whole >= (1.0 - _FEW) * len(column):
             return ","
-    return "."
+    return ""
 
 
 # A block of text to a table. A block that pyarrow refuses is parsed once more as text, and each cell and line that is
@@ -220,13 +353,76 @@ def _find_decimal_sign(sample: list[list[str]]) -> str:
 NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
 
 
+class NumberRule(NamedTuple):
+    """Which numbers of a file for a model could be meant otherwise than the model would read them.
+
+    With the decimal sign of training (`decimal`), a number that has the other sign is refused. A sign before three
+    digits that may separate thousands is understood only if the file is written as the training file was (`trusted`);
+    if training had whole numbers alone (`whole`), each single sign before three digits could be either.
+    """
+
+    decimal: str
+    whole: bool
+    trusted: bool
+
+    @property
+    def unread(self) -> str:
+        """The regular expression of texts that are numbers with the other decimal sign."""
+        other = "," if self.decimal == "." else "."
+        return f"{Numbers(other, self.decimal).pattern}|{Numbers(other).pattern}"
+
+    @property
+    def doubtful(self) -> str:
+        """The regular expression of texts whose signs may be decimal ones or separate thousands; "" if none is."""
+        other = "," if self.decimal == "." else "[.]"
+        patterns = []
+        if not self.trusted:
+            patterns.append(rf"^[+-]?[1-9]\d{{0,2}}({other}\d{{3}})+$")
+        if self.whole:
+            patterns.append(r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$")
+        return "|".join(patterns)
+
+    def why(self, name: str, text: str) -> str:
+        """Say why a number is refused, and how to write it."""
+        if re.fullmatch(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+", text):
+            plain = re.sub("[.,]", "", text)
+            if self.whole:
+                known = "training had whole numbers alone"
+            else:
+                known = f"the training file was not written like this one, and had decimal {_SIGNS[self.decimal]}s"
+            fraction = text.replace(",", ".")
+            return f"column {name!r} holds {text!r}, {plain} or {fraction}: {known}; write it as training did"
+        used = "point" if self.decimal == "," else "comma"
+        return (
+            f"column {name!r} holds {text!r}, with a decimal {used}, where training had decimal "
+            f"{_SIGNS[self.decimal]}s: write the numbers as training did"
+        )
+
+
+_SIGNS = {".": "point", ",": "comma"}
+
+
 class Dialect(NamedTuple):
-    """How the fields of a file are written; `spaced` where a space follows each delimiter."""
+    """How the fields of a file are written; `spaced` where a space follows each delimiter.
+
+    `decimal` is "" where no number has a sign. A file for a model has a `rule` for numbers that are refused.
+    """
 
     names: list[str]
     delimiter: str
     decimal: str = "."
     spaced: bool = False
+    rule: NumberRule | None = None
+
+    @property
+    def sign(self) -> str:
+        """The decimal sign; a point where no number has one."""
+        return self.decimal or "."
+
+    @property
+    def writing(self) -> Writing:
+        """What a model remembers of the dialect."""
+        return Writing(self.delimiter, self.decimal, self.spaced)
 
 
 def parse_block(text: TextBlock, path: str, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> Block:
@@ -237,19 +433,25 @@ def parse_block(text: TextBlock, path: str, dialect: Dialect, types: Mapping[str
     if dialect.spaced:
         content = without_spaces(content, dialect.delimiter)
 
+    @cache  # one pass, however many rows are located
+    def starts() -> list[int]:
+        return lines_of_rows(content, dialect)
+
     def where(row: int) -> str:
-        return f"line {line + line_at(lines_of_rows(content, dialect), row)}"
+        return f"line {line + line_at(starts(), row)}"
 
     nothing = Block(path, text.number, 0, where, text.share)
     if text.damage:
         return replace(nothing, broken=((0, f"after line {line}", f"cut off or damaged ({text.damage})", None),))
     if not content or content.isspace():
         return nothing
-    try:
-        table = parse(content, dialect, types)
-        return replace(nothing, rows=table.num_rows, table=table)
-    except pa.ArrowInvalid as error:
-        refused = " ".join(str(error).split())
+    refused = ""
+    if not (dialect.rule and dialect.rule.whole and _ONE_GROUP.search(content)):
+        try:
+            table = parse(content, dialect, types)
+            return replace(nothing, rows=table.num_rows, table=table)
+        except pa.ArrowInvalid as error:
+            refused = " ".join(str(error).split())
     try:
         return _salvage(content, line, nothing, dialect, types, lenient)
     except pa.ArrowInvalid:
@@ -274,7 +476,7 @@ def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any 
             include_columns=list(types),
             null_values=NULLS,
             strings_can_be_null=True,
-            decimal_point=dialect.decimal,
+            decimal_point=dialect.sign,
         ),
     )
 
@@ -296,15 +498,20 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
     if cleaned != text:
         both = zip(text.split(b"\n"), cleaned.split(b"\n"), strict=True)
         not_text = [number for number, (before, after) in enumerate(both) if before != after]
-        for place, (start, stop) in enumerate(zip(starts, [*starts[1:], count(cleaned, b"\n") + 1], strict=True)):
-            if any(start <= number < stop for number in not_text):
-                wrong[place] = "not UTF-8 text (save the file as UTF-8)"
+        for number in not_text:
+            wrong[bisect_right(starts, number) - 1] = "not UTF-8 text (save the file as UTF-8)"
     strays: dict[str, Counter[str]] = {}
     words = {"double": "a number", "int64": "a whole number", "bool": "true or false", "timestamp[us]": "a date"}
     columns = {}
     for name, kind in types.items():
-        column, stray = convert_texts(table.column(name), kind, dialect.decimal, lenient)
+        texts = table.column(name)
+        if lenient and pa.types.is_boolean(kind):  # true and false are read among numbers too, each cell on its own
+            kind = pa.float64()
+        column, stray = convert_texts(texts, kind, dialect.sign, lenient)
         columns[name] = column
+        if dialect.rule is not None and pa.types.is_floating(kind):
+            for place, refused in _refused_numbers(texts, stray, dialect.rule):
+                wrong.setdefault(int(rows[place]), dialect.rule.why(name, refused))
         if stray.any():
             texts = table.column(name).take(np.flatnonzero(stray))
             if lenient:
@@ -326,6 +533,20 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
     return replace(block, rows=good.size, table=table, **more)
 
 
+def _refused_numbers(column: Any, stray: np.ndarray, rule: NumberRule) -> Iterator[tuple[int, str]]:
+    """Yield the places and texts of the numbers that a rule refuses; `stray` says which texts could not be read."""
+    import pyarrow.compute as pc
+
+    texts = pc.utf8_trim(column, characters=BLANKS)
+    refused = np.zeros(len(texts), dtype=bool)
+    if stray.any():
+        refused = stray & pc.match_substring_regex(texts, rule.unread).fill_null(False).to_numpy()
+    if rule.doubtful:
+        refused |= pc.match_substring_regex(texts, rule.doubtful).fill_null(False).to_numpy()
+    for place in np.flatnonzero(refused).tolist():
+        yield place, texts[place].as_py()
+
+
 def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
     """Return a column of text as another type, and a mask of texts that are not of that type; these become missing."""
     import pyarrow as pa
@@ -344,11 +565,8 @@ def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[
             places = np.flatnonzero(not_finite)
             values[places] = [float(text) for text in trimmed.take(places).to_pylist()]
             stray &= ~not_finite
-        if stray.any() and lenient:  # thousands separators, maybe of the larger numbers alone
-            places = np.flatnonzero(stray)
-            found = find_kind(Counter([*series[places].to_list(), f"1{decimal}5", f"2{decimal}5"]))
-            if found is not None and isinstance(found.kind, Numbers) and found.kind.decimal == decimal:
-                values[places], stray[places] = found.kind.values(series[places])
+        if stray.any() and lenient:
+            _read_strays(series, decimal, values, stray)
         return pa.chunked_array([pa.array(values, mask=np.isnan(values) & ~not_finite)]).cast(kind), stray
     if pa.types.is_temporal(kind):
         moments, stray = Dates().moments(series)
@@ -364,6 +582,23 @@ def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[
             wrong.add(text)
     kept = [None if text in wrong else text for text in texts]
     return pa.chunked_array([pa.array(kept, pa.string())]).cast(kind), np.array([t in wrong for t in texts], bool)
+
+
+def _read_strays(series: Any, decimal: str, values: np.ndarray, stray: np.ndarray) -> None:
+    """Read true, false and numbers with separated thousands or a currency, in place; each cell by itself alone."""
+    texts = series[np.flatnonzero(stray)].to_list()
+    units = ["", *(unit for unit in CURRENCIES if any(unit in text for text in texts))]
+    kinds = [Numbers(sign, thousands, unit) for unit in units for sign, thousands in FORMATS if sign == decimal]
+    for kind in kinds:
+        places = np.flatnonzero(stray)
+        if not places.size:
+            return
+        values[places], stray[places] = kind.values(series[places])
+    places = np.flatnonzero(stray)
+    words = [text.lower() for text in series[places].to_list()]
+    for word, number in (("true", 1.0), ("false", 0.0)):
+        found = places[[text == word for text in words]]
+        values[found], stray[found] = number, False
 
 
 def lines_of_rows(text: bytes, dialect: Dialect) -> list[int]:

@@ -14,7 +14,7 @@ import vrspam
 from vrspam.export.onnx_graphs import operators
 from vrspam.features.encoders import Curves
 from vrspam.features.parts import Curve, KernelPart, Table, exponents
-from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, scorer_of
+from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, check_utf8, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
 
@@ -178,9 +178,9 @@ def to_onnx(estimator: Any, *, dtype: str = "float32") -> onnx.ModelProto:
     -------
     onnx.ModelProto
         Inputs: for an estimator that was fitted on a frame one for each column, with its name and shape (rows, 1);
-        else one matrix, "X". Numbers are floats and NaN is a missing value; text is strings and "" is a missing
-        value; dates are int64, microseconds since 1970, and -2⁶³ (NaT) is a missing value. The `doc_string` of each
-        input says what it takes. A column that is called like an output has "column " before its name.
+        else one matrix, "X". Numbers are floats, and NaN and infinity are missing values; text is strings and "" is a
+        missing value; dates are int64, microseconds since 1970, and -2⁶³ (NaT) is a missing value. The `doc_string` of
+        each input says what it takes. A column that is called like an output has "column " before its name.
         Outputs, one number or text for each row: "label", "score" (`decision_function`) and "probability" (of
         `classes_[1]`; NaN where the estimator has no calibration). A model of times, or of pairs inside strata, has
         "score" alone.
@@ -205,7 +205,9 @@ def to_onnx(estimator: Any, *, dtype: str = "float32") -> onnx.ModelProto:
     """
     if dtype not in TYPES:
         raise ValueError(f"dtype is {dtype!r}, but must be 'float32' or 'float64'.")
-    return graph_of(scorer_of(estimator), dtype)
+    scorer = scorer_of(estimator)
+    check_utf8(scorer.texts, "ONNX")
+    return graph_of(scorer, dtype)
 
 
 def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.ModelProto:
@@ -223,6 +225,8 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     for part, in_single in zip(scorer.kernels, kernels, strict=True):
         parts.append(operators.kernel_score(rows, part, TensorProto.FLOAT if in_single else TensorProto.DOUBLE))
     parts += [operators.tree_score(rows, forest) for forest in scorer.trees]
+    if not parts:  # no column adds anything: all rows have the same score
+        parts.append(graph.zeros(taken[0].name))
     score = graph.add("Sum", *parts, graph.constant([scorer.constant]))
     graph.add("Cast", score, to=TYPES[dtype], output=SCORE)
     if not scorer.ranks:
@@ -276,7 +280,7 @@ def _take_inputs(
         note = f"{width} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
         taken = helper.make_tensor_value_info(MATRIX, kinds[0], [_BATCH, width], note)
         places = {j: j for j in range(width)}
-        return graph, [taken], operators.Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
+        return graph, [taken], operators.Rows(graph, graph.finite_numbers(MATRIX), places, {}, {})
     found, blocks = [], list[str]()
     places, texts, missing = {}, {}, {}
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
@@ -297,7 +301,7 @@ def _take_inputs(
                 blocks += operators.date_parts(graph, name, [str(scorer.columns[column].part) for column in columns])
             else:
                 note = " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
-                blocks.append(graph.cast(name, TensorProto.DOUBLE))
+                blocks.append(graph.finite_numbers(name))
         found.append(helper.make_tensor_value_info(name, kind, [_BATCH, 1], note))
     rows = operators.Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
     return graph, found, rows

@@ -74,6 +74,16 @@ class Graph:
         """A value in another type (a number of `TensorProto`)."""
         return self.add("Cast", value, to=dtype)
 
+    def finite_numbers(self, value: str) -> str:
+        """Numbers in double precision; an infinite one is a missing value, as in plain Python and SQL."""
+        numbers = self.cast(value, TensorProto.DOUBLE)
+        return self.add("Where", self.add("IsInf", numbers), self.constant([np.nan]), numbers)
+
+    def zeros(self, value: str) -> str:
+        """A 0 for each row of an input, in double precision."""
+        zero = numpy_helper.from_array(np.zeros(1))
+        return self.add("ConstantOfShape", self.add("Shape", value, start=0, end=1), value=zero)
+
     def sum_columns(self, value: str) -> str:
         """The sum of each row."""
         return self.add("ReduceSum", value, self.constant([1], np.int64), keepdims=0)
@@ -123,14 +133,16 @@ def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) ->
         trees, inner, (_, n_leaves, m) = len(ensemble.columns), ensemble.columns.shape[1], ensemble.weights.shape
         node, tree = np.arange(inner + n_leaves), first + np.arange(trees)
         reached, is_leaf, ends = ensemble.written()
+        number = np.cumsum(reached, axis=1) - 1  # without gaps: onnxruntime takes no number above the count of nodes
+        left, right = (number[:, np.minimum(2 * node + side, node[-1])] for side in (1, 2))
         at_leaf = np.zeros((trees, n_leaves), dtype=np.int64)
         every = np.broadcast_to(tree[:, np.newaxis], reached.shape)
         for kept, values in (
             ("nodes_treeids", every),
-            ("nodes_nodeids", np.tile(node, (trees, 1))),
+            ("nodes_nodeids", number),
             ("nodes_featureids", np.hstack([ensemble.columns, at_leaf])),
-            ("nodes_truenodeids", np.where(is_leaf, 0, 2 * node + 1)),
-            ("nodes_falsenodeids", np.where(is_leaf, 0, 2 * node + 2)),
+            ("nodes_truenodeids", np.where(is_leaf, 0, left)),
+            ("nodes_falsenodeids", np.where(is_leaf, 0, right)),
             ("nodes_missing_value_tracks_true", np.hstack([ensemble.absent_left, at_leaf])),
             ("nodes_values_as_tensor", np.hstack([ensemble.thresholds, at_leaf])),
         ):
@@ -139,7 +151,7 @@ def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) ->
         some = np.argwhere(reached & is_leaf)
         for kept, values in (
             ("target_treeids", np.repeat(first + some[:, 0], m)),
-            ("target_nodeids", np.repeat(some[:, 1], m)),
+            ("target_nodeids", np.repeat(number[some[:, 0], some[:, 1]], m)),
             ("target_ids", ensemble.targets[some[:, 0]]),
             ("target_weights_as_tensor", ensemble.weights[some[:, 0], ends[some[:, 1]]]),
         ):

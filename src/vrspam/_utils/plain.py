@@ -1,0 +1,60 @@
+"""Text and JSON that every program can read: no NaN, no characters that files or XML cannot hold."""
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# Characters that XML cannot hold (and HTML should not): control characters, halves of surrogate pairs, no characters.
+_UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def readable(text: str) -> str:
+    """A text whose characters all programs can read; others are written as in JSON.
+
+    >>> print(readable("age\\x1b"))
+    age\\u001b
+    """
+    return _UNREADABLE.sub(_escaped, text)
+
+
+def without_surrogates(text: str) -> str:
+    """JSON that UTF-8 can hold: halves of surrogate pairs are escaped."""
+    return _SURROGATES.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def readable_name(path: str | os.PathLike[str]) -> str:
+    """The name of a file; bytes that are not UTF-8 are shown as numbers.
+
+    >>> print(readable_name(b"data/K\\xf6ln.csv".decode("utf-8", "surrogateescape")))
+    K\\xf6ln.csv
+    """
+    name = os.path.basename(os.fspath(path))
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def json_text(value: Any, **options: Any) -> str:
+    """JSON of plain values, as strict readers take it: what is not known (NaN), or infinite, is null.
+
+    >>> json_text({"gap": float("nan"), "rows": [1, 2.5]})
+    '{"gap": null, "rows": [1, 2.5]}'
+    """
+    return json.dumps(finite_or_none(value), allow_nan=False, **options)
+
+
+def finite_or_none(value: Any) -> Any:
+    """Plain values in which None stands for numbers that are not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: finite_or_none(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite_or_none(part) for part in value]
+    return value

@@ -1,0 +1,88 @@
+"""What new rows tell about the promise of a stored threshold: whether they are rows like those of training.
+
+A promised precision, or share of alerts, holds for rows with the share of positives of training. New rows without
+labels show the share of rows that is called; labelled ones show the share of positives as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from vrspam._utils.messages import Message
+from vrspam.metrics.thresholds import ChosenThreshold, effective_share
+
+CHANCE = 0.001  # a difference that chance makes less often is a change ...
+LEAST_CHANGE = 0.1  # ... if it is also more than this part of the share before
+
+
+def share_of_calls_note(
+    threshold: ChosenThreshold | None,
+    training: Mapping[str, Any],
+    called: float,
+    rows: float,
+) -> Message | None:
+    """A warning if a threshold calls another share of new rows than of the held-out rows of training; or None.
+
+    `rows` is the number of rows, and `called` how many of them are called. Rows of a model that was trained with groups
+    may belong together: four of them count as one.
+    """
+    known = training.get("rows")
+    if threshold is None or not known or not rows > 0.0:
+        return None
+    each = 0.25 if "groups" in training else 1.0
+    if not differs(threshold.share, each * float(known), called / rows, each * rows):
+        return None
+    words = "the threshold of the model calls {now:.3g} % of these rows, and called {before:.3g} % of held-out rows in "
+    words += "training: these rows are not like those, or are rows that the model was trained on. {meaning}"
+    return Message(words, now=100 * called / rows, before=100 * threshold.share, meaning=_meaning(threshold))
+
+
+def prevalence_note(
+    threshold: ChosenThreshold | None,
+    training: Mapping[str, Any],
+    positive: NDArray,
+    weights: NDArray | None,
+    groups: NDArray | None,
+) -> Message | None:
+    """A warning if another share of new rows is positive than in training, where the promise depends on it; or None."""
+    known, before = training.get("rows"), None if threshold is None else threshold.prevalence
+    if threshold is None or threshold.rule not in ("precision", "alerts") or not known or before is None:
+        return None
+    now, rows = independent_share(positive, weights, groups)
+    if not differs(before, float(known), now, rows):
+        return None
+    words = "{now:.3g} % of these rows are positive, and {before:.3g} % in training. {meaning}"
+    return Message(words, now=100 * now, before=100 * before, meaning=_meaning(threshold))
+
+
+def independent_share(marked: NDArray, weights: NDArray | None, groups: NDArray | None) -> tuple[float, float]:
+    """The share of rows that are marked, and the number of independent rows that it rests on."""
+    mass = np.ones(marked.size) if weights is None else weights
+    total = float(mass.sum())
+    if not total > 0.0:
+        return 0.0, 0.0
+    return float(mass @ marked) / total, effective_share(marked.astype(np.float64), mass, groups) * total
+
+
+def differs(before: float, rows_before: float, now: float, rows_now: float) -> bool:
+    """Whether two shares differ by more than chance explains, and by enough to matter."""
+    if abs(now - before) <= LEAST_CHANGE * before:
+        return False
+    both = (before * rows_before + now * rows_now) / (rows_before + rows_now)
+    error = np.sqrt(both * (1.0 - both) * (1.0 / rows_before + 1.0 / rows_now))
+    return bool(error > 0.0 and 2.0 * ndtr(-abs(now - before) / error) < CHANCE)
+
+
+def _meaning(threshold: ChosenThreshold) -> str:
+    """What a change means for the promise."""
+    if threshold.confidence is None:
+        return "Its precision and its share of calls in training say little about them."
+    if threshold.rule == "recall":
+        return "Its promise is about rows like those of training."
+    what = {"precision": "its precision", "alerts": "its share of calls"}[threshold.rule]
+    return f"What it promises, {what}, holds only for rows with the share of positives of training."

@@ -1,0 +1,186 @@
+"""Rows for a test of what was written: files of models and of exports are read again before they take their names."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from vrspam.data import Schema
+from vrspam.model.scorer import DATE, NotExportable, Scorer
+from vrspam.tables.texts import Dates
+from vrspam.tool.model import Model
+
+ROWS = 20
+FIRST_DAY, DAYS = 14_000, 6_000  # dates that are drawn, in days since 1970
+NOT_SQLITE = ("too large", "too many", "too deep", "stack overflow", "too big")  # what SQLite alone does not hold
+
+
+class ProbeRows:
+    """Rows like those of training, drawn from the ranges and categories of the columns.
+
+    Attributes
+    ----------
+    table : arrow table or array
+        The columns as the model's score takes them.
+    moments : dict
+        The dates of each column that is read as dates, of which `table` has the parts.
+    """
+
+    def __init__(self, schema: Schema, count: int = ROWS):
+        rng = np.random.default_rng(0)
+        self.moments: dict[str, np.ndarray] = {}
+        self.table: Any
+        if schema.width is not None and not schema.numeric:
+            self.table = rng.standard_normal((count, schema.width))
+            return
+        import pyarrow as pa
+
+        parts: dict[str, np.ndarray] = {}
+        for name, kind in schema.readings.items():
+            if isinstance(kind, Dates):
+                self.moments[name] = _draw_dates(rng, count)
+                parts |= dict(zip(kind.made(name), _parts_of(kind, self.moments[name]), strict=True))
+        columns: dict[str, Any] = {}
+        for name in schema.numeric:
+            low, high = schema.ranges.get(name, (-1.0, 1.0))
+            share, missing = rng.random(count), rng.random(count) < 0.1
+            columns[name] = pa.array(low * (1.0 - share) + high * share, mask=missing)
+            if name in parts:
+                columns[name] = pa.array(parts[name], mask=np.isnan(parts[name]))
+        for name, categories in schema.categorical.items():
+            known: list[str | None] = [*categories, "a new category"]
+            if "" not in categories:  # which is how exports take a missing text
+                known.append(None)
+            drawn = [known[place] for place in rng.integers(0, len(known), count)]
+            columns[name] = pa.array(drawn, pa.string())
+        self.table = pa.table(columns)
+
+    def inputs(self, scorer: Scorer) -> dict[str, list[Any]]:
+        """The rows as exported models take them: numbers, texts and dates by name, None where missing."""
+        found: dict[str, list[Any]] = {}
+        for column in scorer.columns:
+            one = scorer.inputs[column.source]
+            if one.kind == DATE:
+                found[one.name] = self.moments[one.name].tolist()
+            elif isinstance(self.table, np.ndarray):
+                found[one.name] = self.table[:, column.source].tolist()
+            else:
+                found[one.name] = self.table.column(column.name).to_pylist()
+        return found
+
+
+def _draw_dates(rng: np.random.Generator, count: int) -> np.ndarray:
+    days = rng.integers(FIRST_DAY, FIRST_DAY + DAYS, count).astype("datetime64[D]")
+    moments = days.astype("datetime64[us]") + rng.integers(0, 24 * 3600, count).astype("timedelta64[s]")
+    moments[rng.random(count) < 0.1] = np.datetime64("NaT")
+    return moments
+
+
+def _parts_of(kind: Dates, moments: np.ndarray) -> list[np.ndarray]:
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    return kind.read(nw.from_native(pa.chunked_array([pa.array(moments)]), series_only=True))[0]
+
+
+# Reading exports.
+
+
+def check_python(text: str, model: Model) -> None:
+    """Run exported Python on test rows; refuse it if its scores are not those of the model."""
+    scorer, rows = model.as_scorer(), ProbeRows(model.schema)
+    allowed = ("dict", "float", "getattr", "len", "list", "round", "str", "sum")  # what an export needs
+    known = {name: getattr(builtins, name) for name in allowed} | {"__import__": _import_math}
+    namespace: dict[str, Any] = {"__builtins__": known}
+    exec(compile(text, "the exported file", "exec"), namespace)
+    inputs = rows.inputs(scorer)
+    lines = zip(*inputs.values(), strict=True)
+    found = [namespace["score"](dict(zip(inputs, line, strict=True))) for line in lines]
+    _compare(found, model.score(rows.table), "Python")
+
+
+def _import_math(name: str, *_: Any) -> Any:
+    if name != "math":
+        raise ImportError(f"an exported file needs {name}")
+    return math
+
+
+def check_sql(expression: str, model: Model) -> None:
+    """Run exported SQL on test rows in SQLite; refuse it if its scores are not those of the model."""
+    scorer, rows = model.as_scorer(), ProbeRows(model.schema)
+    columns: dict[str, Sequence[Any]] = {}
+    for number, column in enumerate(scorer.columns):
+        one = scorer.inputs[column.source]
+        if one.kind == DATE:
+            columns[column.name] = rows.table.column(number).to_pylist()
+        else:
+            columns[one.name] = rows.inputs(scorer)[one.name]
+    names = ['"' + name.replace('"', '""') + '"' for name in columns]
+    lines = list(zip(*columns.values(), strict=True))
+    try:
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.execute(f"CREATE TABLE rows ({', '.join(names)})")
+            database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", lines)
+            found = [score for (score,) in database.execute(f"SELECT ({expression}\n) FROM rows ORDER BY rowid")]
+    except sqlite3.Error as error:
+        if any(words in str(error) for words in NOT_SQLITE):  # other engines hold more
+            return
+        raise NotExportable(f"The SQL was not written, because SQLite refuses it: {error}") from error
+    _compare(found, model.score(rows.table), "SQL")
+
+
+def check_onnx(graph: bytes, model: Model) -> None:
+    """Run an exported graph on test rows, where onnxruntime is installed; refuse it if the scores are others."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return
+    scorer, rows = model.as_scorer(), ProbeRows(model.schema)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    taken, given = session.get_inputs(), session.get_outputs()
+    if scorer.matrix:
+        feeds = {one.name: rows.table.astype(_TYPES[one.type]) for one in taken}
+    else:  # in the order of the columns: some have other names in the graph
+        inputs = rows.inputs(scorer)
+        named = zip(taken, scorer.inputs, strict=True)
+        feeds = {one.name: _as_input(inputs[column.name], one.type) for one, column in named}
+    exact = all(one.type != "tensor(float)" for one in (*taken, *given))
+    names = [one.name for one in given]
+    found = dict(zip(names, session.run(None, feeds), strict=True))["score"]
+    _compare(np.asarray(found, dtype=np.float64).ravel(), model.score(rows.table), "ONNX", exact=exact)
+
+
+_TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+
+
+def _as_input(values: list[Any], kind: str) -> np.ndarray:
+    """A column as an input of a graph, with its own form of missing values."""
+    if kind == "tensor(string)":
+        return np.array([["" if value is None else value] for value in values], dtype=object)
+    if kind == "tensor(int64)":
+        return np.array(values, dtype="datetime64[us]").astype(np.int64)[:, np.newaxis]
+    return np.array([[np.nan if value is None else value] for value in values], dtype=_TYPES[kind])
+
+
+def _compare(found: Any, scores: np.ndarray, form: str, exact: bool = True) -> None:
+    """Refuse an export whose scores are not those of the model.
+
+    In float32 a row within rounding of a tree's threshold may fall to either side, so that only most rows must agree.
+    """
+    exported = np.array([np.nan if score is None else score for score in found], dtype=np.float64)
+    known = np.isfinite(scores)
+    if not known.any():
+        return
+    spread = max(float(np.ptp(scores[known])), float(np.abs(scores[known]).max()), 1e-300)
+    off = np.abs(exported[known] - scores[known]) / spread
+    agrees = bool((off <= 1e-9).all()) if exact else bool(np.median(off) <= 1e-3)
+    if not agrees or (exact and np.isfinite(exported[~known]).any()):
+        raise NotExportable(f"The {form} was not written, because it gives other scores than the model.")

@@ -1,0 +1,201 @@
+"""A model file gives the model back: save, load, same scores to the last bit; valid JSON without NaN.
+
+For tables of 1 to 80 columns of any kinds, every kind of features, and options of `train`.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+from laws_support import examples
+from tool_data import make_model
+
+from vrspam.export import NotExportable
+from vrspam.features.parts import Parts
+from vrspam.metrics.thresholds import ChosenThreshold
+from vrspam.tool import ModelFileError, export_model, load_model, modelfile, save_model, train
+from vrspam.tool.modelfile import model_to_dict, pack, unpack
+
+KINDS = ("number", "whole", "gaps", "constant", "category", "flag", "date", "decimal comma")
+FEATURES = ("linear", "standardized", "additive", "kernel alone 1", "trees 2", "forest", "boosted", "auto")
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"calibration": "isotonic"},
+    {"calibration": "none"},
+    {"recall": 0.9},
+    {"alerts": 0.1},
+    {"precision": 0.6},
+    {"cost_ratio": 5.0},
+    {"private": True},
+)
+
+
+def column(kind, rng, sick):
+    rows = sick.size
+    values = np.round(rng.normal(50, 12, rows) + 6 * sick * rng.random(), 1)
+    if kind == "number":
+        return values
+    if kind == "whole":
+        return rng.integers(0, 9, rows)
+    if kind == "gaps":
+        return np.where(rng.random(rows) < 0.2, np.nan, values)
+    if kind == "constant":
+        return np.full(rows, 7)
+    if kind == "category":
+        return rng.choice(["Graz", "Łódź", 'the "old"\none', "", "NaN?"], rows)
+    if kind == "flag":
+        return rng.random(rows) < 0.4
+    if kind == "date":
+        return (pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 500, rows), unit="D")).strftime("%Y-%m-%d")
+    return [f"{value:.1f}".replace(".", ",") for value in values]
+
+
+def make_table(seed, kinds, rows):
+    rng = np.random.default_rng(seed)
+    sick = rng.random(rows) < 0.35
+    sick[:8] = True, False, True, False, True, False, True, False
+    table = {f"{kind} {number}": column(kind, rng, sick) for number, kind in enumerate(kinds)}
+    return pd.DataFrame({**table, "sick": np.where(sick, "yes", "no")})
+
+
+def no_constant(name):
+    raise AssertionError(f"{name} is no JSON")
+
+
+def check_round_trip(model, rows, folder):
+    save_model(model, folder / "m.json")
+    text = (folder / "m.json").read_text("utf-8")
+    json.loads(text, parse_constant=no_constant)
+    again = load_model(folder / "m.json")
+    for some in (rows, rows[::-1], rows[:1]):
+        np.testing.assert_array_equal(again.score(some), model.score(some))
+    assert again.training == model.training
+    assert again.threshold == model.threshold
+    assert (again.shapes is None) == (model.shapes is None)
+    if model.parts.keeps_columns_apart:
+        export_model(model, python=folder / "m.py", sql=folder / "m.sql")  # which read back what they write
+    save_model(again, folder / "again.json")
+    assert (folder / "again.json").read_text("utf-8") == text
+
+
+def rows_for(model, table):
+    """The rows as the model's score takes them: text and dates read as numbers, columns in the order of the schema."""
+    [(rows, *_)] = model.open(table, labels=False)
+    return rows.to_pandas()
+
+
+@settings(max_examples=examples(6), suppress_health_check=list(HealthCheck))
+@given(
+    seed=st.integers(0, 2**16),
+    kinds=st.one_of(st.lists(st.sampled_from(KINDS), min_size=1, max_size=5), st.integers(6, 80)),
+    rows=st.integers(40, 90),
+    features=st.sampled_from(FEATURES),
+    options=st.sampled_from(OPTIONS),
+)
+@example(seed=0, kinds=33, rows=40, features="forest", options={})
+@example(seed=1, kinds=["number", "category"], rows=60, features="boosted", options={})
+@example(seed=3, kinds=["number"] * 3, rows=60, features="auto", options={})
+def test_a_model_comes_back_from_its_file(tmp_path_factory, seed, kinds, rows, features, options):
+    if isinstance(kinds, int):
+        kinds = np.random.default_rng(seed).choice(KINDS, kinds).tolist()
+    table = make_table(seed, kinds, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = train(table, "sick", features=features, n_splits=2, **options)
+        except ValueError:  # laws of the training say when it may refuse a table
+            assume(False)
+        check_round_trip(model, rows_for(model, table), tmp_path_factory.mktemp("round"))
+
+
+values = st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9, 9) | st.text(max_size=3)
+uniform = st.sampled_from([None, 0.5, 1]).flatmap(lambda one: st.lists(st.just(one), min_size=28, max_size=40))
+lists = st.lists(values, max_size=40) | uniform | st.lists(st.none() | st.just(1.5), min_size=28, max_size=40)
+
+
+@settings(max_examples=examples(60))
+@given(content=st.dictionaries(st.text(max_size=3), lists | st.lists(lists, max_size=3), max_size=3))
+@example(content={"effects": [None] * 33})
+def test_packed_values_come_back(content):
+    """Packing is for arrays and long lists of numbers, in which None is NaN; nothing else changes."""
+    stored = json.loads(json.dumps(pack({"features": content}), allow_nan=False))
+    found = unpack(stored)["features"]
+    assert found.keys() == content.keys()
+    for name, value in content.items():
+        assert plain(found[name], value) == value
+
+
+def plain(found, like):
+    """Lists again, with None where an array has NaN."""
+    if isinstance(found, np.ndarray):
+        found = found.tolist()
+        return [None if one != one else one for one in found]
+    if isinstance(found, list) and isinstance(like, list):
+        return [plain(one, part) for one, part in zip(found, like, strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("where", ["training", "threshold", "selection"])
+def test_a_number_that_is_not_finite_is_refused_and_the_old_file_stays(tmp_path, number, where):
+    chosen = ChosenThreshold(number, 1.0, 1.0, 1.0, 1.0, rule="threshold", asked=0.0)
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    before = path.read_bytes()
+    wrong = {
+        "training": lambda: make_model(training={"gap": number}),
+        "threshold": lambda: replace(make_model(), threshold=chosen),
+        "selection": lambda: make_model(training={"selection": [{"auc": number}]}),
+    }
+    with pytest.raises(ModelFileError, match="is not a finite number"):
+        save_model(wrong[where](), path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_would_score_otherwise_is_not_written(tmp_path, monkeypatch):
+    """What is written is read back before it takes its name."""
+    table = make_table(0, ["number"] * 3, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = train(table, "sick", features="additive", n_splits=2)
+    path = tmp_path / "m.json"
+    save_model(model, path)
+    before = path.read_bytes()
+    broken = Parts(model.features.effects[::-1])  # type: ignore[union-attr]
+
+    for wrong in (lambda plain: broken, lambda plain: 1 / 0):
+        with monkeypatch.context() as patched:
+            patched.setattr(modelfile, "parts_from_dict", wrong)
+            with pytest.raises(ModelFileError, match="was not written"):
+                save_model(model, path)
+        assert path.read_bytes() == before
+        assert [*tmp_path.iterdir()] == [path]
+    assert model_to_dict(load_model(path)) == model_to_dict(model)
+
+
+@pytest.mark.parametrize("form", ["python", "sql", "onnx"])
+def test_an_export_that_scores_otherwise_is_not_written(tmp_path, monkeypatch, form):
+    if form == "onnx":
+        pytest.importorskip("onnxruntime")
+    table = make_table(0, ["number", "gaps", "category", "date", "decimal comma"], 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = train(table, "sick", features="additive", n_splits=2)
+    path = tmp_path / "exported"
+    export_model(model, **{form: path}, dtype="float64")
+    before = path.read_bytes()
+    other = replace(model, intercept=model.intercept + 0.01)
+    scorer = other.as_scorer()
+    monkeypatch.setattr(type(model), "as_scorer", lambda self: scorer)
+    with pytest.raises(NotExportable, match="was not written"):
+        export_model(model, **{form: path}, dtype="float64")
+    assert path.read_bytes() == before
+    assert [*tmp_path.iterdir()] == [path]

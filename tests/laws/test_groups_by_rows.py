@@ -1,0 +1,130 @@
+"""Rows of one unit are kept together whatever its column is called, and independent rows are not: for any panel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from laws_support import examples
+from panels import IDENTIFIERS, NAMES, Panel, households, independent, measurements, numbered_inside, panel
+
+from vrspam.tool import TrainPlan, check, evaluate, train
+from vrspam.tool.doctor import open_table
+
+GROUPS = ("repeated-rows", "duplicates")
+
+
+def groups_of(table, **asked) -> np.ndarray | None:
+    """The groups that folds keep together, or None."""
+    opened, _ = open_table(table, TrainPlan("outcome", "sick", **asked))
+    return opened.groups
+
+
+def keep_units(groups: np.ndarray | None, unit: np.ndarray) -> bool:
+    """Whether rows of a unit are in one group, up to one in a hundred pairs, and groups are not much coarser."""
+    if groups is None:
+        return False
+    order = np.argsort(unit, kind="stable")
+    same = unit[order][1:] == unit[order][:-1]
+    together = (groups[order][1:] == groups[order][:-1])[same].mean()
+    return together > 0.99 and np.unique(groups).size > 0.5 * np.unique(unit).size
+
+
+def draw_panel(seed: int, **given) -> Panel:
+    """A panel of any size, noise, name and form of its identifier."""
+    rng = np.random.default_rng(seed)
+    drawn = {
+        "units": int(rng.integers(30, 401)),
+        "visits": int(rng.integers(2, 9)),
+        "noise": float(rng.choice([0.0, 0.02, 0.1, 0.3])),
+        "kind": str(rng.choice(IDENTIFIERS)),
+        "name": str(rng.choice(NAMES)),
+        "label_noise": float(rng.choice([0.0, 0.0, 0.05, 0.1])),
+        "shuffled": bool(rng.random() < 0.7),
+        "numbers": bool(rng.random() < 0.5),
+    }
+    return panel(rng, **{**drawn, **given})
+
+
+@pytest.mark.parametrize("seed", range(examples(10)))
+def test_repeated_rows_are_found(seed):
+    drawn = draw_panel(seed)
+    assert keep_units(groups_of(drawn.table), drawn.unit)
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+@pytest.mark.parametrize("draw", [households, numbered_inside])
+def test_what_no_single_fact_tells_is_found(draw, seed):
+    drawn = draw(np.random.default_rng(seed))
+    opened, found = open_table(drawn.table, TrainPlan("outcome", "sick"))
+    assert keep_units(opened.groups, drawn.unit)
+    (told,) = (one for one in found.findings if one.code in GROUPS)
+    assert told.severity == "severe"
+    assert told.fix is not None
+    assert sorted(told.fix.value.split(",")) == sorted(drawn.names)
+
+
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")
+@pytest.mark.parametrize("seed", range(examples(2)))
+def test_two_columns_name_groups_for_training_and_for_new_rows(seed):
+    drawn = numbered_inside(np.random.default_rng(seed))
+    model = train(drawn.table, "outcome", "sick", features="linear", groups="site,number")
+    assert model.training["groups"] == "site,number"
+    assert {"site", "number"} <= set(model.schema.columns)
+    groups = evaluate(model, drawn.table).groups
+    assert groups is not None
+    assert np.unique(groups).size == np.unique(drawn.unit).size
+    assert keep_units(groups, drawn.unit)
+
+
+@pytest.mark.parametrize("seed", range(examples(8)))
+def test_independent_rows_are_not(seed):
+    rng = np.random.default_rng(seed)
+    table = independent(rng, int(rng.integers(150, 2500)), rng.choice([0.0, 0.5, 1.5]))
+    opened, found = open_table(table, TrainPlan("outcome", "sick"))
+    assert opened.groups is None
+    assert not [one for one in found.findings if one.code in GROUPS and one.severity == "severe"]
+
+
+@pytest.mark.parametrize("seed", range(examples(2)))
+def test_texts_name_units_whose_numbers_are_never_equal(seed):
+    """Neither equal values nor an order of the names can tell: only the ranks of what was measured."""
+    drawn = draw_panel(seed, kind="text", numbers=True, noise=0.1)
+    assert keep_units(groups_of(drawn.table), drawn.unit)
+
+
+@pytest.mark.parametrize("seed", range(examples(4)))
+def test_measurements_that_go_together_name_nothing(seed):
+    table = measurements(np.random.default_rng(seed))
+    assert not [str(one) for one in check(table, "outcome", "sick") if one.code == "repeated-rows"]
+
+
+def findings(table) -> list[tuple]:
+    """What is found in a table, without the numbers that findings show."""
+    return [(one.code, one.severity, one.fix and one.fix.name) for one in check(table, "outcome", "sick")]
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+def test_names_of_columns_change_no_finding(seed):
+    table = draw_panel(seed, name="patient_id").table
+    called = {name: f"c{number}" for number, name in enumerate(table.columns.drop("outcome"))}
+    assert findings(table) == findings(table.rename(columns=called))
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+def test_the_order_of_the_rows_changes_no_finding_on_groups(seed):
+    rng = np.random.default_rng(seed)
+    for table in (draw_panel(seed).table, independent(rng, 400)):
+        again = table.iloc[rng.permutation(len(table))].reset_index(drop=True)
+        same = [
+            [str(found) for found in check(one, "outcome", "sick") if found.code in GROUPS] for one in (table, again)
+        ]
+        assert same[0] == same[1]
+
+
+@pytest.mark.parametrize("name", ["patient", "id", "RANDID", "x"])
+def test_the_plainest_panel(name):
+    """250 patients with 6 visits each, whose features vary by 2 %, and labels by patient: the truth is 0.5."""
+    drawn = panel(np.random.default_rng(0), 250, 6, 0.02, "number", name)
+    (found,) = (one for one in check(drawn.table, "outcome", "sick") if one.code == "repeated-rows")
+    assert (found.severity, found.fix) == ("severe", ("groups", name))
+    assert float(found.fields["together"]) < 0.65
