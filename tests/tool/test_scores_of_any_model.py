@@ -20,7 +20,7 @@ from tool_data import make_model, write_libsvm
 
 from vrspam.cli import main
 from vrspam.data import DataError
-from vrspam.data.readers import Source
+from vrspam.data.source import Source
 from vrspam.metrics import (
     calibration_measures,
     compare_aucs,

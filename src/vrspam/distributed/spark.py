@@ -29,7 +29,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
 from sklearn.utils.validation import check_is_fitted
 
-from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
@@ -38,6 +37,7 @@ from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.tables.frames import is_frame
+from vrspam.tables.schema import Schema
 
 documented = share_texts(
     TEXTS

@@ -32,7 +32,7 @@ from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.schema import Schema
 
 
 def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, **options: Any) -> Rows | None:
@@ -570,7 +570,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             )
 
 
-def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
+def names_as_read(estimator: Any, reading: Schema | None) -> Sequence[str]:
     """The names of the columns that features are made of: those that a frame has after it was read."""
     if reading is not None and (reading.readings or reading.identifiers):
         return reading.names

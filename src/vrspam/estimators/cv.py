@@ -47,7 +47,8 @@ from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, nam
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 from vrspam.tables import frames
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
-from vrspam.tables.schema import TableSchema
+from vrspam.tables.learner import learn_schema
+from vrspam.tables.schema import Schema
 
 THRESHOLD_RULE = parameters.Rule(
     "a dict of one of recall, precision, alerts and a number in (0, 1], or of cost_ratio and a positive number",
@@ -534,7 +535,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         rows, search, reading, shared = folds.rows, self._search(maps, folds.pairs), None, SharedColumns()
         if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
             if self._reads_columns:
-                reading = TableSchema.learn(rows.X, means=False)
+                reading = learn_schema(rows.X, means=False)
                 rows = rows._replace(X=reading.read(rows.X)[0])
             rows = rows._replace(X=HeldColumns.of(rows.X, orders=self._orders))
         if self._limits is not None:
@@ -555,7 +556,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             shapes = shapes.dated(reading.made())
         return self._store_search(selected, shapes, like=rows.X, _table_schema=reading)
 
-    def _obeying(self, maps: dict[str, Any], reading: TableSchema | None) -> dict[str, Any]:
+    def _obeying(self, maps: dict[str, Any], reading: Schema | None) -> dict[str, Any]:
         """The maps that can obey the directions asked for, with these set; all maps if there are no directions."""
         cst = Parameter("monotonic_cst")
         if self.bounds is not None:
@@ -673,7 +674,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         selected: Selected,
         folds: FoldedRows | DeviceFolds,
         seed: int,
-        reading: TableSchema | None,
+        reading: Schema | None,
         shared: SharedColumns,
     ) -> Shapes | str | Callable[[], Shapes]:
         """Read the score by column, or say why that is impossible; for columns as they are, return a function."""

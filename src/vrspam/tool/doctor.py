@@ -21,10 +21,11 @@ from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.data import DataError
-from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.data.readers.problems import RowsUnlabelled
 from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
+from vrspam.tables.decisions import SEVERAL
 from vrspam.tables.frames import numbers, rows_of
 from vrspam.tool.folds import can_keep_together, with_both_classes
 from vrspam.tool.leaks import SUSPECT, TOO_GOOD, alone, look_at_company
@@ -45,19 +46,6 @@ from vrspam.tool.table import OpenedTable, RowSample, open_labelled, two_sides
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 MOST_COLUMNS = 1000  # columns that are looked at one by one
-
-#: Sentences about several columns; the sentence about a single column comes from the reader of the table.
-SEVERAL = {
-    "identifiers": "columns {columns} look like identifiers and were left out; {include} would keep one",
-    "left-out": "columns {columns} have no values that can be used; left out",
-    "dates": "columns {columns} hold dates: their year, month, weekday and hour are features; {dates} leaves dates out",
-    "text-numbers": "columns {columns} hold text that was read as numbers; {categorical} would take one as categories",
-    "unread-text": "columns {columns} hold numbers; text among them counts as missing",
-    "codes": "columns {columns} hold codes that look like numbers: take them as categories with {categorical}",
-    "large-integers": "columns {columns} hold integers beyond 2**53, which lose digits: leave them out with {drop}",
-    "many-categories": "columns {columns} have very many categories, of which the rare ones count as one, as do new "
-    "ones; use {drop} if they are names",
-}
 
 
 class Diagnosis(NamedTuple):

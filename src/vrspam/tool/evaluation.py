@@ -11,7 +11,8 @@ import numpy as np
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
-from vrspam.data.readers.base import as_table, no_column
+from vrspam.data.readers.block import as_table
+from vrspam.data.readers.problems import no_column
 from vrspam.metrics import AUCInterval, Calibration, DeLongTest, calibration_measures, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.comparison import compare_pairs, compare_placed
 from vrspam.metrics.concordance import ComparablePairs, paired_concordance

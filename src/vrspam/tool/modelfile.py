@@ -32,7 +32,7 @@ from vrspam._utils.atomic import replacing, replacing_all
 from vrspam._utils.messages import THRESHOLD_RULES, Message
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam.data import DataError, Schema
-from vrspam.data.readers.base import problem_of
+from vrspam.data.readers.problems import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features import parts as score_parts
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict, same_encoders

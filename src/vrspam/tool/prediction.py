@@ -14,8 +14,9 @@ from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
-from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.readers.base import BrokenRow, read_ahead
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.arrow import type_kind
+from vrspam.data.readers.block import BrokenRow
 from vrspam.tool.model import Model
 from vrspam.tool.plan import check_option, one_or_more
 from vrspam.tool.promises import share_of_calls_note

@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows
 from vrspam.data import DataError
-from vrspam.data.readers.base import as_table
+from vrspam.data.readers.block import as_table
 from vrspam.features.mapped import MappedArray, hold_features, named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
 from vrspam.metrics.concordance import ComparablePairs

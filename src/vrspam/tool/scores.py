@@ -10,12 +10,14 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter
 from vrspam.data import DataError, Schema
-from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.readers.base import ColumnRequest, Problems, no_column, read_ahead
-from vrspam.data.schema import table_schema
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.arrow import type_kind
+from vrspam.data.readers.problems import Problems, no_column
+from vrspam.data.readers.reader import ColumnRequest
+from vrspam.data.request import first_look, request_of
+from vrspam.data.source import Source
 from vrspam.metrics import AUCInterval, ComparedPair, DeLongTest, compare_aucs
-from vrspam.tables.columns import Asked
+from vrspam.tables.decide import ColumnRules
 from vrspam.tables.schema import Label
 from vrspam.tool.plan import INDEPENDENT, TrainPlan, holds_labels
 from vrspam.tool.table import (
@@ -115,16 +117,16 @@ def read_scores(
 
     def choose(types: Mapping[str, Any]) -> ColumnRequest:
         nonlocal found
-        found = table_schema(types, label, Asked(path=path, error=DataError), columns=[])
+        found = first_look(types, label, ColumnRules(path=path), columns=[]).schema
         split_groups(beside, types)
         wanted = dict.fromkeys([*names, *beside.values(), *by])
         if missing := [name for name in wanted if name not in types]:
             raise DataError(no_column(path, missing[0], types))
-        kinds = found.wanted(True, list(wanted)).types
+        kinds = request_of(found, keep=wanted).types
         plain = {"number", "bool"}  # what is text in a file of text may still be numbers
         names_of = {label, *(beside.get(option) for option in ("groups", GROUPS_TOO, "within", "folds"))}
         numbers = {name for name in wanted if type_kind(types[name]) in plain} - names_of
-        like = Schema(tuple(numbers)).wanted(True).types
+        like = request_of(Schema(tuple(numbers))).types
         return ColumnRequest({**kinds, **like}, lenient=True)
 
     import pyarrow as pa

@@ -32,7 +32,7 @@ from vrspam._utils.warnings import (
     NotConverged,
     NothingAtTheTop,
 )
-from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.data.readers.problems import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import Shape, Shapes
