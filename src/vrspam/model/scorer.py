@@ -16,8 +16,8 @@ from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, TreeP
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration
 from vrspam.objective import multiply
+from vrspam.tables.kinds.dates import Dates
 from vrspam.tables.schema import TableSchema
-from vrspam.tables.texts import Dates
 
 NUMBER, TEXT, DATE = "number", "text", "date"
 
@@ -258,7 +258,7 @@ def named_columns(
 ) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
     """The inputs from which columns of these names are made, and the columns; `numeric` says which hold numbers.
 
-    >>> from vrspam.tables.texts import Numbers
+    >>> from vrspam.tables.kinds.numbers import Numbers
     >>> inputs, _ = named_columns(["income"], [True], TableSchema(readings={"income": Numbers(".", ",", "$")}))
     >>> inputs[0].note
     "In training this was text such as '$1,234.5': give the number, 1234.5."

@@ -13,7 +13,7 @@ import numpy as np
 
 from vrspam.data import Schema
 from vrspam.model.scorer import DATE, NotExportable, Scorer
-from vrspam.tables.texts import Dates
+from vrspam.tables.kinds.dates import Dates
 from vrspam.tool.model import Model
 
 ROWS = 20

@@ -11,7 +11,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, exponents, split_sides
-from vrspam.tables.texts import MONTH, WEEKDAY, YEAR
+from vrspam.tables.kinds.dates import MONTH, WEEKDAY, YEAR
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # what onnxruntime has had since 1.12
 ML = "ai.onnx.ml"
