@@ -10,7 +10,7 @@ from vrspam.metrics import roc_auc
 from vrspam.model_selection.learning_curve import LearningCurve, learning_curve
 from vrspam.moments import ClassMoments
 from vrspam.objective import l2_unit
-from vrspam.tool.training import fold_auc_ci
+from vrspam.tool.fold_interval import fold_auc_ci
 
 
 def table(n=600, d=8, seed=0):

@@ -15,7 +15,7 @@ from vrspam.metrics import partial_auc_ci, partial_auc_test
 from vrspam.plotting import plot_roc
 from vrspam.tool import load_model, train
 from vrspam.tool.evaluation import evaluate, score_file
-from vrspam.tool.training import fold_auc_ci
+from vrspam.tool.fold_interval import fold_auc_ci
 
 
 @pytest.fixture(scope="module")
