@@ -220,8 +220,9 @@ def _typed(batch: Any, target: Any, texts: Collection[str], rule: NumberRule | N
             sign = "." if rule is None else rule.decimal
             numbers, stray = convert_texts(words, pa.float64(), sign, lenient=True)
             column = numbers.combine_chunks()
-            for place, refused in () if rule is None else refused_numbers(words, stray, rule):
-                wrong.setdefault(place, rule.why(field.name, refused))
+            if rule is not None:
+                for place, refused in refused_numbers(words, stray, rule):
+                    wrong.setdefault(place, rule.why(field.name, refused))
             if stray.any():
                 strays[field.name] = Counter(words.take(np.flatnonzero(stray)).to_pylist())
         if type_kind(column.type) == "string" and not pa.types.is_dictionary(column.type):
