@@ -14,8 +14,9 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
+from vrspam import kernels
 from vrspam._utils import array_api
-from vrspam._utils.array_api import beside, device_namespace, kernels, on_host
+from vrspam._utils.array_api import beside, device_namespace, on_host
 from vrspam._utils.validation import Rows, row_numbers
 from vrspam.metrics import correction
 from vrspam.metrics.folds import torn_groups
