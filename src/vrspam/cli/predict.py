@@ -111,8 +111,8 @@ def export(
         Path | None, typer.Option("--sql", help="Write one SQL expression, for linear and additive models.")
     ] = None,
     dtype: Annotated[
-        Literal["float32", "float64"], typer.Option(help="Type of numbers that go into the ONNX graph and come out.")
-    ] = "float32",
+        Literal["float64", "float32"], typer.Option(help="Type of numbers that go into the ONNX graph and come out.")
+    ] = "float64",
     as_json: app.AsJson = False,
 ) -> None:
     """Write a model for other programs: an ONNX graph, plain Python, or SQL.

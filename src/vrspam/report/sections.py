@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
     from vrspam.measures.subgroups import Subgroup
     from vrspam.metrics import ComparedPair
-    from vrspam.model_selection.cross_validate import LearningCurve
+    from vrspam.model_selection.learning_curve import LearningCurve
     from vrspam.tool.evaluation import Evaluations
     from vrspam.tool.learning import MoreRows
     from vrspam.tool.model import Model

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vrspam.measures.measure import Evaluation
     from vrspam.metrics import AUCInterval, Calibration, ComparedPair, DeLongTest, Estimate
     from vrspam.metrics.thresholds import Threshold
-    from vrspam.model_selection.cross_validate import LearningCurve
+    from vrspam.model_selection.learning_curve import LearningCurve
     from vrspam.tables.schema import Label
     from vrspam.tool.learning import MoreRows
     from vrspam.tool.model import Model

@@ -13,8 +13,8 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows
 from vrspam.features.mapped import MappedArray, hold_features, named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
-from vrspam.model_selection.cross_validate import LearningCurve, learning_curve
 from vrspam.model_selection.folds import group_folds
+from vrspam.model_selection.learning_curve import LearningCurve, learning_curve
 from vrspam.tables.frames import rows_of
 from vrspam.tool.doctor import in_order, open_table
 from vrspam.tool.plan import ROWS, TrainPlan, check_option, error_about, must, share, takes

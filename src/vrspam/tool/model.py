@@ -24,7 +24,7 @@ from vrspam.measures.outcome import Outcome
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.scorer import Scorer, linear_parts, named_columns
 from vrspam.model_selection.calibration import Calibration
-from vrspam.model_selection.folds import row_hashes
+from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_higher
@@ -333,11 +333,7 @@ class Model:
 
     def as_scorer(self) -> Scorer:
         """Return what `vrspam.export` exports: the columns as they are in a file, and the parts of the score."""
-        schema, typical, parts = self.schema, None, self.parts
-        if self.features is None:
-            n_numeric = len(schema.columns) - len(schema.categorical)
-            typical = np.zeros((2, len(schema.columns)))
-            typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
+        schema, parts = self.schema, self.parts
         numeric = [name not in schema.categorical for name in schema.columns]
         return Scorer(
             *named_columns(schema.columns, numeric, schema),
@@ -350,7 +346,6 @@ class Model:
             calibration=self.calibration,
             matrix=schema.width is not None and not schema.numeric,
             left_out=self.identifiers,
-            typical=typical,
             chosen=self.threshold,
             ranks=describe_higher(self.outcome) if self.ranks else "",
         )

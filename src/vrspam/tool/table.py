@@ -21,8 +21,9 @@ from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_colum
 from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, read_until_typed, table_schema
 from vrspam.model_selection.pairs import whole_units
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
+from vrspam.tables.kinds import find_kind, typed_kind
+from vrspam.tables.kinds.numbers import Numbers
 from vrspam.tables.schema import Label, TableLearner
-from vrspam.tables.texts import Numbers, find_kind, typed_kind
 from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan, holds_labels, named_by
 
 # how rows are read for training: as they are in the file, without rows that have no label

@@ -39,8 +39,10 @@ from vrspam.data.readers.base import (
     similar,
     text_blocks,
 )
+from vrspam.tables.kinds import find_kind
+from vrspam.tables.kinds.dates import Dates
+from vrspam.tables.kinds.numbers import BLANKS, CURRENCIES, FORMATS, LONG_ZIP, Numbers
 from vrspam.tables.schema import Writing
-from vrspam.tables.texts import BLANKS, CURRENCIES, FORMATS, LONG_ZIP, Dates, Numbers, find_kind
 
 _FEW = 0.1  # largest share of cells in the first rows that may deviate from the others
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
