@@ -26,6 +26,7 @@ from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
+from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.drawing import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
@@ -34,7 +35,6 @@ from vrspam.report.sections import explanation_page
 from vrspam.report.words import expected_auc
 from vrspam.selection import select
 from vrspam.tool import evaluation, load_model, save_model
-from vrspam.tool.fold_interval import fold_auc_ci
 from vrspam.tool.notes import note_of
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict

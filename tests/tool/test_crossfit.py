@@ -11,8 +11,8 @@ from helpers import pairwise_auc
 from scipy.special import expit, logit
 from scipy.stats import norm
 
+from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc_ci
-from vrspam.tool.fold_interval import fold_auc_ci
 from vrspam.tool.folds import make_folds
 from vrspam.tool.plan import TrainPlan
 

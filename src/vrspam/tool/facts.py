@@ -10,12 +10,12 @@ import numpy as np
 from vrspam._utils.plain import readable_name
 from vrspam.features.mapped import kind_of_map
 from vrspam.inspection import Shapes
+from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import AUCInterval
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.tool.doctor import Diagnosis
-from vrspam.tool.fold_interval import fold_auc_ci
 from vrspam.tool.model import Fingerprint, Model, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, TrainPlan
 from vrspam.tool.recipes import Fit

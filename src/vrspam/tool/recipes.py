@@ -21,6 +21,7 @@ from vrspam._utils.messages import Finding, Message, Parameter
 from vrspam._utils.progress import is_terminal
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, named_maps
+from vrspam.measures.rows import two_sides
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
@@ -29,7 +30,7 @@ from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.model import Scaling
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.repeats import TableClassifier
-from vrspam.tool.table import OpenedTable, RowSample, two_sides
+from vrspam.tool.table import OpenedTable, RowSample
 
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow

@@ -1,15 +1,17 @@
-"""The AUC of held-out rows, fold by fold, with an interval."""
+"""The interval of the mean AUC of folds, whose rows are compared inside their fold alone."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
+from vrspam.measures.auc_interval import auc_interval
+from vrspam.measures.rows import ScoredRows
+from vrspam.metrics import AUCInterval, partial_auc_ci, roc_auc_ci
 from vrspam.metrics.concordance import crossed
 from vrspam.metrics.groups import Clusters
-from vrspam.tool.subgroups import ranking_ci
+from vrspam.metrics.intervals import logit_interval
 
 
 def fold_auc_ci(
@@ -38,24 +40,19 @@ def fold_auc_ci(
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
     0.77 [0.74, 0.80]
     """
-    if times is not None or within is not None:
-        within = np.zeros(fold.size, dtype=np.intp) if within is None else within
-        strata = crossed(within, np.unique(fold, return_inverse=True)[1])
-        more: dict[str, Any] = {"weights": weights, "groups": groups, "confidence": confidence}
-        return ranking_ci(positive, scores, times=times, within=strata, **more)
-    parts, smaller = [], 0
+    rows = ScoredRows(positive, scores, weights=weights, groups=groups, times=times, within=within)
+    if not rows.has_classes:
+        return auc_interval(_inside_folds(rows, fold), confidence)
+    parts, smaller = [], 0  # the folds that have two rows of each class, and the rows of their smaller classes
     for number in np.unique(fold):
-        rows = fold == number
+        inside = fold == number
         if weights is not None:
-            rows &= weights > 0.0
-        count = int(min(positive[rows].sum(), (~positive[rows]).sum()))
+            inside &= weights > 0.0
+        part = rows.take(inside)
+        count = min(part.positives, part.n - part.positives)
         if count >= 2:
             smaller += count
-            if max_fpr is None:
-                own = None if weights is None else weights[rows]
-                parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
-            else:
-                parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
+            parts.append(_one_fold(part, confidence, max_fpr))
     if not parts:
         raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
     auc = float(np.mean([part.auc for part in parts]))
@@ -63,12 +60,24 @@ def fold_auc_ci(
     if groups is not None and max_fpr is None:
         mass = np.ones(scores.size) if weights is None else weights
         clusters = Clusters.of(positive, scores, mass, groups)
-        if clusters.n_groups < 6:
-            return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
-        if clusters.error == np.inf:
+        if clusters.n_groups < 6 or clusters.error == np.inf:
             return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
         return logit_interval(auc, clusters.error, smaller, confidence, clusters.freedom)
     if max_fpr is not None and error == 0.0:
-        low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
+        low = float(np.mean([part.low for part in parts]))
+        high = float(np.mean([part.high for part in parts]))
         return AUCInterval(auc, low, high, error, confidence, "score")
     return logit_interval(auc, error, smaller, confidence)  # with an error of 0, the pairs of all folds count
+
+
+def _inside_folds(rows: ScoredRows, fold: np.ndarray) -> ScoredRows:
+    """The same rows, compared only with rows of their fold."""
+    strata = np.zeros(fold.size, dtype=np.intp) if rows.within is None else rows.within
+    return replace(rows, within=crossed(strata, np.unique(fold, return_inverse=True)[1]))
+
+
+def _one_fold(rows: ScoredRows, confidence: float, max_fpr: float | None) -> AUCInterval:
+    """The AUC, or the partial AUC, of the rows of one fold, which count as independent."""
+    if max_fpr is not None:
+        return partial_auc_ci(rows.positive, rows.scores, max_fpr=max_fpr, confidence=confidence)
+    return roc_auc_ci(rows.positive, rows.scores, confidence=confidence, sample_weight=rows.weights)
