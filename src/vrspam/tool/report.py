@@ -314,7 +314,7 @@ def single_rows(
     There are none if the model cannot say what each column adds, or has more than 5,000 columns.
     """
     assert held_out.places is not None
-    no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
+    no_curves = model.features is not None and model.shapes is None
     if no_curves or len(model.schema.columns) > 5_000:
         return ()
     positive, probabilities, times = evaluation.positive, evaluation.probabilities, evaluation.times
