@@ -29,7 +29,7 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.drawing import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
-from vrspam.model_selection.candidates import choose_map
+from vrspam.model_selection.choose_model import choose_map
 from vrspam.report.sections import explanation_page
 from vrspam.report.words import expected_auc
 from vrspam.selection import select

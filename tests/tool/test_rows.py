@@ -10,7 +10,7 @@ import pytest
 
 from vrspam.cli import main
 from vrspam.metrics import rows_for_width
-from vrspam.model_selection.cross_validate import LearningCurve
+from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.report.words import describe_gain
 from vrspam.tool import check, make_report, report, report_page, rows
 

@@ -32,7 +32,7 @@ from vrspam.report.page import Cell, Html, Page, Row, Stops, number_cell
 
 if TYPE_CHECKING:
     from vrspam.metrics import ComparedPair
-    from vrspam.model_selection.cross_validate import LearningCurve
+    from vrspam.model_selection.learning_curve import LearningCurve
     from vrspam.tool.evaluation import Evaluation, Evaluations
     from vrspam.tool.model import Model
     from vrspam.tool.report import MoreRows, Report

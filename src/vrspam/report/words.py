@@ -17,7 +17,7 @@ from vrspam._utils.texts import auc_text, interval_text, isolated, shorten, sign
 if TYPE_CHECKING:
     from vrspam.metrics import Calibration, ComparedPair, DeLongTest, Estimate
     from vrspam.metrics.thresholds import Threshold
-    from vrspam.model_selection.cross_validate import LearningCurve
+    from vrspam.model_selection.learning_curve import LearningCurve
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
     from vrspam.tool.report import MoreRows

@@ -23,7 +23,7 @@ from vrspam.inspection import Shapes, distinct
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.scorer import Scorer, linear_parts, named_columns
 from vrspam.model_selection.calibration import Calibration
-from vrspam.model_selection.folds import row_hashes
+from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_higher

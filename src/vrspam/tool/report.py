@@ -24,9 +24,9 @@ from vrspam.metrics.concordance import ComparablePairs
 from vrspam.metrics.intervals import placements
 from vrspam.model.drawing import explain_rows, value_text
 from vrspam.model_selection.calibration import calibrate
-from vrspam.model_selection.cross_validate import LearningCurve, learning_curve
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.learning_curve import LearningCurve, learning_curve
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tables.frames import rows_of
