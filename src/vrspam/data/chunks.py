@@ -48,7 +48,7 @@ class Chunks:
         is called once, when the first file is opened.
     on_error : {"raise", "skip", "keep"}, default="raise"
         As in `read_chunks`. "keep" is for predictions: blocks are then (X, labels or None, kept columns, broken rows),
-        see `vrspam.data.readers.base.BrokenRow`.
+        see `vrspam.data.readers.block.BrokenRow`.
     raw : bool, default=False
         Do not encode the rows of a table: X is an arrow table, categories are text, and missing values stay missing
         (NaN in arrays).

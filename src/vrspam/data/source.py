@@ -57,7 +57,7 @@ class Source:
         """
         if is_frame(path):
             _refuse_options_of_files(format=format, delimiter=delimiter, encoding=encoding, zero_based=zero_based)
-            return cls(("the frame",), FrameReader(path), chunk_bytes)
+            return cls(("the frame",), FrameReader(path, trained), chunk_bytes)
 
         paths = find_paths(path)
         kind = _reader_of(paths, format)

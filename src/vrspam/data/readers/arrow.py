@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam.data.readers.block import Block
+from vrspam.data.readers.block import Block, BrokenPart
 from vrspam.data.readers.cells import convert_texts
+from vrspam.data.readers.number_rule import NumberRule, refused_numbers
 from vrspam.data.readers.problems import Problems, named_twice, problem_of, similar
 from vrspam.data.readers.reader import Choice, ColumnRequest, Reader
 from vrspam.tables.errors import DataError
+from vrspam.tables.writing import Writing
 
 #: Which kinds of columns can become a kind that is wanted.
 _FITS = {"number": ("number", "bool"), "string": ("string", "number", "bool"), "bool": ("bool",)}
@@ -73,8 +76,12 @@ class ArrowReader(Reader):
     A subclass has a `read_file`, and says in `called` and `group_called` what a file and a group of its rows are.
     """
 
+    options = ("trained",)
     called: str
     group_called: str
+
+    def __init__(self, trained: Writing | None = None) -> None:
+        self.trained = trained  # how the training file was written: text among numbers is read so
 
     def read_file(self, path: str) -> OpenedFile:
         """Open a file; what is wrong in it is raised as arrow or the system raises it."""
@@ -106,6 +113,7 @@ class ArrowReader(Reader):
                 problems.refuse(path, reason, rows=total)
                 return
 
+        rule = None if self.trained is None else NumberRule.in_typed_files(self.trained)
         target = pa.schema(list(types.items()))
         index = 0
         group_start = 0
@@ -115,12 +123,8 @@ class ArrowReader(Reader):
                 for batch in file.batches(group, rows, list(types)):
                     index += 1
                     start, stop = stop, stop + batch.num_rows
-                    typed, strays = _typed(batch, target, texts)
-
-                    def where(row: int, start: int = start) -> str:
-                        return f"row {start + row + 1}"
-
-                    yield Block(path, index, batch.num_rows, where, stop / total, table=typed, strays=strays)
+                    block = Block(path, index, batch.num_rows, _place_after(start), stop / total)
+                    yield _typed(block, batch, target, texts, rule)
                 group_start = stop
             except MemoryError as error:
                 fix = f"write the file with smaller ones, or free memory ({_one_line(error)})"
@@ -165,21 +169,55 @@ def _texts_among_numbers(types: Mapping[str, Any], own: Mapping[str, Any]) -> li
     return [name for name in numbers if type_kind(own[name]) == "string"]
 
 
-def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[str, Counter[str]]]:
-    """Return the batch with the types of a schema and the columns `texts` as numbers; and the texts that are none."""
+def _place_after(start: int) -> Callable[[int], str]:
+    """A function that names the row of a block whose first row has this place in the file."""
+    return lambda row: f"row {start + row + 1}"
+
+
+def _typed(block: Block, batch: Any, target: Any, texts: Collection[str], rule: NumberRule | None) -> Block:
+    """Fill a block with a batch that has the types of a schema, and the columns `texts` as numbers.
+
+    Texts that are no numbers are counted; rows with numbers that the rule refuses are left out and named.
+    """
     import pyarrow as pa
 
     columns = []
     strays: dict[str, Counter[str]] = {}
+    wrong: dict[int, str] = {}  # reasons by row
+    decimal = "." if rule is None else rule.decimal
     for column, field in zip(batch.columns, target, strict=True):
         if column.type != field.type:
             column = _cast(column, field.type)
         if field.name in texts:
-            column, unreadable = _texts_as_numbers(column)
-            if unreadable:
-                strays[field.name] = unreadable
+            words = pa.chunked_array([column])
+            numbers, unreadable = convert_texts(
+                words, pa.float64(), "." if rule is None else rule.decimal, lenient=True
+            )
+            column = numbers.combine_chunks()
+            if rule is not None:
+                for row, text in refused_numbers(words, unreadable, rule):
+                    wrong.setdefault(row, rule.why(field.name, text))
+            if unreadable.any():
+                strays[field.name] = Counter(words.take(np.flatnonzero(unreadable)).to_pylist())
         columns.append(_without_empty_texts(column))
-    return pa.RecordBatch.from_arrays(columns, names=target.names), strays
+    table = pa.RecordBatch.from_arrays(columns, names=target.names)
+    block = replace(block, table=table, strays=strays)
+    return _without_wrong_rows(block, wrong) if wrong else block
+
+
+def _without_wrong_rows(block: Block, wrong: Mapping[int, str]) -> Block:
+    """A block of which some rows are left out, and named with the reasons."""
+    rows = sorted(wrong)
+    kept = np.setdiff1d(np.arange(block.rows), rows)
+    kept_before = np.searchsorted(kept, rows).tolist()
+    broken = [BrokenPart(place, block.where(row), wrong[row], 1) for place, row in zip(kept_before, rows, strict=True)]
+    return replace(
+        block,
+        rows=kept.size,
+        table=block.table.take(kept),
+        broken=tuple(broken),
+        where=lambda row: block.where(int(kept[row])),
+    )
 
 
 def _cast(column: Any, kind: Any) -> Any:
@@ -193,16 +231,6 @@ def _cast(column: Any, kind: Any) -> Any:
     if is_moment:  # the same text in whatever unit: "2020-12-31", "2020-12-31 10:30:00"
         cast = pc.replace_substring_regex(cast, r"( 00:00:00)?(\.0+)?$", "")
     return cast
-
-
-def _texts_as_numbers(column: Any) -> tuple[Any, Counter[str]]:
-    """Text as numbers, and the texts that are none, with their counts."""
-    import pyarrow as pa
-
-    texts = pa.chunked_array([column])
-    numbers, unreadable = convert_texts(texts, pa.float64(), ".", lenient=True)
-    strays = Counter(texts.take(np.flatnonzero(unreadable)).to_pylist()) if unreadable.any() else Counter()
-    return numbers.combine_chunks(), strays
 
 
 def _without_empty_texts(column: Any) -> Any:

@@ -14,8 +14,9 @@ import numpy as np
 from vrspam.data.readers.block import Block
 from vrspam.data.readers.cells import NULLS, convert_texts
 from vrspam.data.readers.csv_codes import columns_of_codes
-from vrspam.data.readers.csv_dialect import Dialect, NumberRule
+from vrspam.data.readers.csv_dialect import Dialect
 from vrspam.data.readers.csv_repair import csv_rows, parse, repair, without_spaces
+from vrspam.data.readers.number_rule import NumberRule
 from vrspam.data.readers.problems import named_twice
 from vrspam.data.readers.text_file import TextFile, text_blocks
 from vrspam.tables.errors import DataError

@@ -18,9 +18,9 @@ import numpy as np
 
 from vrspam.data.readers.block import Block, BrokenPart
 from vrspam.data.readers.cells import NULLS, convert_texts
-from vrspam.data.readers.csv_dialect import Dialect, NumberRule
+from vrspam.data.readers.csv_dialect import Dialect
+from vrspam.data.readers.number_rule import refused_numbers
 from vrspam.data.readers.text_file import TextBlock, count
-from vrspam.tables.kinds.numbers import BLANKS
 
 _ONE_GROUP = re.compile(rb"(?<![\d.,])[1-9]\d{0,2}[.,]\d{3}(?![\d.,])")  # thousands, or a fraction
 _EXPECTED = {"double": "a number", "int64": "a whole number", "bool": "true or false", "timestamp[us]": "a date"}
@@ -109,7 +109,7 @@ def repair(text: bytes, line: int, block: Block, dialect: Dialect, types: Mappin
             kind = pa.float64()
         columns[name], unreadable = convert_texts(texts, kind, dialect.sign, lenient)
         if dialect.rule is not None and pa.types.is_floating(kind):
-            for place, number_text in _refused_numbers(texts, unreadable, dialect.rule):
+            for place, number_text in refused_numbers(texts, unreadable, dialect.rule):
                 wrong.setdefault(int(rows[place]), dialect.rule.why(name, number_text))
         if not unreadable.any():
             continue
@@ -146,20 +146,6 @@ def _lines_that_differ(text: bytes, cleaned: bytes) -> list[int]:
         return []
     pairs = zip(text.split(b"\n"), cleaned.split(b"\n"), strict=True)
     return [number for number, (before, after) in enumerate(pairs) if before != after]
-
-
-def _refused_numbers(column: Any, unreadable: np.ndarray, rule: NumberRule) -> Iterator[tuple[int, str]]:
-    """Yield the places and texts of the numbers that a rule refuses; `unreadable` says which are no numbers."""
-    import pyarrow.compute as pc
-
-    texts = pc.utf8_trim(column, characters=BLANKS)
-    refused = np.zeros(len(texts), dtype=bool)
-    if unreadable.any():
-        refused = unreadable & pc.match_substring_regex(texts, rule.unread).fill_null(False).to_numpy()
-    if rule.doubtful:
-        refused |= pc.match_substring_regex(texts, rule.doubtful).fill_null(False).to_numpy()
-    for place in np.flatnonzero(refused).tolist():
-        yield place, texts[place].as_py()
 
 
 # Where rows are in a text

@@ -10,6 +10,7 @@ from vrspam.data.readers.arrow import ArrowReader, OpenedFile, table_file
 from vrspam.data.readers.sheet import as_column
 from vrspam.tables.errors import DataError
 from vrspam.tables.frames import check_frame, columns_of
+from vrspam.tables.writing import Writing
 
 
 class FrameReader(ArrowReader):
@@ -24,9 +25,10 @@ class FrameReader(ArrowReader):
     called = "a table"
     group_called = "table"
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, trained: Writing | None = None) -> None:
         import pyarrow as pa
 
+        super().__init__(trained)
         check_frame(frame)
         columns: dict[str, Any] = {}
         declared: list[str] = []
