@@ -60,10 +60,11 @@ def encode_table(
 
 def _category_codes(column: Any, values: Sequence[str]) -> np.ndarray:
     """The place of each row's category, -1 for a missing or an unknown one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(-1).to_numpy()
+    places = {value: place for place, value in enumerate(values)}
+    coded = column.dictionary_encode()
+    place_of_code = [places.get(text, -1) for text in coded.dictionary.to_pylist()]
+    missing = len(place_of_code)
+    return np.array([*place_of_code, -1], dtype=np.int32)[coded.indices.fill_null(missing).to_numpy()]
 
 
 def _note_categories(

@@ -190,9 +190,7 @@ def _typed(block: Block, batch: Any, target: Any, texts: Collection[str], rule: 
             column = _cast(column, field.type)
         if field.name in texts:
             words = pa.chunked_array([column])
-            numbers, unreadable = convert_texts(
-                words, pa.float64(), "." if rule is None else rule.decimal, lenient=True
-            )
+            numbers, unreadable = convert_texts(words, pa.float64(), decimal, lenient=True)
             column = numbers.combine_chunks()
             if rule is not None:
                 for row, text in refused_numbers(words, unreadable, rule):
