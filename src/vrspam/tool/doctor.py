@@ -27,11 +27,13 @@ from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import numbers, rows_of
 from vrspam.tool.folds import can_keep_together, with_both_classes
-from vrspam.tool.leaks import SUSPECT, TOO_GOOD, alone, look_at_company
+from vrspam.tool.leaks import SUSPECT, TOO_GOOD, alone, is_made_of, look_at_company
 from vrspam.tool.plan import CHECKED, COPIES, INDEPENDENT, TrainPlan, takes
 from vrspam.tool.repeats import (
     QUICK_COLUMNS,
     QUICK_ROWS,
+    NamedGroups,
+    QuickTable,
     Repeats,
     find_copies,
     judge_groups,
@@ -361,34 +363,45 @@ def _judged_groups(X: Any, seen: Examined, plan: TrainPlan, leaks: Sequence[str]
     answer away: they leave no errors that could tell whether groups matter.
     """
     order, sorted_rows = seen.sorted()
-    honest = [
-        name for name in X.column_names if not any(name == leak or name.startswith(f"{leak} (") for leak in leaks)
-    ]
-    independent: dict[int, tuple[float, np.ndarray]] = {}  # of the quick model, once for all groups
-    rows = X.select(honest) if honest else X, order, sorted_rows.positive, plan.random_state, independent
-    copies = find_copies(sorted_rows.codes, plan.random_state)
-    named = []
-    if plan.groups != COPIES:
-        told = sorted_rows.positive, sorted_rows.unordered, copies, leaks
-        named = name_groups(sorted_rows.codes, sorted_rows.names, plan.random_state, *told)
-    judged = [judge_groups(one.name, one.codes, *rows) for one in named if one.equal <= 0.95 or copies is None]
-    groups = sorted((one for one in judged if one.matters), key=lambda one: -one.bound)
-    if not groups and plan.groups != COPIES and copies is None:
-        crossed = name_crossed_groups(sorted_rows.codes, sorted_rows.names, plan.random_state)
-        tried = (judge_groups(one.name, one.codes, *rows) for one in crossed)
-        groups = [one for one in tried if one.matters]
-    if not groups:
-        of_copies = [] if copies is None else [judge_groups(COPIES, copies, *rows)]
-        matter = bool(of_copies) and of_copies[0].matters
-        groups = of_copies if not judged or matter else judged[:1]
-        if matter and copies is not None and plan.groups != COPIES:
-            columns = {**sorted_rows.codes, **sorted_rows.names}
-            owners = owners_of_copies(copies, columns, sorted_rows.positive, sorted_rows.unordered, plan.random_state)
-            by_owner = (judge_groups(one.name, one.codes, *rows) for one in owners)
-            groups = [one for one in by_owner if one.matters] or groups
-    in_file = np.empty_like(order)
-    in_file[order] = np.arange(order.size)
-    return [one._replace(codes=one.codes[in_file]) for one in groups]
+    honest = [name for name in X.column_names if not is_made_of(name, leaks)]
+    table = QuickTable(X.select(honest) if honest else X, order, sorted_rows.positive, plan.random_state)
+    groups = _choose_groups(sorted_rows, table, plan, leaks)
+    place_in_file = np.empty_like(order)
+    place_in_file[order] = np.arange(order.size)
+    return [one._replace(codes=one.codes[place_in_file]) for one in groups]
+
+
+def _choose_groups(rows: Examined, table: QuickTable, plan: TrainPlan, leaks: Sequence[str]) -> list[Repeats]:
+    """The groups that matter: of columns, of two columns together, of copies; else one of those that do not matter."""
+    seed = plan.random_state
+    copies = find_copies(rows.codes, seed)
+    if plan.groups == COPIES:
+        return [] if copies is None else [judge_groups(COPIES, copies, table)]
+
+    candidates = name_groups(rows.codes, rows.names, seed, rows.positive, rows.unordered, copies, leaks)
+    if copies is not None:  # rows that agree in nearly all columns are copies, whichever column names them
+        candidates = [groups for groups in candidates if groups.equal <= 0.95]
+    of_columns = _judged(candidates, table)
+    if groups := _that_matter(of_columns):
+        return sorted(groups, key=lambda one: -one.bound)
+
+    if copies is None:
+        crossed = _judged(name_crossed_groups(rows.codes, rows.names, seed), table)
+        return _that_matter(crossed) or of_columns[:1]
+    of_copies = judge_groups(COPIES, copies, table)
+    if not of_copies.matters:
+        return of_columns[:1] or [of_copies]
+    columns = {**rows.codes, **rows.names}
+    owners = _judged(owners_of_copies(copies, columns, rows.positive, rows.unordered, seed), table)
+    return _that_matter(owners) or [of_copies]
+
+
+def _judged(candidates: Iterable[NamedGroups], table: QuickTable) -> list[Repeats]:
+    return [judge_groups(groups.name, groups.codes, table) for groups in candidates]
+
+
+def _that_matter(judged: Iterable[Repeats]) -> list[Repeats]:
+    return [groups for groups in judged if groups.matters]
 
 
 def _quick_columns(X: Any, seen: Examined, opened: OpenedTable) -> Any:
@@ -642,8 +655,8 @@ def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
     if len(folds) < 2:
         return
     later = np.concatenate([test for _, test in folds])
-    scores = (quick_scores(X, y, how, seed)[1][later] for how in (5, folds))
-    mixed, forward = (roc_auc_ci(y[later], quick) for quick in scores)
+    mixed = roc_auc_ci(y[later], quick_scores(X, y, 5, seed).scores[later])
+    forward = roc_auc_ci(y[later], quick_scores(X, y, folds, seed).scores[later])
     if mixed.auc - forward.auc >= max(0.03, 2.0 * forward.standard_error):
         words = (
             "the past predicts the future less well: a quick model has the AUC {mixed} with rows of all times mixed, "
