@@ -119,7 +119,7 @@ def test_a_gap_in_a_column_of_groups_that_was_found(command):
     table["outcome"] = np.where(rng.random(100) < 0.5, "sick", "well")[unit]
     found = command(table, "outcome", "sick")
     notes = found if command is check else found.training["warnings"]
-    assert next(one for one in notes if getattr(one, "code", "") == "repeated-rows").fix == ("groups", "patient")
+    assert next(one for one in notes if getattr(one, "code", "") == "repeated-rows").fix[:2] == ("groups", "patient")
     assert any("1 rows have no 'patient'" in str(one) for one in notes)
 
 

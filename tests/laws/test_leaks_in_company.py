@@ -43,7 +43,7 @@ def test_leaks_in_company_are_found_and_named(seed):
     assert [one.code for one in found] == ["leak"]
     (severe,) = found
     assert severe.fix is not None
-    assert severe.fix.name == "drop"
+    assert severe.fix.option == "drop"
     assert set(severe.fix.value) <= set(leaks)
     left = [name for name in leaks if name not in severe.fix.value]
     assert len(left) <= 2  # too few to be too good

@@ -10,6 +10,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import app
+from vrspam.cli.typed import typed
 from vrspam.tool.plan import check_measures, read_names
 
 NO_MODEL = "--allow-missing is about the columns of a model: leave it out"
@@ -103,7 +104,7 @@ def evaluate(
                 made = {f"column {key}": column.describe() for key, column in several.columns.items()}
                 shown |= {"model_name": listed(list(several)), "made": {"table": shown["data_name"], **made}}
             shown |= {"several": several, "cost_ratio": measures["cost_ratio"], "recall": recall}
-            evaluation_page(one, found, parameter=app.as_option, **shown).write(html)
+            evaluation_page(one, found, parameter=typed, **shown).write(html)
     if as_json:
         app.print_json(_numbers(found, several, name_measure(one)))
         return

@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
+from vrspam._utils.findings import CODES, SEVERITIES, Fix
+from vrspam._utils.findings import Finding as PlainFinding
+from vrspam._utils.messages import Finding
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.data import DataError
@@ -68,7 +70,7 @@ class Diagnosis(NamedTuple):
     `aucs` are those of single columns.
     """
 
-    findings: list[Finding]
+    findings: list[PlainFinding]
     repeats: Repeats | None = None
     constant: Sequence[str] = ()
     aucs: Mapping[str, float] = {}
@@ -162,7 +164,7 @@ def codes_of(column: Any) -> tuple[np.ndarray, list[str] | None]:
 @takes(TrainPlan, CHECKED)
 def check(
     path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
-) -> list[Finding]:
+) -> list[PlainFinding]:
     """Look at a table for what fools people: repeated rows, leaks, missing labels, codes, drift.
 
     Parameters
@@ -277,7 +279,7 @@ class Groups(NamedTuple):
     """Groups of rows that were found, the findings on them, and whether folds keep them together."""
 
     repeats: Repeats | None = None
-    findings: Sequence[Finding] = ()
+    findings: Sequence[PlainFinding] = ()
     acted: bool = False
 
     @property
@@ -293,7 +295,7 @@ def look_at_all_columns(
     leaks: Sequence[str],
     groups: Groups,
     seed: int,
-) -> list[Finding]:
+) -> list[PlainFinding]:
     """The finding on columns that tell the label together, if one of them is suspect alone."""
     left = {name: auc for name, auc in aucs.items() if name != groups.name or not groups.acted}
     if not hasattr(seen.X, "column_names") or max(left.values(), default=0.0) < SUSPECT:
@@ -305,19 +307,19 @@ def look_at_all_columns(
     return guarded("leaks", lambda: company(X, seen.positive, left, leaks, codes, seed))
 
 
-def company(*asked: Any) -> list[Finding]:
+def company(*asked: Any) -> list[PlainFinding]:
     """The finding on columns that tell the label together, if there is one."""
     found = look_at_company(*asked)
     return [] if found is None else [found]
 
 
-def leaking_columns(findings: Iterable[Finding]) -> list[str]:
+def leaking_columns(findings: Iterable[PlainFinding]) -> list[str]:
     """The columns that findings say give the answer away, which they advise to leave out."""
     told = (one.fix for one in findings if one.code in ("leak", "missingness"))
-    return [name for fix in told if fix is not None and fix.name == "drop" for name in fix.value]
+    return [name for fix in told if fix is not None and fix.option == "drop" for name in fix.value]
 
 
-def look_after(opened: OpenedTable, found: Diagnosis, promised: float, seed: int) -> list[Finding]:
+def look_after(opened: OpenedTable, found: Diagnosis, promised: float, seed: int) -> list[PlainFinding]:
     """The finding that the AUC which a model promises is too good to be true, unless leaks were found before."""
     if round(promised, 3) < TOO_GOOD or found.leaking or opened.times is not None or opened.within is not None:
         return []
@@ -326,7 +328,7 @@ def look_after(opened: OpenedTable, found: Diagnosis, promised: float, seed: int
     return guarded("leaks", lambda: company(X, positive, aucs, (), opened.groups, seed, promised))
 
 
-def guarded(what: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
+def guarded(what: str, look: Callable[[], Iterable[PlainFinding]]) -> list[PlainFinding]:
     """The findings of one look at a table; that it failed is a finding too: a doctor ends no command."""
     try:
         return list(look())
@@ -422,28 +424,40 @@ def _sampled(looked_at: int, rows: int) -> Finding:
     return not_checked(f"whether rows repeat across the table, or drift{seen}")
 
 
-def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Finding]:
+def in_order(findings: Iterable[PlainFinding], ignore: Sequence[str] = ()) -> list[PlainFinding]:
     """Merge findings into one for each code, without the codes to ignore; the most severe come first."""
-    by_code: dict[str, list[Finding]] = {}
+    by_code: dict[str, list[PlainFinding]] = {}
     for one in findings:
         if one.code not in ignore and one not in by_code.setdefault(one.code, []):
             by_code[one.code].append(one)
     found = []
     for code, same in by_code.items():
         grade = min((one.severity for one in same), key=SEVERITIES.index)
-        columns = [str(one.fields["column"]) for one in same if one.fields.get("column")]
+        columns = [str(name) for one in same for name in one.columns]
         if len(same) <= 1:
             found += same
-        elif len(columns) < len(same) or code not in SEVERAL:  # one sentence after the other
-            parts = {f"part{number}": one for number, one in enumerate(same)}
-            found.append(Finding(code, grade, "; ".join(f"{{{part}}}" for part in parts), **parts))
+        elif len(columns) < len(same) or code not in SEVERAL:
+            found.append(one_after_the_other(same, grade))
         else:
             some, template = columns[:1] if grade == "note" else columns, SEVERAL[code]
-            ways = {way: Parameter(way, some) for way in ("include", "drop", "categorical")}
-            fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
+            ways = {way: Fix(way, some) for way in ("include", "drop", "categorical")}
+            fields = {**ways, "dates": Fix("dates", "drop"), "columns": in_short(columns)}
             used = {name: value for name, value in fields.items() if f"{{{name}}}" in template}
             found.append(Finding(code, grade, template, **used))
     return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), CODES.index(one.code)))
+
+
+def one_after_the_other(several: Sequence[PlainFinding], severity: Any) -> PlainFinding:
+    """One finding of several of one code: their sentences in their order, and what can be done about each."""
+    sentence = several[0].sentence
+    fixes = list(several[0].fixes)
+    for finding in several[1:]:
+        if fixes:
+            fixes[-1] = fixes[-1]._replace(does=f"{fixes[-1].does}; {finding.sentence}")
+        else:
+            sentence += f"; {finding.sentence}"
+        fixes += finding.fixes
+    return PlainFinding(several[0].code, severity, sentence, fixes)
 
 
 def not_checked(what: str) -> Finding:
@@ -451,7 +465,7 @@ def not_checked(what: str) -> Finding:
     return Finding("not-checked", "note", "not looked at: {what}", what=what)
 
 
-def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: bool = False) -> Iterator[Finding]:
+def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: bool = False) -> Iterator[PlainFinding]:
     """Yield findings on labels: missing, misspelt, more than two, rare, or a majority as the default positive."""
     positive, counts = opened.positive, dict(opened.counts)
     if not counts:  # of a file whose labels were not counted one by one
@@ -488,10 +502,10 @@ def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: boo
         ((other, _),) = others.items()
         words = "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}."
         fields = {"positive": str(positive), "share": 100.0 * positives / labelled, "other": other}
-        yield Finding("majority", "note", words, **fields, fix=Parameter("positive", other))
+        yield Finding("majority", "note", words, **fields, fix=Fix("positive", other))
 
 
-def look_at_columns(seen: Examined, aucs: Mapping[str, float], seed: int) -> Iterator[Finding]:
+def look_at_columns(seen: Examined, aucs: Mapping[str, float], seed: int) -> Iterator[PlainFinding]:
     """Yield findings on columns: leaks, missing values, spellings, codes, and an order of rows that tells the label.
 
     `aucs` are those of single columns.
@@ -551,7 +565,7 @@ def some_rows(n_rows: int, rng: np.random.Generator, most: int = 50_000) -> np.n
     return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
 
 
-def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, aucs: Mapping[str, float]) -> Iterator[Finding]:
+def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, aucs: Mapping[str, float]) -> Iterator[PlainFinding]:
     """Yield findings on columns that nearly tell the label by themselves, and on columns whose missing values do.
 
     An AUC of 0.95 is no surprise where other columns tell the label nearly as well, as in measurements of one thing.
@@ -580,7 +594,7 @@ def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, aucs: Mapping[str, f
             strong = [name for name in names if grade == "warning" or told_as[name] >= severe]
             subject = "{columns} " if len(names) == 1 else "each of {columns} "
             advice = " If not, leave it out with {drop}" if len(names) == 1 else " If not, leave them out with {drop}"
-            fields = {"columns": in_short(names), "aucs": f"AUC {shown}", "drop": Parameter("drop", strong)}
+            fields = {"columns": in_short(names), "aucs": f"AUC {shown}", "drop": Fix("drop", strong)}
             yield Finding(code, grade, subject + words + advice, **fields)
 
 
@@ -594,7 +608,7 @@ def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[
     return [*(without.columns[place] for place in places), *schema.categorical]
 
 
-def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Finding]:
+def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[PlainFinding]:
     """Yield a finding on groups of rows that matter or are many; `others` names more columns whose groups matter."""
     copies, share = found.name == COPIES, 100.0 * found.share
     if found.matters:
@@ -604,7 +618,7 @@ def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Fin
         yield Finding("duplicates", "note", words, share=share)
     elif not copies:
         words = "rows with the same {name!r} are alike; that changes no number here, and {fix} would keep them together"
-        yield Finding("repeated-rows", "note", words, name=found.name, fix=Parameter("groups", found.name))
+        yield Finding("repeated-rows", "note", words, name=found.name, fix=Fix("groups", found.name))
 
 
 def describe_groups_that_matter(found: Repeats, others: Sequence[str]) -> Finding:
@@ -626,7 +640,7 @@ def describe_groups_that_matter(found: Repeats, others: Sequence[str]) -> Findin
     if not found.possible:
         words += ". But too few of them have another label than the others, so that folds cannot keep them together: "
         words += "the AUC to expect is too high for {new}. {none} mutes this"
-        return Finding(found.code, "severe", words, **fields, new=new_rows, none=Parameter("groups", INDEPENDENT))
+        return Finding(found.code, "severe", words, **fields, new=new_rows, none=Fix("groups", INDEPENDENT))
 
     if found.changes_headline:
         words += "; expect the second for {new}"
@@ -635,15 +649,15 @@ def describe_groups_that_matter(found: Repeats, others: Sequence[str]) -> Findin
         words += "; intervals would be too narrow"
     words += ". So folds keep them together, as with {fix}; "
     words += "{none} takes rows as independent" if copies else "add {none} if {known} will come back in new rows"
-    fields |= {"fix": Parameter("groups", found.name), "none": Parameter("groups", INDEPENDENT)}
+    fields |= {"fix": Fix("groups", found.name), "none": Fix("groups", INDEPENDENT)}
     fields |= {} if copies else {"known": f"a known {found.name}"}
     if others:
         words += ". Rows with the same {others} are alike too: {another} would keep those together"
-        fields |= {"others": " or ".join(map(repr, others)), "another": Parameter("groups", others[0])}
+        fields |= {"others": " or ".join(map(repr, others)), "another": Fix("groups", others[0])}
     return Finding(found.code, "severe" if severe else "warning", words, **fields)
 
 
-def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
+def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[PlainFinding]:
     """Yield a finding if models of earlier rows predict later rows less well than models of rows of all times do."""
     usable = [name for name in seen.dates if (seen.codes[name] >= 0).all() and seen.codes[name].max() >= 50]
     if not usable or min(seen.positive.sum(), (~seen.positive).sum()) < 100:
@@ -663,4 +677,4 @@ def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
             "and {forward} for rows that are later (by {name!r}) than all it was trained on. Add {time} to measure that"
         )
         aucs = {"mixed": auc_text(mixed.auc, 2), "forward": auc_text(forward.auc, 2)}
-        yield Finding("drift", "warning", words, **aucs, name=name, time=Parameter("time", name))
+        yield Finding("drift", "warning", words, **aucs, name=name, time=Fix("time", name))

@@ -13,7 +13,8 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from vrspam._utils.messages import CODES, THRESHOLD_RULES, LossName, Parameter, PenaltyName, Selection, WordedError
+from vrspam._utils.findings import CODES
+from vrspam._utils.messages import THRESHOLD_RULES, LossName, Parameter, PenaltyName, Selection, WordedError
 
 INDEPENDENT = "none"  # the value of `groups` for independent rows
 COPIES = "duplicates"  # the value of `groups` for groups of equal or nearly equal rows
