@@ -222,5 +222,5 @@ def test_the_sentence_about_rows_of_one_kind_that_all_come_first():
     table = pd.DataFrame({"a": np.arange(300.0) % 7, "day": np.arange(300)})
     table["outcome"] = np.where(table.day < 150, "well", "sick")
     said = outcome_of(train, table, time="day", features="linear")
-    assert said.startswith("WordedError: time='day': folds train on earlier rows and test on later ones")
+    assert said.startswith("VrspamError: time='day': folds train on earlier rows and test on later ones")
     assert "sick" in said

@@ -127,4 +127,4 @@ def test_the_plainest_panel(name):
     drawn = panel(np.random.default_rng(0), 250, 6, 0.02, "number", name)
     (found,) = (one for one in check(drawn.table, "outcome", "sick") if one.code == "repeated-rows")
     assert (found.severity, found.fix and found.fix[:2]) == ("severe", ("groups", name))
-    assert float(found.fields["together"]) < 0.65
+    assert float(found.numbers["together"]) < 0.65

@@ -307,8 +307,8 @@ class NumbersAreNames(WordedWarning):
     def note(self) -> Note:
         return Note(
             f"Column {self.column!r} holds {self.different:,} different numbers that are names: rows with equal "
-            "numbers have similar labels, rows with near numbers do not. Scores use the training labels of each number, so a "
-            "new number adds nothing. If new rows have new numbers, give the column as ",
+            "numbers have similar labels, rows with near numbers do not. Scores use the training labels of each "
+            "number, so a new number adds nothing. If new rows have new numbers, give the column as ",
             Fix("groups"),
             ", or drop it.",
         )

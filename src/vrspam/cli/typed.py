@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from vrspam._utils.findings import Fix
+
 # Options of the other commands, and values that have another form on the command line.
 OTHER_OPTIONS = {
     **{name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence")},
@@ -24,7 +26,7 @@ SPECIAL_VALUES = {
 }
 
 
-def typed(fix: Any) -> str:
+def typed(fix: Fix) -> str:
     """An option as it is typed into a shell; one that the command line does not have stays as Python writes it.
 
     >>> typed(Fix("drop", ["day"])), typed(Fix("target")), typed(Fix("streaming", True))
@@ -34,7 +36,7 @@ def typed(fix: Any) -> str:
     """
     from vrspam.tool.plan import OPTIONS
 
-    name, value = fix[:2]
+    name, value = fix.option, fix.value
     if not isinstance(value, list | tuple | dict) and (name, value) in SPECIAL_VALUES:
         return SPECIAL_VALUES[name, value]
     if name in OPTIONS and OPTIONS[name].panel is not None:

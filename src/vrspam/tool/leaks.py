@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Finding, Parameter
+from vrspam._utils.findings import OPTION, Finding, Fix
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import FewerFolds, in_short
 from vrspam.features import AdditiveFeatures
@@ -180,34 +180,33 @@ def describe_company(auc: float, removed: Sequence[Removal], named: Collection[s
     too good to be true: the AUC is 0.997. Look at 'area' first (0.98 alone): without it the AUC is still 0.996,
     so many columns tell the answer. Are they known before the outcome?
     """
-    fields: dict[str, Any] = {"auc": auc_text(auc), "named": in_short(sorted(named))}
-    words = "too good to be true: " + ("even without {named} " if named else "") + "the AUC is {auc}"
-    if not named:
-        del fields["named"]
+    even_without = f"even without {in_short(sorted(named))} " if named else ""
+    sentence = f"too good to be true: {even_without}the AUC is {auc_text(auc)}"
     if not removed:
-        return Finding("leak", "severe", words + ". Look for columns that are filled in after the outcome", **fields)
-    shown = removed[:5]
-    words += ". Look at {first} first ({alone} alone)"
-    fields |= {"first": repr(shown[0].column), "alone": auc_text(shown[0].alone, 2)}
-    if others := [f"{one.column!r} ({auc_text(one.alone, 2)})" for one in shown[1:]]:
-        more = f" and {len(removed) - len(shown)} more" if len(removed) > len(shown) else ""
-        words += ", then at {others}"
-        fields["others"] = ", ".join(others) + more
-    them = "it" if len(removed) == 1 else "them"
-    last = removed[-1].without
-    fields["rest"] = auc_text(last, 2)
-    if last >= FALLEN:
-        words += f": without {them} the AUC is still {{rest}}, so many columns tell the answer. "
-        words += "Are they known before the outcome?"
-        return Finding("leak", "severe", words, **fields)
+        sentence += ". Look for columns that are filled in after the outcome"
+        return Finding("leak", "severe", sentence, numbers={"auc": auc})
 
-    fallen = "the AUC falls to" if len(removed) == 1 else "it falls to"
-    subject = "it is" if len(removed) == 1 else "they are"
-    words += (
-        f": without {them} {fallen} {{rest}}. If {subject} not known before the outcome, leave {them} out with {{drop}}"
-    )
-    names = [one.column for one in removed]
-    return Finding("leak", "severe", words, **fields, drop=Parameter("drop", names))
+    first, *others = removed[:5]
+    sentence += f". Look at {first.column!r} first ({auc_text(first.alone, 2)} alone)"
+    if others:
+        listed = ", ".join(f"{removal.column!r} ({auc_text(removal.alone, 2)})" for removal in others)
+        not_shown = len(removed) - 1 - len(others)
+        sentence += f", then at {listed}" + (f" and {not_shown} more" if not_shown > 0 else "")
+
+    them = "it" if len(removed) == 1 else "them"
+    columns = [removal.column for removal in removed]
+    auc_left = removed[-1].without
+    numbers = {"auc": auc, "auc_left": auc_left}
+    if auc_left >= FALLEN:
+        sentence += f": without {them} the AUC is still {auc_text(auc_left, 2)}, so many columns tell the answer. "
+        sentence += "Are they known before the outcome?"
+        return Finding("leak", "severe", sentence, numbers=numbers, columns=columns)
+
+    what_falls = "the AUC" if len(removed) == 1 else "it"
+    they_are = "it is" if len(removed) == 1 else "they are"
+    sentence += f": without {them} {what_falls} falls to {auc_text(auc_left, 2)}"
+    fix = Fix("drop", columns, f". If {they_are} not known before the outcome, leave {them} out with {OPTION}")
+    return Finding("leak", "severe", sentence, [fix], numbers, columns)
 
 
 def _without_columns(promised: float | None) -> Finding | None:

@@ -19,7 +19,8 @@ from scipy.special import stdtrit
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import THRESHOLD_RULES, Finding, Message, Parameter, WordedError
+from vrspam._utils.findings import Finding
+from vrspam._utils.messages import THRESHOLD_RULES, Message, Parameter, WordedError
 from vrspam._utils.plain import readable_name
 from vrspam._utils.progress import is_terminal
 from vrspam._utils.texts import rounded
@@ -559,7 +560,7 @@ def note_of(noticed: Warning | str) -> str:
             words += "the negatives at the top; use a larger share, more columns, or {squared}, which trains on the "
             words += "whole curve and chooses by the part"
             return Message(words, part=Parameter("max_fpr", max_fpr), squared=Parameter("loss", "squared"))
-    return getattr(noticed, "message", str(noticed))
+    return getattr(noticed, "note", str(noticed))
 
 
 def notes_on_directions(plan: TrainPlan, opened: OpenedTable, fit: Fit, free: AUCClassifierCV) -> list[Message]:
