@@ -27,7 +27,7 @@ from vrspam import AUCClassifierCV, metrics
 from vrspam._utils.validation import Rows
 from vrspam.features.mapped import MappedArray, named_maps
 from vrspam.metrics.thresholds import effective_share, wilson
-from vrspam.model_selection.cross_validate import learning_curve
+from vrspam.model_selection.learning_curve import learning_curve
 
 AUC = 0.8
 ALIKE = 0.7  # share of the variance of scores that rows of a group have in common

@@ -31,7 +31,7 @@ from vrspam.data import load
 from vrspam.features import AdditiveFeatures
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import roc_auc_ci
-from vrspam.model_selection.cross_validate import learning_curve
+from vrspam.model_selection.learning_curve import learning_curve
 from vrspam.tables.frames import rows_of
 from vrspam.tables.schema import TableSchema
 from vrspam.tool.repeats import TableClassifier

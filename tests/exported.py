@@ -20,7 +20,7 @@ import pyarrow as pa
 from vrspam.data.readers.base import Problems
 from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.tables.frames import texts_of
-from vrspam.tables.texts import Dates
+from vrspam.tables.kinds.dates import Dates
 
 Columns = Mapping[str, np.ndarray]
 

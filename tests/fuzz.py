@@ -42,8 +42,9 @@ from vrspam import (
     coef_path,
 )
 from vrspam._utils.validation import Rows
-from vrspam.model_selection.cross_validate import GridSearch, cross_validate
+from vrspam.model_selection.cross_validate import cross_validate
 from vrspam.model_selection.folds import Split
+from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import FinishedMoments, LastProduct
 from vrspam.objective import SquaredPairLoss

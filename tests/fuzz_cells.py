@@ -13,7 +13,10 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from vrspam.tables.texts import ORDERS, Dates, KindOfText, Numbers, Times
+from vrspam.tables.kinds.base import KindOfText
+from vrspam.tables.kinds.dates import ORDERS, Dates
+from vrspam.tables.kinds.numbers import Numbers
+from vrspam.tables.kinds.times import Times
 
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 FORMATS = [(".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'")]

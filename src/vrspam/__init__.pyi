@@ -4,7 +4,7 @@ from .estimators.cv import AUCClassifierCV
 from .estimators.exact import AUCClassifier, OneVsRestAUC
 from .estimators.online import OPAUCClassifier, SOLAMClassifier, SPAMClassifier
 from .estimators.vrspam import VRSPAMClassifier
-from .model_selection.folds import HashFolds
+from .model_selection.hashing import HashFolds
 from .moments import ClassMoments, SlidingMoments
 from .solvers.path import coef_path
 

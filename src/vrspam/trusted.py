@@ -25,8 +25,8 @@ from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.pairs import PairMoments
 from vrspam.solvers.online import OPAUC, SOLAM, SPAM
+from vrspam.tables.kinds import KINDS
 from vrspam.tables.schema import TableSchema
-from vrspam.tables.texts import KINDS
 
 __all__ = ["SKOPS_TYPES"]
 

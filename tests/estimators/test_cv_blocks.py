@@ -13,8 +13,8 @@ from vrspam import AUCClassifier, AUCClassifierCV, HashFolds, metrics
 from vrspam._utils.findings import text_of
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows, error_in_block
-from vrspam.model_selection.folds import row_hashes
-from vrspam.model_selection.sources import add_scores, held_out_of, score_block
+from vrspam.model_selection.block_source import add_scores, held_out_of, score_block
+from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
 
 

@@ -14,7 +14,8 @@ from laws_support import examples
 
 from vrspam.model_selection import candidates as room
 from vrspam.model_selection.cross_validate import GridScores
-from vrspam.model_selection.selection import ROC_AUC, Grid, select
+from vrspam.model_selection.scoring import ROC_AUC
+from vrspam.model_selection.selection import Grid, select
 
 ROUNDING = 1e-12  # means that differ by less are equal
 

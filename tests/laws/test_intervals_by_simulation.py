@@ -20,7 +20,7 @@ from vrspam._utils.validation import Rows
 from vrspam.features import AdditiveFeatures
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics.groups import Clusters, satterthwaite
-from vrspam.model_selection.cross_validate import learning_curve
+from vrspam.model_selection.learning_curve import learning_curve
 
 SETS = examples(200)
 

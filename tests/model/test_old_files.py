@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from vrspam import AUCClassifier, ClassMoments, HashFolds
+from vrspam import AUCClassifier, ClassMoments
 from vrspam.tool import evaluation, explain, load_model, predict, save_model
-from vrspam.trusted import SKOPS_TYPES
 
 OLD = Path(__file__).resolve().parents[1] / "fixtures" / "version_0_1"
 EXPECTED = json.loads((OLD / "expected.json").read_text("utf-8"))
@@ -49,16 +47,3 @@ def test_moments_solve_as_before(name):
     assert moments.p == pytest.approx(expected["p"], abs=1e-12)
     close(AUCClassifier(0.1).fit_moments(moments).coef_[0], expected["coef"])
     assert (moments.half_life is None) == (name == "moments")
-
-
-@pytest.mark.parametrize("form", ["pkl", "skops"])
-def test_folds_whose_random_state_was_called_seed(form):
-    stored = (OLD / f"hash_folds.{form}").read_bytes()  # of HashFolds(4, seed=7)
-    if form == "pkl":
-        folds = pickle.loads(stored)
-    else:
-        folds = pytest.importorskip("skops.io").loads(stored, trusted=SKOPS_TYPES)
-    assert repr(folds) == "HashFolds(n_splits=4, random_state=7)"
-    X = np.arange(30.0).reshape(10, 3)
-    assert folds.fold_of(X).tolist() == [1, 3, 3, 0, 0, 3, 1, 2, 2, 0]  # as version 0.1 had it
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(folds)).fold_of(X), HashFolds(4, 7).fold_of(X))

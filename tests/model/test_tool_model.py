@@ -26,10 +26,11 @@ from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
+from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.drawing import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
-from vrspam.model_selection.candidates import choose_map
+from vrspam.model_selection.choose_model import choose_map
 from vrspam.report.sections import explanation_page
 from vrspam.report.words import expected_auc
 from vrspam.selection import select
@@ -37,7 +38,7 @@ from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
-from vrspam.tool.training import RowSample, fold_auc_ci, note_of
+from vrspam.tool.training import RowSample, note_of
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"

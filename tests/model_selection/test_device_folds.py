@@ -15,7 +15,7 @@ from vrspam._utils.validation import Rows
 from vrspam.metrics import roc_auc_columns
 from vrspam.metrics.correction import draw_sample
 from vrspam.model_selection.calibration import calibrate
-from vrspam.model_selection.folds import DeviceFolds, fold_sizes, shuffled_folds
+from vrspam.model_selection.device_folds import DeviceFolds, fold_sizes, shuffled_folds
 from vrspam.moments._device import DeviceStatistics
 
 
@@ -228,7 +228,7 @@ def test_cross_validation_is_that_of_the_host(xp, case, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:The best l")
 def test_large_matrices_are_gathered_again(xp, monkeypatch):
-    monkeypatch.setattr("vrspam.model_selection.sources.KEPT_BYTES", 1)
+    monkeypatch.setattr("vrspam.model_selection.device_source.KEPT_BYTES", 1)
     X, y = make_data(200, 3, seed=6)
     model, host = AUCClassifierCV(cv=3).fit(xp.asarray(X), xp.asarray(y)), AUCClassifierCV(cv=3).fit(X, y)
     np.testing.assert_allclose(np.asarray(model.coef_), host.coef_, rtol=1e-9)

@@ -14,11 +14,13 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.validation import Rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.features.mapped import MappedArray
+from vrspam.model_selection.block_source import BlocksInSequence
 from vrspam.model_selection.candidates import MapsInMemory, compare, learn_maps
-from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
+from vrspam.model_selection.cross_validate import GridScores, cross_validate
 from vrspam.model_selection.folds import FoldedRows, Split
 from vrspam.model_selection.held_out import HeldOut, in_range
-from vrspam.model_selection.sources import BlocksInSequence, FoldProblem, RowsInMemory
+from vrspam.model_selection.search import GridSearch
+from vrspam.model_selection.sources import FoldProblem, RowsInMemory
 from vrspam.objective import SquaredPairLoss
 from vrspam.solvers import ExactFit
 from vrspam.solvers.base import Solution

@@ -23,14 +23,6 @@ def test_hash_folds_want_a_number(given):
         HashFolds(3, given)
 
 
-def test_folds_of_version_0_1_are_read():
-    X, _ = make_data(200, 3, seed=0)
-    new, old = HashFolds(3, random_state=5), HashFolds.__new__(HashFolds)
-    old.__setstate__({"n_splits": 3, "seed": 5})
-    np.testing.assert_array_equal(old.fold_of(X), new.fold_of(X))
-    assert repr(old) == repr(new) == "HashFolds(n_splits=3, random_state=5)"
-
-
 def test_parameters_have_the_names_of_scikit_learn():
     assert list(inspect.signature(HashFolds).parameters) == ["n_splits", "random_state"]
     for function in (metrics.roc_auc, metrics.hand_till_auc, metrics.one_vs_rest_auc, metrics.partial_auc):

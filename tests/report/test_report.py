@@ -9,7 +9,7 @@ import pytest
 from experiment_rows import fill
 
 from vrspam.metrics.thresholds import NetBenefit
-from vrspam.model_selection.cross_validate import LearningCurve
+from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.paper.publish import publish
 from vrspam.report import pictures
 from vrspam.report.page import (

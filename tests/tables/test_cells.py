@@ -23,11 +23,15 @@ from hypothesis import strategies as st
 from laws_support import examples
 
 from vrspam import AUCClassifierCV
+from vrspam._utils.texts import show_texts
 from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
 from vrspam.data import read_chunks
 from vrspam.data.readers.csv_reader import without_spaces
-from vrspam.tables.texts import Dates, Numbers, Times, find_kind, looks_like, show_texts, typed_kind
+from vrspam.tables.kinds import find_kind, looks_like, typed_kind
+from vrspam.tables.kinds.dates import Dates
+from vrspam.tables.kinds.numbers import Numbers
+from vrspam.tables.kinds.times import Times
 from vrspam.tool import check, predict, train
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.table import open_labelled

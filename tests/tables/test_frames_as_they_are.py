@@ -29,8 +29,11 @@ from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.tables import frames
 from vrspam.tables.columns import is_identifier
+from vrspam.tables.kinds import find_kind, typed_kind
+from vrspam.tables.kinds.dates import Dates
+from vrspam.tables.kinds.numbers import Numbers
+from vrspam.tables.kinds.times import Times
 from vrspam.tables.schema import TableSchema
-from vrspam.tables.texts import Dates, Numbers, Times, find_kind, typed_kind
 from vrspam.tool import score_file, train
 
 MAP = AUCClassifierCV(features="additive", cv=3, random_state=0)

@@ -20,9 +20,12 @@ from vrspam import AUCClassifierCV, trusted
 from vrspam._utils.warnings import TextRead
 from vrspam.data import Schema
 from vrspam.export import to_python
-from vrspam.tables import texts
+from vrspam.tables import kinds
+from vrspam.tables.kinds import KINDS
+from vrspam.tables.kinds.dates import Dates, part_text
+from vrspam.tables.kinds.numbers import Numbers
+from vrspam.tables.kinds.times import Times
 from vrspam.tables.schema import TableLearner, TableSchema
-from vrspam.tables.texts import KINDS, Dates, Numbers, Times
 from vrspam.tool import load_model, predict, save_model, train
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "add_a_kind_of_text.md"
@@ -176,7 +179,7 @@ def test_a_kind_goes_through_files_models_and_skops(kind, tmp_path):
 
 def test_the_page_is_followed_literally(monkeypatch, tmp_path):
     """The class of the page, added to the list as it says, is read from a file, stored and used on new rows."""
-    monkeypatch.setattr(texts, "KINDS", texts.KINDS)
+    monkeypatch.setattr(kinds, "KINDS", kinds.KINDS)
     names: dict[str, object] = {}
     lines = [line for line in PAGE.read_text("utf-8").splitlines() if "as it was" not in line]
     found = doctest.DocTestParser().get_doctest("\n".join(lines), names, "page", None, 0)
@@ -195,13 +198,13 @@ def test_the_page_is_followed_literally(monkeypatch, tmp_path):
 
 def test_numbers_of_a_part_are_written_as_people_write_them():
     months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    assert [texts.part_text("month", number) for number in range(1, 13)] == months
-    weekdays = [texts.part_text("weekday", number) for number in range(1, 8)]
+    assert [part_text("month", number) for number in range(1, 13)] == months
+    weekdays = [part_text("weekday", number) for number in range(1, 8)]
     assert weekdays == [f"{pd.Timestamp('2024-01-01') + pd.Timedelta(days=day):%a}" for day in range(7)]  # a Monday
-    assert texts.part_text("hour", 10.0) == "10 h"
+    assert part_text("hour", 10.0) == "10 h"
     assert Numbers().show("", 1234.5) == "1234.5"
 
 
 def test_more_than_half_of_the_texts_say_what_they_look_like():
-    assert texts.looks_like(["1.5", "2.5", "3.5", "x"]) == "numbers"
-    assert texts.looks_like(["1.5", "2.5", "x", "y"]) is None
+    assert kinds.looks_like(["1.5", "2.5", "3.5", "x"]) == "numbers"
+    assert kinds.looks_like(["1.5", "2.5", "x", "y"]) is None

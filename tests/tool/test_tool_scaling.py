@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from vrspam import ClassMoments
 from vrspam.data import Schema
 from vrspam.features import AdditiveFeatures, LinearFeatures
-from vrspam.model_selection.folds import HashFolds
+from vrspam.model_selection.hashing import HashFolds
 from vrspam.tool.doctor import Examined, aucs_alone, look_at_columns
 from vrspam.tool.model import Scaling, spread, undo_linear_map
 

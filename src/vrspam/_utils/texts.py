@@ -121,6 +121,14 @@ def shorten(text: str, most: int) -> str:
     return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
 
 
+def show_texts(texts: Sequence[str], most: int = 3) -> str:
+    """Some texts as examples, long ones without their middle: "'n/a', '?', '-', ..."."""
+    shown = [repr(text if len(text) <= 60 else shorten(text, 60)) for text in texts[:most]]
+    if len(texts) > most:
+        shown.append("...")
+    return ", ".join(shown)
+
+
 def shorten_distinct(texts: Sequence[str], most: int = 10, room: float = inf) -> list[str]:
     """Cut texts to `most` letters (at least 8) such that different texts stay different.
 

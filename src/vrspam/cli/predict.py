@@ -113,8 +113,8 @@ def export(
         Path | None, typer.Option("--sql", help="Write one SQL expression, for linear and additive models.")
     ] = None,
     dtype: Annotated[
-        Literal["float32", "float64"], typer.Option(help="Type of numbers that go into the ONNX graph and come out.")
-    ] = "float32",
+        Literal["float64", "float32"], typer.Option(help="Type of numbers that go into the ONNX graph and come out.")
+    ] = "float64",
     as_json: app.AsJson = False,
 ) -> None:
     """Write a model for other programs: an ONNX graph, plain Python, or SQL.
@@ -274,7 +274,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
     """Print the effects of columns; for curves also which columns interact, and which say nearly the same."""
     from vrspam.report import words
 
-    app.tell(words.describe_direction(model))
+    app.tell(words.describe_direction(model.outcome))
     lines, told = [], words.requests(model)
     for effect in effects[:top]:
         if effect.coefficient is None or effect.effect is None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.texts import show_texts
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, UnseenValues, warn
 from vrspam.data.readers import PathLike, Source
@@ -27,7 +28,6 @@ from vrspam.data.readers.base import (
 )
 from vrspam.data.schema import Schema, encode_block, find_labels, infer_schema, read_blocks
 from vrspam.tables.schema import SEVERAL, Comparison, Label, TableSchema, share_of_rows
-from vrspam.tables.texts import show_texts
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1

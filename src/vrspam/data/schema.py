@@ -22,8 +22,9 @@ from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import Block, BrokenRow, ColumnRequest, DataError, NoLabel, Problems, as_table, no_column
 from vrspam.data.readers.csv_reader import LateCodes
 from vrspam.tables.columns import MOST_COUNTED, Asked, NumberColumn
+from vrspam.tables.kinds.dates import Dates
+from vrspam.tables.kinds.times import Times
 from vrspam.tables.schema import Label, TableLearner, TableSchema
-from vrspam.tables.texts import Dates, Times
 
 BadRows = dict[int, str | Message]
 MISSING = "column {column!r} has a missing value ({mean} or {zero} would fill it)"
@@ -57,7 +58,7 @@ class Schema(TableSchema):
     zero_based : bool
         Whether the indices of a LIBSVM file start at 0.
     readings : dict of str to KindOfText
-        How columns of dates, and of text that holds numbers, are read (`vrspam.tables.texts`). `numeric` has the
+        How columns of dates, and of text that holds numbers, are read (`vrspam.tables.kinds`). `numeric` has the
         columns of numbers that they become.
     ranges : dict of str to (float, float)
         The smallest and the largest training value of each numeric column.

@@ -24,11 +24,7 @@ from vrspam.estimators.exact import AUCClassifier
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics.correction import Sample
-from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, Race, Selected, compare, race
-from vrspam.model_selection.cross_validate import GridSearch, cross_validate
-from vrspam.model_selection.folds import FoldedRows, HashFolds, HashSample, Split
-from vrspam.model_selection.held_out import HeldOut, sample_of
-from vrspam.model_selection.sources import (
+from vrspam.model_selection.block_source import (
     ClassSamples,
     FoldMoments,
     add_block,
@@ -37,6 +33,14 @@ from vrspam.model_selection.sources import (
     held_out_of,
     score_block,
 )
+from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, compare
+from vrspam.model_selection.choose_model import Selected
+from vrspam.model_selection.cross_validate import cross_validate
+from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.hashing import HashFolds, HashSample
+from vrspam.model_selection.held_out import HeldOut, sample_of
+from vrspam.model_selection.race import Race, race
+from vrspam.model_selection.search import GridSearch
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
 from vrspam.solvers import ExactFit

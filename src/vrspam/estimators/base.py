@@ -23,11 +23,11 @@ from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
 from vrspam.model.scorer import scorer_of_estimator
-from vrspam.model_selection.sources import add_block
+from vrspam.model_selection.block_source import add_block
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
-from vrspam.objective.penalties import CONCAVE
+from vrspam.penalties.family import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of

@@ -26,21 +26,17 @@ from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.metrics import correction, promises
+from vrspam.model_selection.block_source import BlocksInSequence
 from vrspam.model_selection.calibration import METHODS, Sigmoid, calibrate, scores_to_expect, signal_kept
-from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
-from vrspam.model_selection.cross_validate import GridSearch
-from vrspam.model_selection.folds import (
-    DeviceFolds,
-    FoldedRows,
-    HashFolds,
-    hash_folds,
-    make_splits,
-    of_counted_rows,
-)
+from vrspam.model_selection.choose_model import Selected, choose_map, choose_point, choose_point_of_blocks
+from vrspam.model_selection.device_folds import DeviceFolds
+from vrspam.model_selection.folds import FoldedRows, make_splits, of_counted_rows
+from vrspam.model_selection.hashing import HashFolds, hash_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs, whole_units
-from vrspam.model_selection.selection import ROC_AUC, make_scoring
-from vrspam.model_selection.sources import BlocksInSequence, FoldSource
+from vrspam.model_selection.scoring import ROC_AUC, make_scoring
+from vrspam.model_selection.search import GridSearch
+from vrspam.model_selection.sources import FoldSource
 from vrspam.moments import RankedPairs
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, names_of

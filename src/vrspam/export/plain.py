@@ -12,7 +12,7 @@ from vrspam._utils.messages import Parameter
 from vrspam.features.parts import Curve, Effect, Table
 from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, check_utf8, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
-from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
+from vrspam.tables.kinds.dates import HOUR, MONTH, WEEKDAY, YEAR
 
 _WRITTEN_BY = f"Written by vrspam {vrspam.__version__}."
 _PART_WORDS = {

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.tables import frames
-from vrspam.tables.texts import NEARLY_ALL
+from vrspam.tables.kinds import NEARLY_ALL
 
 N_NODES = 256
 LARGEST = float(np.finfo(np.float64).max) / 2.0  # differences of larger numbers may be infinite

@@ -15,7 +15,7 @@ from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, Table
 from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.moments import ClassMoments
-from vrspam.tables.texts import PARTS
+from vrspam.tables.kinds.dates import PARTS
 
 
 class Shape(NamedTuple):

@@ -15,10 +15,9 @@ from vrspam.features.encoders import Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, TreePart
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration
-from vrspam.moments.class_moments import spread
 from vrspam.objective import multiply
+from vrspam.tables.kinds.dates import Dates
 from vrspam.tables.schema import TableSchema
-from vrspam.tables.texts import Dates
 
 NUMBER, TEXT, DATE = "number", "text", "date"
 
@@ -83,9 +82,6 @@ class Scorer:
         Whether the inputs are the columns of one matrix, and have no names.
     left_out : tuple of str
         Columns of the training table that the score does not need.
-    typical : ndarray of shape (2, columns) or None
-        Mean and standard deviation of the columns of numbers in training; None if the score has curves, or if they are
-        not known.
     ranks : str
         What a higher score means, if scores only rank rows: then there is neither label nor probability.
     coef : ndarray or None
@@ -116,7 +112,6 @@ class Scorer:
     baseline: float = 0.0
     matrix: bool = False
     left_out: tuple[str, ...] = ()
-    typical: np.ndarray | None = None
     coef: np.ndarray | None = None
     chosen: ChosenThreshold | None = None
     ranks: str = ""
@@ -215,8 +210,7 @@ def scorer_of(model: Any) -> Scorer:
     if hasattr(model, "as_scorer"):
         return model.as_scorer()
     raise NotExportable(
-        f"{type(model).__name__} is not an estimator of this package: give one, or convert a pipeline that ends in "
-        "one with skl2onnx (vrspam.export.register_skl2onnx)."
+        f"{type(model).__name__} is not an estimator of this package: give one; of a pipeline, give its last step."
     )
 
 
@@ -234,7 +228,7 @@ def scorer_of_estimator(model: Any) -> Scorer:
     if features is not None and not isinstance(features, FeatureMap):
         raise NotExportable(
             f"The features come from {type(features).__name__}, which is not a map of vrspam.features: put it into a "
-            "scikit-learn pipeline before a linear scorer, and convert the pipeline (vrspam.export.register_skl2onnx)."
+            "scikit-learn pipeline before a linear scorer, and export that scorer."
         )
     parts = linear_parts(coef) if features is None else features.parts(coef)
     names, schema = getattr(model, "feature_names_in_", None), getattr(model, "_table_schema", None)
@@ -255,7 +249,6 @@ def scorer_of_estimator(model: Any) -> Scorer:
         matrix=matrix,
         left_out=() if schema is None else tuple(map(str, schema.identifiers)),
         coef=coef if features is None else None,
-        typical=np.array(spread(model.moments_)) if features is None and hasattr(model, "moments_") else None,
         chosen=getattr(model, "threshold_", None),
     )
 
@@ -265,7 +258,7 @@ def named_columns(
 ) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
     """The inputs from which columns of these names are made, and the columns; `numeric` says which hold numbers.
 
-    >>> from vrspam.tables.texts import Numbers
+    >>> from vrspam.tables.kinds.numbers import Numbers
     >>> inputs, _ = named_columns(["income"], [True], TableSchema(readings={"income": Numbers(".", ",", "$")}))
     >>> inputs[0].note
     "In training this was text such as '$1,234.5': give the number, 1234.5."

@@ -7,46 +7,32 @@ of all candidates whose lag behind the best may be luck, each divided by the spr
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import combinations
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
-from vrspam._utils.blas import SMALL
-from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import MapsNotFitted, warn
 from vrspam.features import FeatureMap, StackedFeatures
-from vrspam.features.encoders import NearlyAllDiffer, SharedColumns
+from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MapNotFitted, MappedArray, TooManyFeatures, hold_features
 from vrspam.metrics import CorrectedAUC
-from vrspam.metrics.correction import MANY_GROUPS, Sample, group_numbers, some_of_each_class, stable_share
-from vrspam.metrics.groups import Clusters
-from vrspam.model_selection import sources
-from vrspam.model_selection.correction import Nested, OtherMeasure, correct
-from vrspam.model_selection.cross_validate import (
-    FoldModels,
-    GridScores,
-    GridSearch,
-    cross_validate,
-    cross_validate_labelled,
-)
-from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
-from vrspam.model_selection.held_out import HeldOut, sample_of, scores_of, stable_share_of_moments
-from vrspam.model_selection.pairs import have_pairs, measure_columns
-from vrspam.model_selection.selection import ROC_AUC, Choice, Grid, SelectionRule, blend_weights, select
+from vrspam.metrics.correction import Sample
+from vrspam.model_selection.correction import OtherMeasure, correct
+from vrspam.model_selection.cross_validate import FoldModels, GridScores, cross_validate
+from vrspam.model_selection.folds import FoldedRows
+from vrspam.model_selection.held_out import HeldOut, scores_of
+from vrspam.model_selection.labelled import cross_validate_labelled
+from vrspam.model_selection.pairs import measure_columns
+from vrspam.model_selection.scoring import ROC_AUC
+from vrspam.model_selection.search import GridSearch
+from vrspam.model_selection.selection import Choice, Grid, SelectionRule, blend_weights, select
+from vrspam.model_selection.sources import FoldProblem, RowsInMemory, over_folds, rows_for_solver
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
-from vrspam.tables.frames import rows_of
 
 # Errors with which a map leaves a comparison; any other error is one of the caller, or a defect.
 CANNOT_BE_FITTED = (TooManyFeatures, MapNotFitted, np.linalg.LinAlgError)
@@ -242,177 +228,13 @@ class Comparison:
         return correct(sample, kept, grid, search.rule, search.seed, other, **more)
 
 
-class Selected(NamedTuple):
-    """What was compared, what was chosen and fitted, its held-out rows, and the corrected AUC where it is known."""
-
-    comparison: Comparison
-    fit: Fitted
-    held_out: HeldOut
-    corrected: CorrectedAUC | None
-
-
-def choose_point(
-    folds: FoldedRows | DeviceFolds, search: GridSearch, keep_coefs: bool = True, progress: StepProgress | None = None
-) -> Selected:
-    """Choose the penalties for the columns as they are, of rows in memory or on a device, and fit these on all rows."""
-    if progress is not None:
-        progress.start(folds.n_folds)
-    watch = (lambda what: None) if progress is None else progress.tell
-    sample = folds.sample(search.n_points, search.seed)
-    source, sampled = _source(folds, search), replace(search, sample=sample)
-    # The smallest l2 of the default grid take most of the iterations and are rarely chosen: try few iterations first.
-    default = isinstance(search.l2s, str) and not isinstance(search.l1s, str) and not any(search.l1s)
-    hurries = default and not search.loss.needs_rows and search.max_iter > 100
-    few = replace(sampled, max_iter=100) if hurries else sampled
-    scores = cross_validate(source, few, keep_coefs=keep_coefs, watch=watch)
-    best = int(scores.score.mean(axis=-1)[:, 0].argmax())
-    if hurries and not scores.converged[max(best - 1, 0) : best + 2].all():  # the best l2, or a neighbour
-        scores = cross_validate(source, sampled, keep_coefs=keep_coefs)
-    solver, total = source.solver, source.total
-    del source  # frees the moments of the folds
-    columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, search.rule)
-    columns.fit = search.solver(columns.choice).from_rows(folds.rows, folds.classes, solver, total)
-    return _selected(Comparison([columns], columns, np.ones(1)), folds, search, sample)
-
-
-def choose_point_of_blocks(source: sources.FoldSource, search: GridSearch, correct: bool = True) -> Selected:
-    """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-    scores, total = cross_validate(source, search, keep_coefs=True), source.total
-    columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, search.rule)
-    columns.fit = search.solver(columns.choice).from_moments(total)
-    found = Comparison([columns], columns, np.ones(1))
-    fit, every = found.fitted(), scores.held_out
-    assert every is not None
-    assert fit.models is not None
-    point = int(np.ravel_multi_index(columns.choice.index, columns.choice.mean.shape))
-    held_out = every.at(point, fit.models.intercepts)
-    if not correct:
-        return Selected(found, fit, held_out, None)
-    scores.keep(sample := sample_of(every, search.n_points, search.seed))
-    stable = stable_share_of_moments(source.total, sample, fit.models.coefs)
-    if (dense := columns.densest) is not None:
-        stable = min(stable, stable_share_of_moments(source.total, sample, dense))
-    return Selected(found, fit, held_out, found.corrected(sample, search, held_out, stable=stable))
-
-
-def choose_map(
-    maps: dict[str, Any],
-    folds: FoldedRows,
-    search: GridSearch,
-    alone: bool,
-    progress: StepProgress | None,
-    shared: SharedColumns,
-) -> Selected:
-    """Compare the maps on rows in memory, after a race if there are many rows, and fit the choice on all rows."""
-    watch = (lambda what: None) if progress is None else progress.tell
-    sample = folds.sample(len(maps) * search.n_points, search.seed)
-    if progress is not None:
-        progress.start(len(maps))
-    finalists, others = race(maps, folds, search, watch, alone)
-    if progress is not None:
-        progress.start(len(finalists))
-    learn_maps(list(finalists.values()), folds.rows, search.n_jobs, shared)
-    grouped: dict[Any, Any] = {}  # one warning for each column, not for each map
-    for features in finalists.values():
-        for one in getattr(features, "grouped_categories_", ()):
-            grouped.setdefault(one.column, one)
-    for warning in grouped.values():
-        warn(warning)
-    evaluator = MapsInMemory(folds, replace(search, sample=sample))
-    found = compare(finalists, evaluator, search.rule, watch)
-    lead, error = max(one.measured for one in found.candidates)
-    (mean, own), missed = max(((one.measured, one.name) for one in others.values()), default=((0.0, 0.0), ""))
-    # Trees cut a column into bins of equally many rows, so on many rows each bin joins more of the different values:
-    # one of the others may have been clearly better on its part than the finalists are on all rows.
-    if mean - lead > max(0.002, 3.0 * float(np.hypot(error, own))):
-        others = {name: candidate for name, candidate in others.items() if name != missed}
-        finalists = {name: features for name, features in maps.items() if name in finalists or name == missed}
-        learn_maps([maps[missed]], folds.rows, search.n_jobs, shared)
-        found = compare(finalists, evaluator, search.rule, watch)
-    named = [one for features in finalists.values() for one in getattr(features, "numbers_as_names_", ())]
-    for said in {one.column: one for one in named}.values():
-        warn(said)
-    return _selected(replace(found, order=tuple(maps), others=others), folds, search, sample)
-
-
-def _source(folds: FoldedRows | DeviceFolds, search: GridSearch) -> sources.RowsInMemory | sources.RowsOnDevice:
-    """The columns as they are, as a source of folds."""
-    if isinstance(folds, DeviceFolds):
-        return sources.RowsOnDevice(folds)
-    return sources.RowsInMemory(*folds[:3], search.n_jobs, search.loss)
-
-
-def _selected(found: Comparison, folds: FoldedRows | DeviceFolds, search: GridSearch, sample: Sample) -> Selected:
-    """Score all held-out rows by the chosen model, and correct its AUC for the choice."""
-    fit, rows, unmapped = found.fitted(), folds.rows, folds
-    models, point = fit.models, found.chosen.choice.values
-    if models is None:  # the coefficients of all points would take too much memory: solve the folds again
-        alone = replace(search, l2s=[point["l2"]], l1s=[point["l1"]])
-        again = cross_validate(_source(folds, search), alone, keep_coefs=True)
-        assert again.coefs is not None
-        found.chosen.models = FoldModels(again.coefs[:, 0, 0], again.intercepts[0, 0])
-        models = found.chosen.aligned_models
-        assert models is not None
-    if isinstance(folds, FoldedRows) and fit.features is not None:
-        rows = rows._replace(X=MappedArray(rows.X, fit.features))
-        folds = folds._replace(rows=rows)
-    known = () if fit.held_out is None else (fit.held_out,)
-    held_out = folds.out_of_fold(*models, *known)
-    by_all = scores_of(rows.X, sample.rows, models.coefs) if fit.by_all is None else fit.by_all
-    stable = stable_share(by_all, folds.overlap(), sample)
-    if len(found.members) == 1 and (dense := found.chosen.densest) is not None:
-        stable = min(stable, stable_share(scores_of(rows.X, sample.rows, dense), folds.overlap(), sample))
-    nested = clusters = None
-    if isinstance(unmapped, FoldedRows) and unmapped.groups is not None and unmapped.pairs is None:
-        numbers = group_numbers(unmapped.groups, folds.rows.y.size)
-        # pairs of rows in different folds count too: a fold of few groups has hardly any pairs of two groups
-        clusters = Clusters.of(held_out.positive, held_out.scores, held_out.weights, numbers[held_out.places])
-        nested = nested_scores(found, unmapped, search) if clusters.n_groups < MANY_GROUPS else None
-    corrected = found.corrected(sample, search, held_out, stable=stable, nested=nested, clusters=clusters)
-    return Selected(found, fit, held_out, corrected)
-
-
-def nested_scores(found: Comparison, folds: FoldedRows, search: GridSearch) -> Nested | None:
-    """Solve all candidates again without each pair of folds; None if the folds do not allow it.
-
-    There must be at least three folds, each trained on all rows that it does not hold out, and each row held out once.
-    """
-    n, fold = folds.rows.X.shape[0], np.full(folds.rows.X.shape[0], -1)
-    for number, split in enumerate(folds.splits):
-        fold[split.validation] = number
-    whole = sum(split.validation.size for split in folds.splits) == n and fold.min() >= 0
-    if len(folds.splits) < 3 or not whole or any(sum(map(len, split)) != n for split in folds.splits):
-        return None
-    pairs = list(combinations(range(len(folds.splits)), 2))
-    splits = [Split(np.flatnonzero(~held), np.flatnonzero(held)) for held in (np.isin(fold, pair) for pair in pairs)]
-    if any(np.unique(folds.positive[split.train]).size < 2 for split in splits):
-        return None
-    paired = folds._replace(splits=splits)
-    sample = paired.sample(sum(candidate.choice.mean.size for candidate in found.candidates), search.seed)
-    kept, intercepts = [], []
-    for candidate in found.candidates:
-        rows, axes = folds.rows, candidate.scores.grid
-        again = replace(search, l2s=axes["l2"], l1s=axes["l1"], sample=sample)
-        if getattr(candidate.features, "supervised", False):
-            scores = cross_validate_labelled(copy(candidate.features), paired, again).scores
-        else:
-            if candidate.features is not None:
-                rows = rows._replace(X=hold_features(MappedArray(rows.X, candidate.features), FEW_BYTES))
-            source = sources.RowsInMemory(rows, paired.splits, folds.classes, search.n_jobs, search.loss)
-            scores = cross_validate(source, again.on(candidate.features))
-        assert scores.kept is not None
-        kept.append(scores.kept)
-        intercepts.append(scores.intercepts.reshape(-1, len(pairs)))
-    return Nested(pairs, fold, sample, np.concatenate(kept, axis=1), np.concatenate(intercepts), search.scoring)
-
-
 class MapsInMemory(NamedTuple):
     """Cross-validates and fits learnt maps on rows in memory."""
 
     folds: FoldedRows
     search: GridSearch
 
-    def evaluate(self, name: str, features: Any) -> tuple[Candidate, sources.RowsInMemory | None]:
+    def evaluate(self, name: str, features: Any) -> tuple[Candidate, RowsInMemory | None]:
         """Cross-validate the grid of a fitted map; also return the source of its folds (None if it is supervised)."""
         folds, search = self
         if getattr(features, "supervised", False):
@@ -422,7 +244,7 @@ class MapsInMemory(NamedTuple):
             found.held_out, found.by_all, found.fit, found.lift = held_out, by_all, fit, lift
             return found, None
         X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
-        source = sources.RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
+        source = RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
         sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
         scores = cross_validate(source, search.on(features), keep_coefs=True, held_out=sizes)
         refuse_not_finite(scores)
@@ -435,13 +257,13 @@ class MapsInMemory(NamedTuple):
             found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
         return found, source
 
-    def fit(self, candidate: Candidate, source: sources.RowsInMemory | None = None) -> ExactFit:
+    def fit(self, candidate: Candidate, source: RowsInMemory | None = None) -> ExactFit:
         """Fit a candidate on all rows at its point; without the `source` of `evaluate` moments are computed again."""
         if candidate.fit is not None:  # of trees that learnt from labels
             return candidate.fit
         if source is None:
             X = MappedArray(self.folds.rows.X, candidate.features)
-            rows, solver, total = *sources.rows_for_solver(self.folds.rows._replace(X=X)), None
+            rows, solver, total = *rows_for_solver(self.folds.rows._replace(X=X)), None
         else:
             rows, solver, total = source.rows, source.solver, candidate.scores.total
         if self.search.loss.needs_rows:
@@ -523,7 +345,7 @@ def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: Shar
     if others:
         in_turn = not all(isinstance(features, FeatureMap) for features in others)
         learn_bytes = 1 << 25  # that a map takes at most while it is fitted
-        sources.over_folds(learn, others, sources.FoldProblem(True, False, learn_bytes, in_turn), n_jobs)
+        over_folds(learn, others, FoldProblem(True, False, learn_bytes, in_turn), n_jobs)
 
 
 def weights_of(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray:
@@ -556,164 +378,3 @@ def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
     models = None if coefs is None else FoldModels(coefs[:, i, j].copy(), chosen.scores.intercepts[i, j])
     chosen = replace(chosen, choice=point, measured=measured, models=models, held_out=None, by_all=None)
     return (np.arange(len(candidates)) == number).astype(np.float64), chosen
-
-
-class Race(NamedTuple):
-    """The maps that go on, and the others as candidates with their scores on a part of the rows."""
-
-    finalists: dict[str, Any]
-    others: dict[str, Candidate]
-
-
-def race(maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch, alone: bool = True) -> Race:
-    """Compare the maps on a part of the rows, if there are many rows and more maps than may go on.
-
-    With `alone`, one winner goes on if there are very many rows, where blends gain least: the narrowest of kernels that
-    differ in width, else the map that is ahead on a larger part. The best map that gains more than others from more
-    rows and the best of the others both go on unless one is clearly ahead. Only the AUC can be raced, because the share
-    of positives is larger in the part, and no race finds the simplest map, which "one-standard-error" asks for.
-    """
-    n, other_question = folds.rows.y.size, search.scoring is not ROC_AUC or search.rule == "one-standard-error"
-    if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or other_question:
-        return Race(maps, {})
-    rng = np.random.default_rng(search.seed)
-    candidates = RULES.heat.run(maps, folds, search, rng, watch)
-    if not candidates:
-        return Race(maps, {})
-    weights = weights_of(candidates, "blend")
-    order = np.argsort(-weights, kind="stable")[: RULES.finalists]
-    kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
-    lead, both = _lead(candidates)
-    kept = both if -RULES.behind <= lead <= RULES.ahead else kept  # a part cannot tell them apart
-    very_many = n >= RULES.again_from_rows
-    if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
-        ours: dict[str, Any] = {name: maps[name] for name in kept if isinstance(maps[name], FeatureMap)}
-        kept -= {name for name in ours if any(other.is_finer(ours[name]) for other in ours.values())}
-    others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
-    if very_many and len(kept) > 1:
-        finalists = {name: maps[name] for name in maps if name in kept}
-        candidates = RULES.again.run(finalists, folds, search, rng, lambda what: None)
-        if len(candidates) == len(kept):
-            weights = weights_of(candidates, "blend")
-            gains = [RULES.gain * getattr(one.features, "gains_by_rows", False) for one in candidates]
-            leads = np.array([one.choice.mean.max() for one in candidates]) + gains
-            enough = np.arange(leads.size) == leads.argmax() if alone else weights > 0.0
-            others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
-    # A map with too many features even here has too many on all rows: `compare` raises the error.
-    return Race({name: new for name, new in maps.items() if name not in others}, others)
-
-
-def _lead(candidates: Sequence[Candidate]) -> tuple[float, set[str]]:
-    """The lead of the best map that gains more from more rows over the best of the others, and both names."""
-    best: dict[bool, tuple[float, str]] = {}
-    for candidate in candidates:
-        gains, mean = getattr(candidate.features, "gains_by_rows", False), float(candidate.choice.mean.max())
-        best[gains] = max(best.get(gains, (0.0, "")), (mean, candidate.name))
-    lead = best[True][0] - best[False][0] if len(best) == 2 else -np.inf
-    return lead, {name for _, name in best.values()}
-
-
-class Heat(NamedTuple):
-    """A comparison of maps on a part of the rows: how many rows, landmarks and folds it has at most."""
-
-    rows: int
-    landmarks: int
-    folds: int
-
-    def run(
-        self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, rng: np.random.Generator, watch: Watch
-    ) -> list[Candidate]:
-        """Cross-validate each map on the part; empty if the part is too small."""
-        part = self._part(folds, rng)
-        if any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split):
-            return []  # a fold has rows of one class only in the part
-        if part.pairs is not None and not have_pairs(part.pairs, part.splits, part.rows.weights):
-            return []
-        try:
-            small = {name: clone(features) for name, features in maps.items()}
-            for features in small.values():
-                landmarks = features.get_params().get("n_landmarks")
-                if isinstance(landmarks, int | str):
-                    few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
-                    features.set_params(n_landmarks=few)
-            learn_maps(list(small.values()), part.rows, search.n_jobs, {})
-        except (NearlyAllDiffer, NotLearnt):
-            # Perhaps the part is too small. If all rows have the same problem, `choose_map` raises the error.
-            return []
-        loss = search.loss if part.pairs is None else search.loss.on_pairs(part.pairs)
-        found = self._evaluate(small, part, replace(search, rule="best", loss=loss), watch)
-        return [found[name] for name in maps if name in found]
-
-    def _part(self, folds: FoldedRows, rng: np.random.Generator) -> FoldedRows:
-        """Some rows (half of them of each class, or all rows of a class that has fewer) and their folds."""
-        X, y, weights = folds.rows
-        counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0.0
-        strata = None if folds.pairs is None else folds.pairs.stratum
-        if strata is None:
-            sides = [np.flatnonzero(counts & (folds.positive == side)) for side in (False, True)]
-            index = np.sort(np.concatenate(some_of_each_class(sides, self.rows, rng)))
-        else:  # whole strata, up to that many rows
-            order, sizes = rng.permutation(int(strata.max()) + 1), np.bincount(strata)
-            some = order[: max(2, int(np.searchsorted(np.cumsum(sizes[order]), self.rows, "right")))]
-            index = np.flatnonzero(np.isin(strata, some))
-        place = np.full(y.size, -1)
-        place[index] = np.arange(index.size)
-        splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]
-        rows = Rows(rows_of(X, index), y[index], None if weights is None else weights[index])
-        pairs = None if folds.pairs is None else folds.pairs.take(index)
-        groups = None if folds.groups is None else group_numbers(folds.groups, y.size)[index]
-        return FoldedRows(rows, splits, folds.classes, folds.positive[index], groups, pairs)
-
-    def _evaluate(
-        self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch
-    ) -> dict[str, Candidate]:
-        """Cross-validate fitted maps, small ones side by side; those with too many features are left out."""
-        found: dict[str, Candidate] = {}
-        untold, done, lock = deque(maps), set(), Lock()
-
-        def evaluate(name: str, search: GridSearch) -> None:
-            with suppress(
-                TooManyFeatures, MapNotFitted, np.linalg.LinAlgError
-            ):  # `compare` meets them again, and names them
-                new, _ = MapsInMemory(folds, search).evaluate(name, maps[name])
-                new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
-                found[name] = new
-            with lock:  # maps end in any order, but are reported in their own order
-                done.add(name)
-                while untold and untold[0] in done:
-                    told = untold.popleft()
-                    if told in found:
-                        watch(found[told])
-
-        ours = [name for name, features in maps.items() if isinstance(features, FeatureMap)]
-        small = [name for name in ours if maps[name].n_features_out_ <= SMALL]
-        widest = max((maps[name].n_features_out_ for name in small), default=1)
-        needed = FEW_BYTES + (16 * len(folds.splits) + 80) * widest**2  # features that are held, moments, and one fold
-        problem = sources.FoldProblem(True, False, needed)
-        if sources.how_many_at_once(len(small), problem, search.n_jobs) == 1:
-            small = []
-        else:
-            sources.over_folds(partial(evaluate, search=replace(search, n_jobs=1)), small, problem, search.n_jobs)
-        for name in maps:
-            if name not in small:
-                evaluate(name, search)
-        return found
-
-
-class RaceRules(NamedTuple):
-    """When and how maps race; on very many rows the finalists race again."""
-
-    from_rows: int = 15_000  # below, the race would take as long as what it saves
-    heat: Heat = Heat(4_000, 150, 3)
-    finalists: int = 2
-    still: float = 0.3  # maps go on whose weight in a blend on the part is at least this share of the best's
-    # The best map that gains more than others from more rows and the best of the others both go on if the AUC of the
-    # first, on the part (where landmarks are few), is at most so much behind, or ahead.
-    behind: float = 0.02
-    ahead: float = 0.03
-    gain: float = 0.005  # added to the AUC of such a map, for its gain from all rows, if one map goes on alone
-    again_from_rows: int = 50_000
-    again: Heat = Heat(10_000, 500, 3)
-
-
-RULES = RaceRules()

@@ -14,7 +14,8 @@ import numpy as np
 from vrspam.metrics import CorrectedAUC, roc_auc_columns
 from vrspam.metrics.correction import Sample, Taken, corrected_choice
 from vrspam.model_selection.pairs import of_pairs
-from vrspam.model_selection.selection import Grid, Scoring, SelectionRule
+from vrspam.model_selection.scoring import Scoring
+from vrspam.model_selection.selection import Grid, SelectionRule
 
 
 def correct(

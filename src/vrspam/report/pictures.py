@@ -20,7 +20,7 @@ from vrspam.inspection import PairEffect, Shape
 from vrspam.metrics import NetBenefit
 from vrspam.metrics.thresholds import BINS, LEAST_IN_BIN, Bin, Curve, reliability, wilson
 from vrspam.model import drawing
-from vrspam.model_selection.cross_validate import LearningCurve
+from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.report.page import NUMBERS, QUIET, WORRIES, Html, Stops, facts, grid, noticed, spelled
 
 WIDTH, HEIGHT = 330.0, 270.0

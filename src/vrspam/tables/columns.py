@@ -16,19 +16,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from vrspam._utils.messages import Finding, Parameter, WordedError
+from vrspam._utils.texts import show_texts
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.tables import frames
-from vrspam.tables.texts import (
-    LONG_ZIP,
-    MISSING_WORDS,
-    NEARLY_ALL,
-    KindOfText,
-    count_missing,
-    describe,
-    find_kind,
-    looks_like,
-    show_texts,
-)
+from vrspam.tables.kinds import NEARLY_ALL, describe, find_kind, looks_like
+from vrspam.tables.kinds.base import KindOfText
+from vrspam.tables.kinds.missing import MISSING_WORDS, count_missing
+from vrspam.tables.kinds.numbers import LONG_ZIP
 
 _ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 MOST_COUNTED = 100_000  # different texts of a column that are counted

@@ -14,11 +14,14 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from vrspam._utils.messages import WordedError
+from vrspam._utils.texts import show_texts
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn, warn_once_in_cross_validation
-from vrspam.tables import frames
-from vrspam.tables import texts as kinds_of_text
+from vrspam.tables import frames, kinds
 from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, TypedColumn
-from vrspam.tables.texts import MISSING_WORDS, YEAR, KindOfText, part_text, show_texts, typed_kind
+from vrspam.tables.kinds import typed_kind
+from vrspam.tables.kinds.base import KindOfText
+from vrspam.tables.kinds.dates import YEAR, part_text
+from vrspam.tables.kinds.missing import MISSING_WORDS
 
 SEVERAL = 5  # with so many rows or more, a column without any readable value deserves a warning
 _NESTED = (list, tuple, dict, set, np.ndarray)
@@ -351,15 +354,10 @@ class TableSchema:
                 raise ValueError("a range needs two finite numbers, the smaller first")
             readings: dict[str, KindOfText] = {}
             for name, stored in plain["readings"].items():
-                for kind in kinds_of_text.KINDS:
-                    if stored.get("kind") == kind.words:
-                        given = {one.name: stored[one.name] for one in fields(kind)}  # type: ignore[arg-type]
-                        given = {
-                            key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
-                        }
-                        readings[str(name)] = kind(**given)
-                if str(name) not in readings or not readings[str(name)].check():
+                kind = kinds.kind_called(stored.get("kind"))
+                if kind is None or not (restored := kind.from_fields(stored)).check():
                     raise ValueError(f"{stored!r} is not a kind of text")
+                readings[str(name)] = restored
             return cls(
                 **{name: tuple(given) for name, given in names.items()},
                 categorical={str(name): tuple(values) for name, values in plain["categorical"].items()},

@@ -20,10 +20,11 @@ from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import ColumnBlock, Parts, Table
 from vrspam.inspection import Shapes, distinct
+from vrspam.measures.outcome import Outcome
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.scorer import Scorer, linear_parts, named_columns
 from vrspam.model_selection.calibration import Calibration
-from vrspam.model_selection.folds import row_hashes
+from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_higher
@@ -286,6 +287,11 @@ class Model:
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
 
     @cached_property
+    def outcome(self) -> Outcome:
+        """What the scores rank, in the words of the table."""
+        return Outcome.of(self.schema.target, self.positive, self.schema.labels or (), self.training)
+
+    @cached_property
     def parts(self) -> Parts:
         """The score as a sum of functions of columns: `features`, or a line or table for each column."""
         if self.features is not None:
@@ -327,11 +333,7 @@ class Model:
 
     def as_scorer(self) -> Scorer:
         """Return what `vrspam.export` exports: the columns as they are in a file, and the parts of the score."""
-        schema, typical, parts = self.schema, None, self.parts
-        if self.features is None:
-            n_numeric = len(schema.columns) - len(schema.categorical)
-            typical = np.zeros((2, len(schema.columns)))
-            typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
+        schema, parts = self.schema, self.parts
         numeric = [name not in schema.categorical for name in schema.columns]
         return Scorer(
             *named_columns(schema.columns, numeric, schema),
@@ -344,9 +346,8 @@ class Model:
             calibration=self.calibration,
             matrix=schema.width is not None and not schema.numeric,
             left_out=self.identifiers,
-            typical=typical,
             chosen=self.threshold,
-            ranks=describe_higher(self) if self.ranks else "",
+            ranks=describe_higher(self.outcome) if self.ranks else "",
         )
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:

@@ -244,7 +244,7 @@ def export_model(
     onnx: str | os.PathLike[str] | None = None,
     python: str | os.PathLike[str] | None = None,
     sql: str | os.PathLike[str] | None = None,
-    dtype: str = "float32",
+    dtype: str = "float64",
 ) -> list[Path]:
     """Write a model for other programs, in one or more forms; nothing is written if one of them is refused or fails.
 
@@ -259,7 +259,7 @@ def export_model(
     python, sql : path, optional
         A file of plain Python, or one SQL expression, of a linear or additive model; see `vrspam.export.to_python` and
         `vrspam.export.to_sql`.
-    dtype : {"float32", "float64"}, default="float32"
+    dtype : {"float64", "float32"}, default="float64"
         Type of the numbers that go into the ONNX graph and come out of it.
 
     Returns

@@ -13,7 +13,7 @@ import numpy as np
 
 from vrspam.data import Schema
 from vrspam.model.scorer import DATE, NotExportable, Scorer
-from vrspam.tables.texts import Dates
+from vrspam.tables.kinds.dates import Dates
 from vrspam.tool.model import Model
 
 ROWS = 20
@@ -173,7 +173,7 @@ def _as_input(values: list[Any], kind: str) -> np.ndarray:
 def _compare(found: Any, scores: np.ndarray, form: str, exact: bool = True) -> None:
     """Refuse an export whose scores are not those of the model.
 
-    In float32 a row within rounding of a tree's threshold may fall to either side, so that only most rows must agree.
+    Numbers rounded to float32 may fall to the other side of a tree's threshold, so that only most rows must agree.
     """
     exported = np.array([np.nan if score is None else score for score in found], dtype=np.float64)
     known = np.isfinite(scores)

@@ -21,8 +21,9 @@ from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_colum
 from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, read_until_typed, table_schema
 from vrspam.model_selection.pairs import whole_units
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
+from vrspam.tables.kinds import find_kind, typed_kind
+from vrspam.tables.kinds.numbers import Numbers
 from vrspam.tables.schema import Label, TableLearner
-from vrspam.tables.texts import Numbers, find_kind, typed_kind
 from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan, holds_labels, named_by
 
 # how rows are read for training: as they are in the file, without rows that have no label
@@ -106,24 +107,6 @@ class OpenedTable:
         if not found:
             raise self.chunks.nothing_left()
         return stack([rows for rows, *_ in found]), np.concatenate([positive for _, positive, _ in found])
-
-
-def two_sides(positive: np.ndarray, times: np.ndarray | None, weights: np.ndarray | None = None) -> np.ndarray:
-    """Two classes: the labels; with times, events and censored rows; if none is censored, earlier and later rows.
-
-    Rows of weight 0 do not count.
-    """
-    counted = np.ones(positive.size, dtype=bool) if weights is None else weights > 0.0
-    if times is None or not positive[counted].all():
-        return positive
-    middle = np.median(times[counted])
-    earlier = times < middle
-    return earlier if earlier[counted].any() else times <= middle
-
-
-def ranked_target(positive: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """What is ordered and, for times, which rows have their event: both for the measures of concordance."""
-    return (positive.astype(np.int8), None) if times is None else (times, positive)
 
 
 def stack(parts: list[Any]) -> Any:
@@ -216,6 +199,13 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     writing = learner.writing(source.reader.writing(path))
     schema = learner.finish(Schema, target=table.target, **labels, source=(), writing=writing)
     if not schema.columns:
+        if names := schema.identifiers:
+            words = "{path}: no feature column is left: {names} looks like an identifier; keep it with {include}"
+            if len(names) > 1:
+                words = "{path}: no feature column is left: {names} look like identifiers; keep one with {include}"
+            raise DataError(
+                words, path=path, names=", ".join(map(repr, names)), include=Parameter("include", [names[0]])
+            )
         raise DataError(NO_FEATURE, path=path)
     kept = [plan.weights] if plan.weights else ()
     chunks = Chunks(source, schema, keep=kept, on_error=on_error, progress=progress, **_ROWS)

@@ -1,4 +1,4 @@
-"""Models as graphs of standard ONNX operators, and converters for skl2onnx. Needs the extra `onnx`."""
+"""Models as graphs of standard ONNX operators. Needs the extra `onnx`."""
 
 from vrspam._utils.messages import require
 
@@ -6,6 +6,5 @@ require("onnx", "onnx")  # its message says what to install; a failed import bel
 
 # ruff: noqa: E402
 from vrspam.export.onnx_graphs.model import to_onnx
-from vrspam.export.onnx_graphs.skl2onnx_converters import register_skl2onnx
 
-__all__ = ["register_skl2onnx", "to_onnx"]
+__all__ = ["to_onnx"]

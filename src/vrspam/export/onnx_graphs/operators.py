@@ -11,7 +11,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, exponents, split_sides
-from vrspam.tables.texts import MONTH, WEEKDAY, YEAR
+from vrspam.tables.kinds.dates import MONTH, WEEKDAY, YEAR
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # what onnxruntime has had since 1.12
 ML = "ai.onnx.ml"
@@ -351,17 +351,14 @@ def sum_tables(rows: Rows, tables: Mapping[int, Table]) -> list[str]:
 # Kernels.
 
 
-def kernel_score(rows: Rows, part: KernelPart, dtype: int) -> str:
-    """What the bumps of a kernel add to the score; its matrix is computed in `dtype`."""
+def kernel_score(rows: Rows, part: KernelPart) -> str:
+    """What the bumps of a kernel add to the score."""
     graph = rows.graph
-    single = dtype == TensorProto.FLOAT
-    coef = graph.constant(part.coef[:, np.newaxis], np.float32 if single else np.float64)
-    found = graph.add("MatMul", kernel_matrix(rows, part, dtype), coef)
-    found = graph.add("Squeeze", found, graph.constant([1], np.int64))
-    return graph.cast(found, TensorProto.DOUBLE) if single else found
+    found = graph.add("MatMul", kernel_matrix(rows, part), graph.constant(part.coef[:, np.newaxis]))
+    return graph.add("Squeeze", found, graph.constant([1], np.int64))
 
 
-def kernel_matrix(rows: Rows, part: KernelPart, dtype: int) -> str:
+def kernel_matrix(rows: Rows, part: KernelPart) -> str:
     """exp(-gamma ‖u - z‖²) for the encoded rows and all landmarks z."""
     graph = rows.graph
     blocks: list[str] = []
@@ -393,8 +390,6 @@ def kernel_matrix(rows: Rows, part: KernelPart, dtype: int) -> str:
     ones = graph.add("Add", graph.add("Mul", squares, graph.constant([0.0])), graph.constant([1.0]))
     left = graph.add("Concat", u, squares, ones, axis=1)
     right = exponents(part.landmarks[:0], part.landmarks[:, order], part.gamma)[1]
-    if dtype == TensorProto.FLOAT:
-        left, right = graph.cast(left, dtype), right.astype(np.float32)
     return graph.add("Exp", graph.add("MatMul", left, graph.constant(right)))
 
 
