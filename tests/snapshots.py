@@ -1,4 +1,4 @@
-"""What people see of commands, on tables drawn with a known truth: `python -m tests.cli.snapshots` records them anew.
+"""What people see of commands, on tables drawn with a known truth: `python -m tests.snapshots` records them anew.
 
 Do that only in a commit that does nothing else and says which words changed, and why.
 """
@@ -18,7 +18,7 @@ import pandas as pd
 
 from vrspam.cli import main
 
-RECORDED = Path(__file__).with_suffix(".json")
+RECORDED = Path(__file__).parent / "cli" / "snapshots.json"
 
 
 def independent(rng: np.random.Generator, rows: int = 400) -> pd.DataFrame:
