@@ -27,8 +27,9 @@ from vrspam.cli.typed import OTHER_OPTIONS, SPECIAL_VALUES
 from vrspam.cli.typed import typed as as_typed
 from vrspam.data import readers
 from vrspam.tool import load_model, save_model
+from vrspam.tool.notes import note_of
 from vrspam.tool.plan import OPTIONS, read_names
-from vrspam.tool.training import note_of, train
+from vrspam.tool.training import train
 
 
 def test_names_from_a_file_do_not_steer_the_terminal(tmp_path, capsys):
