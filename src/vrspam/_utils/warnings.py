@@ -98,12 +98,12 @@ class GridNotCertified(WordedWarning, ConvergenceWarning):
 
     missed: int
     total: int
-    convex: bool = True  # else there are no certificates
+    has_gap: bool = True  # else there are no certificates
     more_advice: str = ""
 
     @property
     def template(self) -> str:  # type: ignore[override]
-        what = "were not certified" if self.convex else "are not stationary"
+        what = "were not certified" if self.has_gap else "are not stationary"
         return (
             f"{{missed}} of {{total}} solutions of the grid {what} to tol: raise max_iter, standardise the features, "
             "or leave out the smallest l2{more_advice}."
