@@ -39,6 +39,7 @@ class Concave(ConcaveNumbers, Separable):
     def of_loss(cls, loss: Any, gamma: float | None) -> Callable[[float, float], Any]:
         """With the curvature of the loss along each column."""
         gamma = cls.usual_gamma if gamma is None else gamma
+        assert gamma is not None
         return partial(cls, gamma=float(gamma), h=np.array(loss.curvature(), dtype=np.float64))
 
     @property
