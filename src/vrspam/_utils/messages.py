@@ -113,6 +113,7 @@ class WordedError(VrspamError):
 
 LossName = Literal["squared", "squared_hinge"]
 PenaltyName = Literal["elasticnet", "mcp", "scad"]
+USUAL_PENALTY: PenaltyName = "elasticnet"
 SelectionRule = Literal["best", "one-standard-error", "blend"]  # how a point and a feature map are chosen
 Selection = Literal["auto", SelectionRule]
 THRESHOLD_RULES = ("recall", "precision", "alerts", "cost_ratio", "threshold")  # for a threshold that is stored

@@ -103,12 +103,12 @@ class GridNotCertified(WordedWarning, ConvergenceWarning):
 
     missed: int
     total: int
-    convex: bool = True  # else there are no certificates
+    has_gap: bool = True  # else there are no certificates
     more_advice: str = ""
 
     @property
     def note(self) -> Note:
-        what = "were not certified" if self.convex else "are not stationary"
+        what = "were not certified" if self.has_gap else "are not stationary"
         return Note(
             f"{self.missed} of {self.total} solutions of the grid {what} to tol: raise max_iter, standardise the "
             f"features, or leave out the smallest l2{self.more_advice}."
