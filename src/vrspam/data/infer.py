@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix
+from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
 from vrspam._utils.warnings import warn
 from vrspam.data.readers.block import Block, as_table
@@ -370,5 +372,10 @@ def remedies_of_files(column: Any) -> dict[str, Any]:
 def warn_of_decisions(decisions: Iterable[Decision], remedies: Callable[[Any], Mapping[str, Any]]) -> None:
     """Warn of what was decided; for a column, `remedies` stand in place of the options of training."""
     for decision in decisions:
-        finding = decision.finding(remedies(decision.column))
-        warn(Message(finding.template, **finding.fields))
+        instead = remedies(decision.column)
+        warn(decision.finding().text(partial(_shown, instead)))
+
+
+def _shown(instead: Mapping[str, Any], fix: Fix) -> str:
+    """An option, or what stands in its place."""
+    return str(instead.get(fix.option, fix))

@@ -6,12 +6,20 @@ own remedies. docs/doctor.md has a section for each code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from vrspam._utils.messages import Finding, Parameter
+from vrspam._utils.findings import OPTION, Finding, Fix, Severity
 from vrspam.tables.kinds.missing import count_missing, means_missing
+
+
+class Several(NamedTuple):
+    """What is said of several columns, and the option that mends it (None: none does) with what it does."""
+
+    says: str
+    option: str | None = None
+    does: str = ""
 
 
 @dataclass(frozen=True)
@@ -20,41 +28,37 @@ class Decision:
 
     Attributes
     ----------
-    code : str
-        The code of its finding.
-    several : str
-        The sentence that stands for the findings of several `columns`.
-    severity : str
+    code, severity : str
+        Of its finding.
+    several : Several
+        What stands for the findings of several columns.
     column : object
         The name of the column; names of a frame need not be text.
     """
 
     code: ClassVar[str]
-    several: ClassVar[str] = ""
+    several: ClassVar[Several]
     column: Any
 
     @property
-    def severity(self) -> str:
+    def severity(self) -> Severity:
         return "note"
 
     @property
-    def template(self) -> str:
-        """The sentence behind the name of the column; `drop`, `include`, `categorical`, ... in it are its remedies."""
+    def sentence(self) -> str:
+        """What is said of the column, behind its name; it names no option."""
         raise NotImplementedError
 
     @property
-    def fields(self) -> dict[str, Any]:
-        """The fields of the template, beside its remedies."""
-        return {}
+    def fixes(self) -> Sequence[Fix]:
+        """What can be done, the remedy first."""
+        return ()
 
-    def finding(self, remedies: Mapping[str, Any] | None = None) -> Finding:
-        """The decision as a finding; `remedies` stand in place of the options of training of these names."""
-        subject = "column {column!r} " if self.column else "the column without a name "
-        fields = {"column": self.column, **self.fields}
-        for option, remedy in (remedies or {}).items():
-            if f"{{{option}}}" in self.template:
-                fields[option] = remedy
-        return Finding(self.code, self.severity, subject + self.template, **fields)
+    def finding(self) -> Finding:
+        """The decision as a finding."""
+        subject = f"column {self.column!r}" if self.column else "the column without a name"
+        columns = [self.column] if self.column else []
+        return Finding(self.code, self.severity, f"{subject} {self.sentence}", self.fixes, columns=columns)
 
 
 @dataclass(frozen=True)
@@ -62,19 +66,18 @@ class LooksLikeIdentifier(Decision):
     """A column only names the rows."""
 
     code = "identifiers"
-    several = "columns {columns} look like identifiers and were left out; {include} would keep one"
+    several = Several("look like identifiers and were left out", "include", f"; {OPTION} would keep one")
     reason: str  # "numbers the rows"
 
     @property
-    def template(self) -> str:
-        template = "{reason}: it looks like an identifier and was left out"
-        if self.column:  # without a name it cannot be asked for
-            template += "; use {include} to keep it"
-        return template
+    def sentence(self) -> str:
+        return f"{self.reason}: it looks like an identifier and was left out"
 
     @property
-    def fields(self) -> dict[str, Any]:
-        return {"reason": self.reason}
+    def fixes(self) -> Sequence[Fix]:
+        if not self.column:  # without a name it cannot be asked for
+            return ()
+        return (Fix("include", [self.column], f"; use {OPTION} to keep it"),)
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,12 @@ class LeftOut(Decision):
     """A column cannot be used, or is not wanted."""
 
     code = "left-out"
-    several = "columns {columns} have no values that can be used; left out"
+    several = Several("have no values that can be used; left out")
     reason: str  # "has no values"
-    template = "{reason}; left out"
 
     @property
-    def fields(self) -> dict[str, Any]:
-        return {"reason": self.reason}
+    def sentence(self) -> str:
+        return f"{self.reason}; left out"
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,13 @@ class HoldsCodes(Decision):
     """Among numbers there are codes, such as ZIP codes."""
 
     code = "codes"
-    several = "columns {columns} hold codes that look like numbers: take them as categories with {categorical}"
     severity = "warning"
-    template = "holds codes that look like numbers: take it as categories with {categorical}"
+    several = Several("hold codes that look like numbers", "categorical", f": take them as categories with {OPTION}")
+    sentence = "holds codes that look like numbers"
+
+    @property
+    def fixes(self) -> Sequence[Fix]:
+        return (Fix("categorical", [self.column], f": take it as categories with {OPTION}"),)
 
 
 @dataclass(frozen=True)
@@ -106,17 +112,16 @@ class TextAmongNumbers(Decision):
     """Among numbers there is text, which counts as missing; `strays` has the texts and their counts."""
 
     code = "unread-text"
-    several = "columns {columns} hold numbers; text among them counts as missing"
-    template = "holds numbers; {missing}"
+    several = Several("hold numbers; text among them counts as missing")
     strays: Mapping[str, int]
 
     @property
-    def severity(self) -> str:
+    def severity(self) -> Severity:
         return "note" if all(map(means_missing, self.strays)) else "warning"
 
     @property
-    def fields(self) -> dict[str, Any]:
-        return {"missing": count_missing(self.strays)}
+    def sentence(self) -> str:
+        return f"holds numbers; {count_missing(self.strays)}"
 
 
 @dataclass(frozen=True)
@@ -124,18 +129,19 @@ class LooksLike(Decision):
     """Text that looks like numbers or dates cannot be read, and is taken as categories."""
 
     code = "unread-text"
-    several = TextAmongNumbers.several
     severity = "warning"
-    template = (
-        "holds text that looks like {what}, taken as {different} categories: write plain numbers, with nothing where "
-        "one is missing, leave it out ({drop}) or confirm it ({categorical})"
-    )
+    several = TextAmongNumbers.several
     what: str  # "numbers"
     different: int  # number of different texts
 
     @property
-    def fields(self) -> dict[str, Any]:
-        return {"what": self.what, "different": self.different}
+    def sentence(self) -> str:
+        return f"holds text that looks like {self.what}, taken as {self.different} categories"
+
+    @property
+    def fixes(self) -> Sequence[Fix]:
+        advice = f": write plain numbers, with nothing where one is missing, leave it out ({OPTION})"
+        return Fix("drop", [self.column], advice), Fix("categorical", [self.column], f" or confirm it ({OPTION})")
 
 
 @dataclass(frozen=True)
@@ -143,12 +149,16 @@ class DigitsLost(Decision):
     """Integers are too large for floats."""
 
     code = "large-integers"
-    several = "columns {columns} hold integers beyond 2**53, which lose digits: leave them out with {drop}"
     severity = "warning"
-    template = (
-        "holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out ({drop}) if it names the rows, "
-        "or take its numbers as categories ({categorical})"
-    )
+    several = Several("hold integers beyond 2**53, which lose digits", "drop", f": leave them out with {OPTION}")
+    sentence = "holds integers beyond 2**53, which lose digits as 64-bit floats"
+
+    @property
+    def fixes(self) -> Sequence[Fix]:
+        return (
+            Fix("drop", [self.column], f": leave it out ({OPTION}) if it names the rows"),
+            Fix("categorical", [self.column], f", or take its numbers as categories ({OPTION})"),
+        )
 
 
 @dataclass(frozen=True)
@@ -156,22 +166,29 @@ class ManyCategories(Decision):
     """Only the most frequent categories are kept."""
 
     code = "many-categories"
-    several = (
-        "columns {columns} have very many categories, of which the rare ones count as one, as do new ones; use {drop} "
-        "if they are names"
-    )
     severity = "warning"
-    template = (
-        "has more than {most:,} categories: the {kept:,} most frequent are kept, and the other {rare:,} count as one, "
-        "as do new ones; use {drop} if it is a name, or raise {max_categories} to keep more"
+    several = Several(
+        "have very many categories, of which the rare ones count as one, as do new ones",
+        "drop",
+        f"; use {OPTION} if they are names",
     )
     most: int
     kept: int
     rare: int
 
     @property
-    def fields(self) -> dict[str, Any]:
-        return {"most": self.most, "kept": self.kept, "rare": self.rare}
+    def sentence(self) -> str:
+        return (
+            f"has more than {self.most:,} categories: the {self.kept:,} most frequent are kept, and the other "
+            f"{self.rare:,} count as one, as do new ones"
+        )
+
+    @property
+    def fixes(self) -> Sequence[Fix]:
+        return (
+            Fix("drop", [self.column], f"; use {OPTION} if it is a name"),
+            Fix("max_categories", None, f", or raise {OPTION} to keep more"),
+        )
 
 
 @dataclass(frozen=True)
@@ -179,20 +196,22 @@ class PartsBecomeFeatures(Decision):
     """Dates become numbers: their year, month, weekday and hour."""
 
     code = "dates"
-    several = "columns {columns} hold dates: their year, month, weekday and hour are features; {dates} leaves dates out"
+    several = Several(
+        "hold dates: their year, month, weekday and hour are features", "dates", f"; {OPTION} leaves dates out"
+    )
     what: str  # "dates", or how text was read
     parts: tuple[str, ...]
 
     @property
-    def template(self) -> str:
-        if len(self.parts) == 1:
-            return f"holds {{what}}: its {self.parts[0]} is a feature; {{dates}} leaves dates out"
+    def sentence(self) -> str:
         *others, last = self.parts
-        return f"holds {{what}}: its {', '.join(others)} and {last} are features; {{dates}} leaves dates out"
+        if not others:
+            return f"holds {self.what}: its {last} is a feature"
+        return f"holds {self.what}: its {', '.join(others)} and {last} are features"
 
     @property
-    def fields(self) -> dict[str, Any]:
-        return {"what": self.what, "dates": Parameter("dates", "drop")}
+    def fixes(self) -> Sequence[Fix]:
+        return (Fix("dates", "drop", f"; {OPTION} leaves dates out"),)
 
 
 @dataclass(frozen=True)
@@ -200,13 +219,19 @@ class TextReadAsNumbers(Decision):
     """Text is read as numbers."""
 
     code = "text-numbers"
-    several = "columns {columns} hold text that was read as numbers; {categorical} would take one as categories"
-    template = "holds {what}: leave it out ({drop}), or take it as categories ({categorical})"
+    several = Several("hold text that was read as numbers", "categorical", f"; {OPTION} would take one as categories")
     what: str  # how the text was read
 
     @property
-    def fields(self) -> dict[str, Any]:
-        return {"what": self.what}
+    def sentence(self) -> str:
+        return f"holds {self.what}"
+
+    @property
+    def fixes(self) -> Sequence[Fix]:
+        return (
+            Fix("drop", [self.column], f": leave it out ({OPTION})"),
+            Fix("categorical", [self.column], f", or take it as categories ({OPTION})"),
+        )
 
 
 @dataclass(frozen=True)
@@ -215,14 +240,17 @@ class TypeReadAsNumbers(Decision):
 
     code = "text-numbers"
     several = TextReadAsNumbers.several
-    template = "holds {what}, which are read as {meaning}; {drop} leaves it out"
     what: str  # "times"
     meaning: str  # "hours"
 
     @property
-    def fields(self) -> dict[str, Any]:
-        return {"what": self.what, "meaning": self.meaning}
+    def sentence(self) -> str:
+        return f"holds {self.what}, which are read as {self.meaning}"
+
+    @property
+    def fixes(self) -> Sequence[Fix]:
+        return (Fix("drop", [self.column], f"; {OPTION} leaves it out"),)
 
 
-#: The sentence of each code for several columns, where findings of one code are merged.
+#: What is said of several columns for each code, where findings of one code are merged.
 SEVERAL = {decision.code: decision.several for decision in Decision.__subclasses__()}

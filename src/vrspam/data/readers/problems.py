@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.findings import VrspamError
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import warn
 from vrspam.tables.errors import DataError
 
@@ -126,10 +127,11 @@ def _about_new_labels(counts: Counter[str]) -> str:
     )
 
 
-def problem_of(error: Exception) -> str | Message:
+def problem_of(error: Exception) -> str:
     """Return the field `problem` of an error (what is wrong, without the file) if it has one, else its whole text."""
-    if isinstance(error, WordedError):
-        return error.message.fields.get("problem", error.message)
+    if isinstance(error, VrspamError):
+        fields = getattr(error.note, "fields", {})
+        return fields.get("problem", error.note)
     return str(error)
 
 
