@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 
 LONG_STRATUM = 64  # groups of a stratum beyond which running sums go stratum by stratum
 

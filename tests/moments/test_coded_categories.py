@@ -15,7 +15,7 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, St
 from vrspam.features.mapped import MappedArray
 from vrspam.inspection.projection import MANY_FUNCTIONS, whitening
 from vrspam.objective import Objective, SquaredPairLoss
-from vrspam.objective.penalties import ElasticNet
+from vrspam.penalties.elastic_net import ElasticNet
 from vrspam.solvers.gram import RidgePath, exclusive_coefs, pays
 from vrspam.tables.frames import HeldColumns
 

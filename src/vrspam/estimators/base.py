@@ -27,7 +27,7 @@ from vrspam.model_selection.block_source import add_block
 from vrspam.moments import ClassMoments, PairMoments, PairSums, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
-from vrspam.objective.penalties import CONCAVE
+from vrspam.penalties.family import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of

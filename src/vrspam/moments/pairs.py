@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam._utils.arrays import own_arrays
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam._utils.validation import union_of_labels
