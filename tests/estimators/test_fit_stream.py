@@ -14,7 +14,7 @@ import vrspam.estimators.base
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.warnings import RawColumns
 from vrspam.data import read_chunks
-from vrspam.estimators.base import RowBlocks
+from vrspam.estimators.streams import RowBlocks
 from vrspam.objective import Objective
 from vrspam.solvers import solve
 from vrspam.solvers.base import run

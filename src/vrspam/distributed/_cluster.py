@@ -17,10 +17,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from vrspam._utils.validation import Rows
-from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, validated_rows
+from vrspam.estimators.base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
+from vrspam.estimators.streams import PairsOfStrata, validated_rows
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics.correction import Sample
@@ -43,21 +43,11 @@ from vrspam.model_selection.race import Race, race
 from vrspam.model_selection.search import GridSearch
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
-from vrspam.solvers import ExactFit
+from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, ExactFit
 from vrspam.tables import frames
 
 SAMPLE_ROWS = 50_000
 NO_ROWS = "There are no rows: every block of X is empty."
-TEXTS = """
-loss : "squared" | Other losses need all rows in one place.
-max_fpr : None | A limit needs another loss.
-n_jobs, random_state, verbose
-    As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
-l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
-intercept_, calibration_, baseline_, threshold_, classes_, moments_
-    As in `vrspam.AUCClassifierCV`.
-held_out_ : HeldOut | As after `vrspam.AUCClassifierCV.fit_stream`.
-"""
 
 
 class Blocks(Protocol):
@@ -78,7 +68,7 @@ class Blocks(Protocol):
 
 def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -> None:
     """Find the optimum for the rows of all blocks; with `strata`, for the pairs inside strata."""
-    full = strata or blocks.n_features <= base.MOMENTS_MAX_FEATURES_DENSE
+    full = strata or blocks.n_features <= MOMENTS_MAX_FEATURES_DENSE
     if strata:
         moments = blocks.reduce(block_pairs, add, clone(estimator)).checked()
     else:
@@ -102,12 +92,12 @@ def refuse_strata(strata: object, name: str) -> None:
         )
 
 
-def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) -> base.PairsOfStrata:
+def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) -> PairsOfStrata:
     """The pairs inside the strata of one block."""
     rows = validated_rows(estimator, number, X, y, weights)
     if rows is None:
-        return base.PairsOfStrata(None, frozenset(), 0, 0)
-    return base.PairsOfStrata.of(rows, np.asarray(strata), estimator.strata_weight == "strata")
+        return PairsOfStrata(None, frozenset(), 0, 0)
+    return PairsOfStrata.of(rows, np.asarray(strata), estimator.strata_weight == "strata")
 
 
 class ClusterProducts:

@@ -21,6 +21,7 @@ from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTh
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, names_as_read, warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
+from vrspam.estimators.streams import RowBlocks
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
@@ -92,7 +93,6 @@ def half_is_near(calibration: Sigmoid, held_out: HeldOut) -> bool:
     return tied or abs(calibration.half - mean) <= MOST_DEVIATIONS * deviation
 
 
-@base.share_estimator_texts
 class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
@@ -129,7 +129,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         "partial_roc_auc" is standardised as in `vrspam.metrics.partial_auc`. A callable is given `positive` (booleans),
         the scores of the held-out rows as `decision_function` of the model of the other folds gives them, and their
         weights or None; it returns a number, higher being better, and may be called from several threads.
-    {strata_weight}
+    strata_weight : {"pairs", "strata"}, default="pairs"
+        With `strata`: "pairs" gives all pairs inside strata the same weight, "strata" gives it to all strata.
     cv : int, splitter, iterable of (training rows, validation rows), or None, default=5
         A number means stratified folds of shuffled rows; None means 5.
     selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
@@ -278,7 +279,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     held_out_ : HeldOut
         After `fit_stream`: the validation rows that were kept, scored as in `out_of_fold_`; `weights` say how many rows
         each stands for. The calibration is fitted on these rows.
-    {n_features_in_, feature_names_in_}
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X had string column names.
 
     See Also
     --------
@@ -617,7 +620,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if not (isinstance(self.features, str) and self.features == "linear"):
             raise ValueError("fit_stream has no feature maps: use features='linear'.")
         folds = self._check_blocks(validation_rows)
-        blocks = base.RowBlocks(self, chunks, progress)
+        blocks = RowBlocks(self, chunks, progress)
         if blocks.one_shot:
             raise ValueError(
                 "Cross-validation reads the stream twice: give chunks that can be gone through again (a list, "

@@ -21,7 +21,6 @@ from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, varia
 VARIANTS = ("paper", "centred", "accelerated")
 
 
-@base.share_estimator_texts
 class VRSPAMClassifier(base.AUCClassifierBase):
     """Linear AUC scorer by variance-reduced stochastic steps; the default is a faster variant of the paper's.
 
@@ -49,7 +48,13 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         l2 = 0, run as the variant "centred" started at 0, and refuse a sparse X and the variant "paper".
     gamma : float, optional
         Applies only to "mcp" (default 3.0) and "scad" (default 3.7).
-    {monotonic_cst, positive, bounds}
+    monotonic_cst : array-like of -1, 0 and 1, dict of column to these, or None, default=None
+        The score must rise (1) or fall (-1) with a column, whatever the others are; 0 leaves it free. For a linear
+        score this is the sign of a coefficient (docs/monotone.md).
+    positive : bool, default=False
+        All coefficients are at least 0, as in scikit-learn's `Lasso`.
+    bounds : pair, array-like of shape (n_features, 2), dict of column to pair, or None, default=None
+        Limits (lower, upper) of coefficients, one pair for all or one for each, with 0 between them; None is no end.
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
         iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
@@ -78,14 +83,19 @@ class VRSPAMClassifier(base.AUCClassifierBase):
 
     Attributes
     ----------
-    {coef_, intercept_, classes_}
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        Puts the score 0 half-way between the class means; the AUC does not depend on it.
+    classes_ : ndarray of shape (2,)
+        The labels; the larger one is ranked above.
     gap_ : float or None
         Certificate: F(coef_) is at most this far above the optimum. None for "mcp" and "scad".
     stationarity_ : float
         For "mcp" and "scad" only, see `AUCClassifier`.
     objective_ : float
         F(coef_).
-    {l2_}
+    l2_ : float
+        The value of l2 that was used.
     variant_ : {"accelerated", "centred", "paper", "pair"}
         The variant that ran.
     n_iter_ : int
@@ -96,7 +106,9 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         "scad" also `stationarity`), `step_size`, `retries` (epochs undone), and with `record_variance` also
         `variance`: Σ_i π_i ‖v_i - ∇f(w)‖² over all rows i with their probabilities π_i, at the point w where the
         epoch's next step would have been taken and against the epoch's own anchor, before the anchor moves.
-    {n_features_in_, feature_names_in_}
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X had string column names.
 
     Notes
     -----
