@@ -17,9 +17,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from vrspam._utils.validation import Rows
-from vrspam.estimators.base import AUCClassifierBase
+from vrspam.estimators.base import PairwiseEstimator
 from vrspam.estimators.cv import AUCClassifierCV
-from vrspam.estimators.exact import AUCClassifier
+from vrspam.estimators.exact import AUCClassifier, keep_exact_fit, solver_of
+from vrspam.estimators.search import Searched, keep_search_of_blocks, make_search, maps_that_obey
 from vrspam.estimators.streams import PairsOfStrata, validated_rows
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
@@ -77,10 +78,10 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
         raise ValueError(NO_ROWS)
     estimator._store_columns(moments.n_features, blocks.feature_names)
     if full:
-        fit = estimator._solver.from_moments(moments)
+        fit = solver_of(estimator).from_moments(moments)
     else:
-        fit = estimator._solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
-    estimator._store_exact(fit)
+        fit = solver_of(estimator).from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
+    keep_exact_fit(estimator, fit)
 
 
 def refuse_strata(strata: object, name: str) -> None:
@@ -103,7 +104,7 @@ def block_pairs(number: int, X, y, weights, strata, estimator: AUCClassifier) ->
 class ClusterProducts:
     """Σ as a sum over blocks on the cluster: each multiplication is one distributed pass."""
 
-    def __init__(self, blocks: Blocks, moments: ClassMoments, estimator: AUCClassifierBase):
+    def __init__(self, blocks: Blocks, moments: ClassMoments, estimator: PairwiseEstimator):
         self.blocks, self.moments, self.estimator = blocks, moments, estimator
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
@@ -115,7 +116,7 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
     """Choose the penalties, and the feature map, by cross-validation on all blocks, then fit all rows with them."""
     cluster = Cluster(blocks, clone(estimator), folds, validation_rows)
     if is_plain(estimator.features, np.empty((0, blocks.n_features))):
-        estimator._fit_folds(ClusterFolds(cluster), blocks.feature_names, correct=False)
+        estimator._fit_source(ClusterFolds(cluster), blocks.feature_names, correct=False)
         return
     random_state = 0 if estimator.random_state is None else estimator.random_state
     seed = check_random_state(random_state).randint(2**31)
@@ -128,14 +129,14 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
         if not isinstance(features, FeatureMap):
             raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
     estimator._store_columns(blocks.n_features, blocks.feature_names)
-    maps = estimator._obeying(maps, None)
-    search = replace(estimator._search(maps), seed=seed)
+    maps = maps_that_obey(estimator, maps, None)
+    search = replace(make_search(estimator, maps), seed=seed)
     on_blocks = MapsOnBlocks(cluster, search)
     found = on_blocks.choose(maps, alone=estimator.selection != "blend")  # "blend" always blends
     fit = found.fitted()
     selected = Selected(found, fit, on_blocks.held_out(fit), None)
     why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
-    estimator._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
+    keep_search_of_blocks(estimator, Searched(selected, why))
 
 
 def not_corrected(name: str, collector: str) -> Any:
@@ -154,7 +155,7 @@ class Cluster(NamedTuple):
     """Blocks, the estimator that validates them, their folds, and the most rows of a class that send their scores."""
 
     blocks: Any
-    estimator: AUCClassifierBase
+    estimator: PairwiseEstimator
     folds: HashFolds
     most: int
 
@@ -254,7 +255,7 @@ def add_samples(parts: list[HashSample]) -> HashSample:
     return functools.reduce(HashSample.add, parts, HashSample(parts[0].most))
 
 
-def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full: bool) -> ClassMoments:
+def block_moments(number: int, X, y, weights, estimator: PairwiseEstimator, full: bool) -> ClassMoments:
     """Return the moments of a block."""
     rows = validated_rows(estimator, number, X, y, weights)
     moments = ClassMoments(scatter=full)
@@ -263,7 +264,7 @@ def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full
     return moments
 
 
-def block_product(number: int, X, y, weights, estimator: AUCClassifierBase, known: tuple, w: np.ndarray) -> np.ndarray:
+def block_product(number: int, X, y, weights, estimator: PairwiseEstimator, known: tuple, w: np.ndarray) -> np.ndarray:
     """Return what a block adds to Σw; `known` holds the positive label, and the means and weights of the classes."""
     rows = validated_rows(estimator, number, X, y, weights)
     if rows is None:
@@ -273,7 +274,7 @@ def block_product(number: int, X, y, weights, estimator: AUCClassifierBase, know
 
 
 def block_fold_moments(
-    number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, features: FeatureMap | None = None
+    number: int, X, y, weights, estimator: PairwiseEstimator, folds: HashFolds, features: FeatureMap | None = None
 ) -> list[ClassMoments]:
     """Return the moments of a block's rows, or of their features under a map, in each fold."""
     rows = table_rows(estimator, number, X, y, weights, features is not None)
@@ -291,7 +292,7 @@ def block_scores(number: int, X, y, weights, cluster: Cluster, positive_label, f
     return score_block(rows, positive_label, coefs, cluster.folds, cluster.most, features)
 
 
-def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map: bool) -> Rows | None:
+def table_rows(estimator: PairwiseEstimator, number: int, X, y, weights, for_map: bool) -> Rows | None:
     """A block, validated; for a feature map numbers may be missing."""
     if for_map and frames.is_frame(X):
         frames.check_frame(X)
@@ -299,7 +300,7 @@ def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map
     return validated_rows(estimator, number, X, y, weights, table=for_map)
 
 
-def block_sample(number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, most: int) -> HashSample:
+def block_sample(number: int, X, y, weights, estimator: PairwiseEstimator, folds: HashFolds, most: int) -> HashSample:
     """Return the rows of a block that may be in the sample, as hashes, labels, dense rows and weights."""
     rows = table_rows(estimator, number, X, y, weights, True)
     if rows is None:

@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.parameters import checks_parameters
 from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
-from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
+from vrspam.estimators.base import refuse_without_rows
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
@@ -103,7 +104,7 @@ def _alongside(part, X, n_blocks: int, name: str) -> list:
     return blocks
 
 
-class DaskScores(AUCClassifierBase):
+class DaskScores(PairwiseClassifier):
     """Scores Dask collections as lazy Dask arrays, and data in memory like any other estimator."""
 
     _works_on_devices = False

@@ -30,7 +30,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected, refuse_strata
-from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
+from vrspam.estimators.base import refuse_without_rows
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
 from vrspam.moments import ClassMoments
@@ -50,7 +51,7 @@ def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
     return encode_table(pa.table(columns, names=names), schema)
 
 
-class SparkScores(AUCClassifierBase):
+class SparkScores(PairwiseClassifier):
     """Adds scores to Spark data frames, and scores data frames in memory; `schema_` says how columns become numbers."""
 
     schema_: Schema

@@ -8,17 +8,16 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from vrspam import metrics
 from vrspam._utils import array_api, validation
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, StrOptions, check_parameters, links_to_documentation
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
+from vrspam._utils.warnings import NotConverged, RawColumns, StrataWithoutPairs, warn
 from vrspam.model.scorer import scorer_of_estimator
 from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.moments.class_moments import spread
@@ -40,6 +39,19 @@ CHOSEN_PENALTY: dict = {
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
+# Attributes that only some fits have: those of an earlier fit must not outlive it.
+OF_SOME_FITS = (
+    "history_",
+    "moments_",
+    "held_out_",
+    "out_of_fold_",
+    "stationarity_",
+    "pairs_",
+    "_reading",
+    "_read_later",
+    "_out_of_fold_there",
+    "_fold_coefs",
+)
 
 
 def refuse_without_rows(estimator: Any, method: str) -> None:
@@ -60,14 +72,17 @@ def generator(random_state) -> np.random.Generator:
 
 
 @links_to_documentation
-class AUCClassifierBase(ClassifierMixin, BaseEstimator):
-    """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
+class PairwiseEstimator(BaseEstimator):
+    """Base class of all estimators: rows are checked, scores are linear, and a fit is kept attribute by attribute."""
 
     _parameter_constraints: dict = {}
     _works_on_devices = False  # whether `fit` takes arrays that lie on a device (see `vrspam._utils.array_api`)
     coef_: np.ndarray
     intercept_: np.ndarray
     classes_: np.ndarray
+    l2_: Any
+    objective_: Any  # None where a blend, or a sketch, has none
+    gap_: Any  # None where there is no certificate
     l2: float | str
     _loss = SQUARED
 
@@ -76,17 +91,15 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     @property
     def _limits(self) -> Callable[[int], Any] | None:
         """A function from the number of columns to the limits of their coefficients; None if there are no limits."""
-        asked = self.monotonic_cst is not None or self.positive or self.bounds is not None
-        return partial(limits_of, self) if asked else None
+        if self.monotonic_cst is None and not self.positive and self.bounds is None:
+            return None
+        return partial(limits_of, self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.target_tags.required = True
         tags.input_tags.sparse = True
-        features = getattr(self, "features", "linear")
-        tags.input_tags.allow_nan = not (isinstance(features, str) and features == "linear")
-        on_devices = self._works_on_devices and not self._loss.needs_rows
-        tags.array_api_support = on_devices and not tags.input_tags.allow_nan
+        tags.array_api_support = self._works_on_devices and not self._loss.needs_rows
         return tags
 
     def _validate_rows(
@@ -106,43 +119,26 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if array_api.device_namespace(X) is not None:
             if table:
                 raise ValueError(MAPS_ON_HOST)
-            if self._loss.needs_rows:
-                raise WordedError(
-                    "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the "
-                    "data lies.",
-                    loss=Parameter("loss", self._loss.name),
-                    squared=Parameter("loss", "squared"),
-                )
-            if not self._works_on_devices:
-                raise ValueError(
-                    f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
-                    "works where the data lies."
-                )
-            rows = Rows(*array_api.checked_rows(X, y, sample_weight))
-            if rows.X.shape[0] == 0:
-                raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
-            classes = array_api.labels_of(rows.y)
-            if classes.dtype.kind not in "biu":  # whole numbers are labels
-                check_classification_targets(classes)
-            validate_data(self, rows.X, reset=reset, skip_check_array=True)
-            return rows
-        kind = getattr(getattr(y, "dtype", None), "kind", "O")
-        if y is not None and kind not in "biufSU":  # scikit-learn checks these
-            labels = np.asarray(y, dtype=object).ravel().tolist()
-            if any(label is None or type(label).__name__ == "NAType" or label != label for label in labels):
-                raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
-            if len({isinstance(label, str) for label in labels}) > 1:
-                raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
+            return self._validate_rows_on_device(X, y, sample_weight, reset)
+
+        refuse_odd_labels(y)
         if table and is_frame(X):
             check_frame(X)
             X, y = validate_data(self, X, y, skip_check_array=True)
             check_consistent_length(X, y)
         else:
-            finite: Any = "allow-nan" if table else True
-            checks: dict[str, Any] = {"accept_sparse": "csr", "order": order, "ensure_all_finite": finite}
-            checks["multi_output"] = True  # y is checked below: here it must not be turned into numbers
             with validation.named_columns(X):
-                X, y = validate_data(self, X, y, reset=reset, dtype=[np.float64, np.float32], **checks)
+                X, y = validate_data(
+                    self,
+                    X,
+                    y,
+                    reset=reset,
+                    dtype=[np.float64, np.float32],
+                    accept_sparse="csr",
+                    order=order,
+                    ensure_all_finite="allow-nan" if table else True,
+                    multi_output=True,  # y is checked below: here it must not be turned into numbers
+                )
             validation.refuse_huge_columns(X, getattr(self, "feature_names_in_", None))
         y = column_or_1d(y, warn=True)
         validation.check_labels(y)
@@ -150,25 +146,28 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             sample_weight = validation.check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
 
-    def _labels(self, rows: Rows, several: bool = False) -> np.ndarray:
-        """The labels of a training set that have rows with weight, sorted: two, or more where `several` are allowed."""
-        labels = array_api.labels_of(rows.y)
-        if labels.size > 2 and not several:  # targets other than class labels were refused before
-            on_device = array_api.device_namespace(rows.y) is not None
-            kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}. For several classes use "
-                "vrspam.OneVsRestAUC, or wrap the estimator: "
-                f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
+    def _validate_rows_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
+        """The same for arrays on a device, which stay there."""
+        if self._loss.needs_rows:
+            raise WordedError(
+                "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the "
+                "data lies.",
+                loss=Parameter("loss", self._loss.name),
+                squared=Parameter("loss", "squared"),
             )
-        if rows.weights is not None:
-            labels = array_api.labels_of(rows.y, rows.weights)
-        if labels.size < 2:
+        if not self._works_on_devices:
             raise ValueError(
-                f"AUC needs two classes, but y holds only one class"
-                f"{' with positive weight' if rows.weights is not None else ''}: {labels.tolist()}."
+                f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
+                "works where the data lies."
             )
-        return labels
+        rows = Rows(*array_api.checked_rows(X, y, sample_weight))
+        if rows.X.shape[0] == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
+        classes = array_api.labels_of(rows.y)
+        if classes.dtype.kind not in "biu":  # whole numbers are labels
+            check_classification_targets(classes)
+        validate_data(self, rows.X, reset=reset, skip_check_array=True)
+        return rows
 
     def _loss_of_pairs(self, rows: Rows, pairs: RankedPairs) -> LossChoice:
         """The loss on the pairs that count; one warning if strata have none."""
@@ -189,31 +188,13 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             warn(StrataWithoutPairs(without.size, inside.size, lost))
         return loss
 
-    def _loss_inside(self, rows: Rows, classes: np.ndarray, strata: Any) -> LossChoice:
-        """The loss on pairs of the two classes inside strata; on all pairs if there is a single stratum."""
-        numbers = validation.numbers_of(strata, rows.X.shape[0], "strata", "stratum")
-        if numbers.max(initial=0) == 0:
-            return self._loss
-        positive = array_api.on_host(rows.y) == classes[1]
-        same = getattr(self, "strata_weight", "pairs") == "strata"
-        return self._loss_of_pairs(rows, RankedPairs(positive.astype(np.float64), positive | True, numbers, same))
+    def _keep_fit(
+        self, solution: Solution, classes: np.ndarray, means: np.ndarray, l2: float, *, like: Any = None, hint: str = ""
+    ) -> None:
+        """Assign what every fit has; attributes of an earlier fit that only some fits have are removed.
 
-    def _store(
-        self,
-        solution: Solution,
-        classes: np.ndarray,
-        means: np.ndarray,
-        l2: float,
-        *,
-        like: Any = None,
-        warn_if_not_converged: bool = True,
-        hint: str = "",
-        **attributes: Any,
-    ) -> Self:
-        """Store the solution and further attributes; attributes of an earlier fit that are not set now are removed.
-
-        Coefficients are put on the device of `like`, if it is on one. `hint` is another remedy, for the warning of a
-        fit that did not converge.
+        Coefficients are put on the device of `like`, if it is on one. `hint` is another remedy, for the error of a
+        solution that is not finite.
         """
         if not np.abs(solution.w).max(initial=0.0) < 1e154:  # also NaN, and numbers without a finite square
             raise ValueError(
@@ -223,26 +204,20 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         self.coef_ = solution.w[np.newaxis, :]
         self.intercept_ = np.array([-float(solution.w @ means.sum(axis=0)) / 2.0])
         if array_api.device_namespace(like) is not None:
-            self.coef_, self.intercept_ = array_api.beside(self.coef_, like), array_api.beside(self.intercept_, like)
-        self.classes_, self.l2_ = classes, l2
+            self.coef_ = array_api.beside(self.coef_, like)
+            self.intercept_ = array_api.beside(self.intercept_, like)
+        self.classes_ = classes
+        self.l2_ = l2
         self.objective_ = None if np.isnan(solution.value) else solution.value
-        self.gap_, self.n_iter_ = solution.gap, solution.n_iter
-        read = ("_reading", "_read_later", "_out_of_fold_there")
-        for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_", "pairs_", *read):
+        self.gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+
+        for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)
         if solution.stationarity is not None:
             self.stationarity_ = solution.stationarity
         if solution.history:
             self.history_ = solution.history
-        self.__dict__.update(attributes)
-        if warn_if_not_converged and not solution.converged:
-            left, measure = solution.left, "the violation of optimality"
-            if solution.stationarity is not None:
-                left, measure = solution.stationarity, "stationarity_"
-            elif solution.gap is not None:
-                left, measure = solution.gap, "gap_"
-            warn(NotConverged(type(self).__name__, solution.n_iter, left, hint, measure))
-        return self
 
     def _forget_columns(self) -> None:
         """Remove what validation stored about the columns."""
@@ -272,91 +247,43 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             With several classes of shape (n_samples, n_classes), in the order of `classes_`.
         """
         check_is_fitted(self, "coef_")
-        if getattr(self, "features_", None) is not None:
-            return self._scores_by_map(X)
         validation.check_columns(X, rounding=False)
         if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return array_api.score_lines(X, self.coef_[0, :]) + float(self.intercept_[0])
+
         types = [np.float64] if is_frame(X) else [np.float64, np.float32]  # exported models score frames in double
         with validation.named_columns(X):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=types)
-        coef, intercept = array_api.on_host(self.coef_), array_api.on_host(self.intercept_)
-        return multiply(X, coef[0]) + intercept[0] if len(coef) == 1 else multiply(X, coef.T) + intercept
+        coef = array_api.on_host(self.coef_)
+        intercept = array_api.on_host(self.intercept_)
+        if len(coef) == 1:
+            return multiply(X, coef[0]) + intercept[0]
+        return multiply(X, coef.T) + intercept
 
-    def predict(self, X) -> np.ndarray:
-        """`classes_[1]` where the score is positive, else `classes_[0]`; for several classes, the highest-scoring one.
 
-        With `threshold_`, `classes_[1]` is predicted where the score is at least ``threshold_.threshold`` instead.
-        With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
-        calibration may be on one side of ½ for all scores; then all rows get the same label.
+def refuse_odd_labels(y: Any) -> None:
+    """Refuse labels that are missing, or of several types: scikit-learn checks only those of a NumPy type."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if y is None or kind in "biufSU":
+        return
+    labels = np.asarray(y, dtype=object).ravel().tolist()
+    if any(label is None or type(label).__name__ == "NAType" or label != label for label in labels):
+        raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
+    if len({isinstance(label, str) for label in labels}) > 1:
+        raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "coef_")
-        calibration: Any = getattr(self, "calibration_", None)
-        scores = self.decision_function(X)
-        chosen = getattr(self, "threshold_", None)
-        if chosen is None and calibration is not None and calibration.half is None:
-            above = calibration(array_api.on_host(scores)) - 0.5
-            scores = above if isinstance(scores, np.ndarray) else array_api.beside(above, scores)
-        called = scores > 0 if chosen is None else scores >= chosen.threshold
-        if array_api.device_namespace(scores) is not None:
-            return array_api.choose(self.classes_, called)
-        return self.classes_[called.astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
-
-    def score(self, X, y, sample_weight=None, strata=None) -> float:
-        """Area under the ROC curve of the scores of X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        strata : array-like of shape (n_samples,), optional
-            Count only pairs of rows of the same stratum (`vrspam.metrics.concordance_index`). A model that was fitted
-            with strata warns without them.
-
-        Returns
-        -------
-        float
-            NaN, with a warning, when y holds one class only, or no stratum holds both.
-        """
-        return self._auc_of(self.decision_function(X), y, sample_weight, strata)
-
-    def _auc_of(self, scores, y, sample_weight=None, strata=None) -> float:
-        """The AUC of scores, as `score` computes it."""
-        on_device = array_api.device_namespace(scores) is not None
-        y = y if on_device else column_or_1d(y)
-        self._refuse_unknown_labels(y)
-        if strata is not None:
-            weighing = getattr(self, "strata_weight", "pairs")
-            more = {"strata": strata, "sample_weight": sample_weight, "strata_weight": weighing}
-            positive, scores = array_api.on_host(y) == self.classes_[1], array_api.on_host(scores)
-            return metrics.concordance_index(positive, scores, **more)
-        if hasattr(self, "pairs_"):
-            warn(ScoredAcrossStrata())
-        if on_device:
-            positive = array_api.is_label(y, self.classes_[1], scores)
-            return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])
-        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight=sample_weight)
-
-    def _refuse_unknown_labels(self, y) -> None:
-        """Refuse a vector y with labels that fit has not seen, because they are neither positive nor negative."""
-        mixed = isinstance(y, np.ndarray) and y.dtype == object  # labels of several types cannot be sorted
-        labels = np.array(sorted(set(y), key=str), dtype=object) if mixed else array_api.labels_of(y)
-        unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
-        if unknown:
-            raise ValueError(
-                f"y holds labels {unknown[:3]} that were not seen in fit: leave their rows out, or write them as "
-                f"one of {self.classes_.tolist()}."
-            )
+def warn_of_missed_tolerance(estimator: Any, solution: Solution, hint: str = "") -> None:
+    """Warn if a solution did not reach its tolerance; `hint` is one more remedy."""
+    if solution.converged:
+        return
+    left, measure = solution.left, "the violation of optimality"
+    if solution.stationarity is not None:
+        left, measure = solution.stationarity, "stationarity_"
+    elif solution.gap is not None:
+        left, measure = solution.gap, "gap_"
+    warn(NotConverged(type(estimator).__name__, solution.n_iter, left, hint, measure))
 
 
 def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
@@ -366,7 +293,7 @@ def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
     return list(validation.column_names(estimator))
 
 
-def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float, names: Any = None) -> None:
+def warn_of_raw_columns(estimator: PairwiseEstimator, moments: ClassMoments, l2: float, names: Any = None) -> None:
     """Warn if standard deviations of dense columns differ so much that l2 shrinks these columns very differently."""
     deviations = spread(moments)[1]
     varying = np.flatnonzero(deviations)

@@ -13,7 +13,8 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, che
 from vrspam._utils.validation import Rows, union_of_labels
 from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
 from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
+from vrspam.estimators.base import warn_of_missed_tolerance, warn_of_raw_columns
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.streams import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments, PairMoments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
@@ -24,7 +25,7 @@ from vrspam.solvers.limits import LIMITS
 PARTIAL_FIT_MAX_FEATURES = 20_000
 
 
-class AUCClassifier(AUCClassifierBase):
+class AUCClassifier(PairwiseClassifier):
     """The linear scorer that minimises a pairwise AUC loss, exactly.
 
     It minimises, with p the share of positives and q = 1 - p,
@@ -212,14 +213,7 @@ class AUCClassifier(AUCClassifierBase):
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows)
         loss = self._loss if strata is None else self._loss_inside(rows, classes, strata)
-        return self._fit_rows(rows, classes, loss)
-
-    def _fit_rows(self, rows: Rows, classes: np.ndarray, loss: LossChoice) -> Self:
-        solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        fit = replace(self._solver, loss=loss).from_rows(rows, classes, solver)
-        self._store_exact(fit, rows.X)
-        if not sparse.issparse(rows.X):
-            warn_of_raw_columns(self, fit.moments, fit.l2)
+        fit_rows(self, rows, classes, loss)
         return self
 
     @checks_parameters(skip_nested=True)
@@ -264,7 +258,9 @@ class AUCClassifier(AUCClassifierBase):
                 self._forget_columns()
             raise
         self.moments_ = moments
-        return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
+        if moments.complete:
+            keep_exact_fit(self, solver_of(self).from_moments(moments), like=rows.X)
+        return self
 
     @checks_parameters(skip_nested=True)
     def fit_stream(self, chunks, *, progress: bool = False) -> Self:
@@ -303,10 +299,10 @@ class AUCClassifier(AUCClassifierBase):
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
         self._store_columns(moments.means.shape[1], blocks.feature_names)  # the names that limits may use
         if moments.has_scatter:
-            fit = self._solver.from_moments(moments)
+            fit = solver_of(self).from_moments(moments)
         else:
-            fit = self._solver.from_operator(BlockProducts(blocks, moments), moments)
-        self._store_exact(fit)
+            fit = solver_of(self).from_operator(BlockProducts(blocks, moments), moments)
+        keep_exact_fit(self, fit)
         if not blocks.sparse:
             warn_of_raw_columns(self, moments, fit.l2)
         return self
@@ -328,21 +324,43 @@ class AUCClassifier(AUCClassifierBase):
         base.refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, ClassMoments):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
-        fit = self._solver.from_moments(moments.copy())
-        return self._store_exact(fit)._store_columns(fit.moments.means.shape[1])
+        fit = solver_of(self).from_moments(moments.copy())
+        keep_exact_fit(self, fit)
+        return self._store_columns(fit.moments.means.shape[1])
 
-    @property
-    def _solver(self) -> ExactSolver:
-        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
-        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, self._loss)
 
-    def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
-        """Store the optimum, and the moments if it was computed from them."""
-        solution, moments, l2, solver = fit
-        kept: dict[str, Any] = {"moments_": moments} if solver == "moments" else {}
-        kept |= {"pairs_": moments.pairs} if isinstance(moments, PairMoments) else {}
-        hint = " or rows in float64" if moments.rounding > 0.0 else ""
-        hint += CANCELLED if moments.has_cancelled else ""
-        if self.max_fpr is not None and not solution.w.any() and self.l1 == 0.0:
-            warn(NothingAtTheTop(self.max_fpr))
-        return self._store(solution, moments.classes, moments.means, l2, like=like, hint=hint, solver_=solver, **kept)
+def solver_of(estimator: Any) -> ExactSolver:
+    """The solver that the parameters of an exact estimator ask for."""
+    family = PenaltyFamily(estimator.penalty, estimator.gamma, estimator._limits)
+    return ExactSolver(estimator.l2, estimator.l1, estimator.tol, estimator.max_iter, family, estimator._loss)
+
+
+def fit_rows(estimator: Any, rows: Rows, classes: np.ndarray, loss: LossChoice) -> None:
+    """Find the optimum for validated rows, by moments or by products with them, and keep it."""
+    is_sparse = sparse.issparse(rows.X)
+    solver = choose_solver(rows.X.shape[0], rows.X.shape[1], is_sparse)
+    fit = replace(solver_of(estimator), loss=loss).from_rows(rows, classes, solver)
+    keep_exact_fit(estimator, fit, like=rows.X)
+    if not is_sparse:
+        warn_of_raw_columns(estimator, fit.moments, fit.l2)
+
+
+def keep_exact_fit(estimator: Any, fit: ExactFit, like: Any = None) -> None:
+    """Assign the attributes of an optimum, with the moments if it was computed from them, and warn of what it lacks."""
+    solution, moments = fit.solution, fit.moments
+    hint = ""
+    if moments.rounding > 0.0:
+        hint = " or rows in float64"
+    if moments.has_cancelled:
+        hint += CANCELLED
+
+    estimator._keep_fit(solution, moments.classes, moments.means, fit.l2, like=like, hint=hint)
+    estimator.solver_ = fit.solver
+    if fit.solver == "moments":
+        estimator.moments_ = moments
+    if isinstance(moments, PairMoments):
+        estimator.pairs_ = moments.pairs
+
+    if estimator.max_fpr is not None and not solution.w.any() and estimator.l1 == 0.0:
+        warn(NothingAtTheTop(estimator.max_fpr))
+    warn_of_missed_tolerance(estimator, solution, hint)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,10 +15,11 @@ from vrspam._utils.parameters import checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
+from vrspam.estimators.base import warn_of_raw_columns
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.moments import one_vs_rest_moments
 from vrspam.objective import PenaltyFamily
-from vrspam.solvers import choose_solver
+from vrspam.solvers import SolverName, choose_solver
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import COARSE_FROM, ExactSolver
 from vrspam.solvers.limits import LIMITS
@@ -25,7 +27,16 @@ from vrspam.solvers.limits import LIMITS
 MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, X is read for each class
 
 
-class OneVsRestAUC(AUCClassifierBase):
+class ClassFit(NamedTuple):
+    """The optimum of one class against the rest."""
+
+    solution: Solution
+    l2: float
+    intercept: float
+    is_coarse: bool  # whether its moments come from products in float32
+
+
+class OneVsRestAUC(PairwiseClassifier):
     """A linear scorer for each of several classes, which ranks rows of its class above all others; exact.
 
     For each class k it minimises what `AUCClassifier` minimises with the rows of k as positives and all others as
@@ -138,45 +149,63 @@ class OneVsRestAUC(AUCClassifierBase):
         """
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._labels(rows, several=True)
-        (X, y, weights), (n, d) = rows, rows.X.shape
-        solver, codes = choose_solver(n, d, sparse.issparse(X)), np.searchsorted(classes, y)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, PenaltyFamily(limits=self._limits))
-        of_all: Any = [None] * classes.size
-        if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
-            kept = {"scatter": solver == "moments", "precise": d < COARSE_FROM}
-            with blas_threads(columns=d):
-                of_all = one_vs_rest_moments(X, codes, weights, classes.size, **kept)
-        fits: list[Solution] = []
-        l2s, intercepts, coarse = [], [], 0
-        for k, moments in enumerate(of_all):
-            if classes.size == 2 and k == 0:
-                continue
-            fit = exact.from_rows(Rows(X, codes == k, weights), np.array([False, True]), solver, moments)
-            if not fits and not sparse.issparse(X):
-                warn_of_raw_columns(self, fit.moments, fit.l2)
-            fits.append(fit.solution)
-            l2s.append(fit.l2)
-            intercepts.append(-float(fit.solution.w @ fit.moments.means.sum(axis=0)) / 2.0)
-            coarse += not fit.solution.converged and fit.moments.rounding > 0.0  # from products in float32
-            del fit, moments  # the d×d matrices of two classes are never held together
-        coefs = np.stack([solution.w for solution in fits])
+        solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
+        fits = self._fit_each_class(rows, classes, solver)
+        coefs = np.stack([fit.solution.w for fit in fits])
         if not np.isfinite(coefs).all():
             raise ValueError(
                 "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) or give a "
                 "larger l2."
             )
-        self.coef_, self.intercept_, self.classes_, self.solver_ = coefs, np.array(intercepts), classes, solver
-        own: Any = self  # one entry per class, where others have a number
-        own.l2_, own.objective_ = np.array(l2s), np.array([solution.value for solution in fits])
-        own.gap_ = np.array([np.nan if one.gap is None else one.gap for one in fits])
-        own.n_iter_ = np.array([one.n_iter for one in fits])
-        missed = [solution for solution in fits if not solution.converged]
-        if missed:  # one warning for all classes
-            worst = max(missed, key=lambda solution: solution.left)
-            hint = " or rows in float64" if coarse else ""
-            hint += f" (so for {len(missed)} of {len(fits)} classes)"
-            warn(NotConverged(type(self).__name__, worst.n_iter, worst.left, hint))
+        attributes: Any = self  # one entry for each class, where other estimators have a number
+        attributes.coef_ = coefs
+        attributes.intercept_ = np.array([fit.intercept for fit in fits])
+        attributes.classes_ = classes
+        attributes.solver_ = solver
+        attributes.l2_ = np.array([fit.l2 for fit in fits])
+        attributes.objective_ = np.array([fit.solution.value for fit in fits])
+        attributes.gap_ = np.array([np.nan if fit.solution.gap is None else fit.solution.gap for fit in fits])
+        attributes.n_iter_ = np.array([fit.solution.n_iter for fit in fits])
+        self._warn_if_not_converged(fits)
         return self
+
+    def _fit_each_class(self, rows: Rows, classes: np.ndarray, solver: SolverName) -> list[ClassFit]:
+        """The optimum of each class against the rest; of two classes that of the larger label alone."""
+        X, y, weights = rows
+        d = X.shape[1]
+        codes = np.searchsorted(classes, y)
+        family = PenaltyFamily(limits=self._limits)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family)
+
+        moments_of_classes: Any = [None] * classes.size
+        if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
+            with blas_threads(columns=d):
+                moments_of_classes = one_vs_rest_moments(
+                    X, codes, weights, classes.size, scatter=solver == "moments", precise=d < COARSE_FROM
+                )
+
+        fits: list[ClassFit] = []
+        for k, moments in enumerate(moments_of_classes):
+            if classes.size == 2 and k == 0:
+                continue
+            of_class = Rows(X, codes == k, weights)
+            fit = exact.from_rows(of_class, np.array([False, True]), solver, moments)
+            if not fits and not sparse.issparse(X):
+                warn_of_raw_columns(self, fit.moments, fit.l2)
+            intercept = -float(fit.solution.w @ fit.moments.means.sum(axis=0)) / 2.0
+            fits.append(ClassFit(fit.solution, fit.l2, intercept, fit.moments.rounding > 0.0))
+            del fit, moments  # the d×d matrices of two classes are never held together
+        return fits
+
+    def _warn_if_not_converged(self, fits: Sequence[ClassFit]) -> None:
+        """One warning for all classes whose solution did not reach the tolerance."""
+        missed = [fit for fit in fits if not fit.solution.converged]
+        if not missed:
+            return
+        worst = max((fit.solution for fit in missed), key=lambda solution: solution.left)
+        hint = " or rows in float64" if any(fit.is_coarse for fit in missed) else ""
+        hint += f" (so for {len(missed)} of {len(fits)} classes)"
+        warn(NotConverged(type(self).__name__, worst.n_iter, worst.left, hint))
 
     def score(self, X, y, sample_weight=None) -> float:  # type: ignore[override]
         """Mean over the classes of the area under the ROC curve against all others.

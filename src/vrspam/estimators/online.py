@@ -10,7 +10,8 @@ import numpy as np
 
 from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.validation import Rows, union_of_labels
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, generator, warn_of_missed_tolerance
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers import online
@@ -26,7 +27,7 @@ class Stream:
     labels: np.ndarray
 
 
-class StreamClassifierBase(AUCClassifierBase):
+class StreamClassifierBase(PairwiseClassifier):
     """Base class of the online estimators: a subclass makes its method, and lets it visit rows."""
 
     _parameter_constraints: dict = {
@@ -44,12 +45,14 @@ class StreamClassifierBase(AUCClassifierBase):
 
     def _known(self, rows: Rows, classes: np.ndarray) -> tuple[Any, Objective, ClassMoments, float]:
         """A method that knows the statistics of the rows (here the class means alone), F, these statistics, and l2."""
-        d, l1 = rows.X.shape[1], float(getattr(self, "l1", 0.0))
+        d = rows.X.shape[1]
         moments = ClassMoments(d, classes=classes, scatter=False).add_checked(rows.X, rows.y)
         l2 = resolve_l2(self.l2, moments)
         method = self._new_method(d)
         method.know(moments, online.largest_square(rows.X))
-        return method, Objective.from_rows(rows.X, rows.y == classes[1], None, moments, l2, l1), moments, l2
+        l1 = float(getattr(self, "l1", 0.0))
+        objective = Objective.from_rows(rows.X, rows.y == classes[1], None, moments, l2, l1)
+        return method, objective, moments, l2
 
     @abstractmethod
     def _advance(self, method: Any, X, order: np.ndarray, side: np.ndarray, l2: float | None, learn: bool) -> None:
@@ -66,9 +69,8 @@ class StreamClassifierBase(AUCClassifierBase):
         """(objective, gap) of a stream, NaN and None unless the method keeps enough statistics of the rows."""
         return float("nan"), None
 
-    def _extras(self, method: Any) -> dict[str, Any]:
-        """Further attributes of the method, by name."""
-        return {}
+    def _keep_variables(self, method: Any) -> None:
+        """Assign what a method finds beside the coefficients."""
 
     @checks_parameters(skip_nested=True)
     def fit(self, X, y) -> Self:
@@ -88,7 +90,8 @@ class StreamClassifierBase(AUCClassifierBase):
         classes = self._labels(rows)
         method, objective, moments, l2 = self._known(rows, classes)
         self._check_parameters(method)
-        X, side = online.kernel_rows(rows.X), (rows.y == classes[1]).astype(np.int64)
+        X = online.kernel_rows(rows.X)
+        side = (rows.y == classes[1]).astype(np.int64)
         rng = generator(self.random_state)
 
         def error() -> ValueError:
@@ -102,9 +105,14 @@ class StreamClassifierBase(AUCClassifierBase):
         if not solution.value <= 10.0 * objective.scale:
             raise error()
         solution = measured_on_centred_rows(objective, solution, rows, moments, tol=self.tol or 0.0)
-        more = {"n_steps_": method.n_steps, "_stream": Stream(method, classes), **self._extras(method)}
-        told = self.tol is not None
-        return self._store(solution, moments.classes, moments.means, l2, warn_if_not_converged=told, **more)
+
+        self._keep_fit(solution, moments.classes, moments.means, l2)
+        self.n_steps_ = method.n_steps
+        self._stream = Stream(method, classes)
+        self._keep_variables(method)
+        if self.tol is not None:
+            warn_of_missed_tolerance(self, solution)
+        return self
 
     @checks_parameters(skip_nested=True)
     def partial_fit(self, X, y, classes=None) -> Self:
@@ -152,10 +160,16 @@ class StreamClassifierBase(AUCClassifierBase):
         if method.counts.min() == 0:
             return self
         l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
-        w, p = method.coef, float(method.counts[1] / method.counts.sum())
+        w = method.coef
+        p = float(method.counts[1] / method.counts.sum())
         with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
             lost = l2 / 2.0 * float(w @ w) > 1e6 * p * (1.0 - p)  # below that it may recover
         if lost or not np.isfinite(w).all():
             raise online.diverged(self.step_size, self._safe_step(online.largest_square(rows.X), l2, p))
-        solution = Solution(w, *self._certificate(method, l2), n_iter=1, converged=True)
-        return self._store(solution, labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
+
+        objective, gap = self._certificate(method, l2)
+        solution = Solution(w, objective, gap, n_iter=1, converged=True)
+        self._keep_fit(solution, labels, method.means, l2)
+        self.n_steps_ = method.n_steps
+        self._keep_variables(method)
+        return self

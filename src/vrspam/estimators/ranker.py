@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
 from vrspam import metrics
 from vrspam._utils import validation
-from vrspam._utils.parameters import checks_parameters, constructor_without
+from vrspam._utils.parameters import StrOptions, check_parameters, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import ScoredAcrossStrata, warn
-from vrspam.estimators.exact import AUCClassifier
+from vrspam.estimators import base
+from vrspam.estimators.base import PairwiseEstimator
+from vrspam.estimators.exact import fit_rows
 from vrspam.metrics.concordance import canonical_target
-from vrspam.moments import RankedPairs
-from vrspam.objective import LossChoice
+from vrspam.moments import PairMoments, RankedPairs
+from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
+from vrspam.solvers.limits import LIMITS
 
 
-def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
-    """Times and events of a target, and what makes a row rank higher: "event" or "y"."""
+def read_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
+    """Times and events of a target, and what makes a row rank higher: "event" or "y".
+
+    >>> read_target([3.0, 1.0], [True, False])
+    (array([3., 1.]), array([ True, False]), 'event')
+    """
     structured = getattr(getattr(y, "dtype", None), "names", None) is not None
     if not structured:
         y = column_or_1d(y, warn=True)
@@ -38,14 +44,22 @@ def _of_target(y: Any, event: Any) -> tuple[np.ndarray, np.ndarray, str]:
     return time, happened, "event" if structured or event is not None else "y"
 
 
-class Ranker(BaseEstimator):
-    """Base of both rankers, on top of an estimator of two classes: their target, their score and their tags."""
+class RankedRows(NamedTuple):
+    """Validated rows whose y are two classes that stand for the target, and the loss on the pairs that count."""
+
+    rows: Rows
+    loss: LossChoice
+    higher: str  # what ranks higher: an earlier "event", or a larger "y"
+
+
+class PairwiseRanker(PairwiseEstimator):
+    """Base of both rankers: their target, their score and their attributes."""
 
     max_fpr = None
+    strata_weight: Any
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.classifier_tags = None, None
         tags.array_api_support = False
         return tags
 
@@ -56,34 +70,38 @@ class Ranker(BaseEstimator):
 
     fit_stream = fit_moments = partial_fit
 
-    def _rows_and_loss(
+    def _ranked_rows(
         self, X: Any, y: Any, event: Any, strata: Any, sample_weight: Any, table: bool = False
-    ) -> tuple[Rows, LossChoice]:
-        """Validated rows, whose y are two classes that stand for the target, and the loss on the pairs that count."""
-        target = None if y is None else _of_target(y, event)
-        rows = self._validate_rows(X, None if target is None else np.zeros(target[0].size), sample_weight, table=table)
-        assert target is not None
-        time, happened, higher = target
+    ) -> RankedRows:
+        """Validate the rows and their target; which pairs count follows from times, events and strata."""
+        if y is None:
+            self._validate_rows(X, None, sample_weight, table=table)  # scikit-learn says that y is missing
+        time, happened, higher = read_target(y, event)
+        rows = self._validate_rows(X, np.zeros(time.size), sample_weight, table=table)
         if not happened.any():
             raise ValueError("No row has its event: with all rows censored no two of them can be compared.")
-        numbers = None if strata is None else validation.numbers_of(strata, time.size, "strata", "stratum")
-        numbers = None if numbers is None or numbers.max(initial=0) == 0 else numbers
-        counted = slice(None) if rows.weights is None else rows.weights > 0.0
-        self._higher = higher
-        if numbers is None and happened[counted].all() and np.unique(time[counted]).size == 2:
-            return rows._replace(y=time < time[counted].max()), self._loss  # two classes: the AUC
-        pairs = RankedPairs(-time, happened, numbers, self.strata_weight == "strata")
-        return rows._replace(y=pairs.upper), self._loss_of_pairs(rows, pairs)
+        stratum = None
+        if strata is not None:
+            stratum = validation.numbers_of(strata, time.size, "strata", "stratum")
+            if stratum.max(initial=0) == 0:  # one stratum holds all rows
+                stratum = None
 
-    def _as_ranker(self, rows: Rows, loss: LossChoice) -> Self:
-        """Set the attributes of a ranker, and remove those of a classifier."""
-        self.higher_ = self.__dict__.pop("_higher")
+        counted = slice(None) if rows.weights is None else rows.weights > 0.0
+        if stratum is None and happened[counted].all() and np.unique(time[counted]).size == 2:
+            two_classes = rows._replace(y=time < time[counted].max())
+            return RankedRows(two_classes, self._loss, higher)  # the AUC
+        pairs = RankedPairs(-time, happened, stratum, self.strata_weight == "strata")
+        return RankedRows(rows._replace(y=pairs.upper), self._loss_of_pairs(rows, pairs), higher)
+
+    def _keep_ranking(self, ranked: RankedRows) -> None:
+        """Assign the attributes of a ranker, and remove that of a classifier."""
+        rows, loss, higher = ranked
+        self.higher_ = higher
         if not hasattr(self, "pairs_"):
             weights = np.ones(rows.y.size) if rows.weights is None else rows.weights
             self.pairs_ = float(weights[rows.y].sum() * weights[~rows.y].sum())
         self._inside_strata = loss.pairs is not None and loss.pairs.stratum is not None
-        self.__dict__.pop("classes_", None)
-        return self
+        del self.classes_
 
     def predict(self, X) -> np.ndarray:
         """Scores of the rows: the higher, the higher the row ranks.
@@ -118,20 +136,24 @@ class Ranker(BaseEstimator):
             `vrspam.metrics.concordance_index`; NaN, with a warning, where no two rows can be compared.
         """
         scores = self.predict(X)
-        time, happened, higher = _of_target(y, event)
+        time, happened, higher = read_target(y, event)
         if higher != self.higher_:
-            raise ValueError(
-                "This model ranks earlier events higher: give score the events too."
-                if self.higher_ == "event"
-                else "This model ranks larger y higher, and was fitted without events: leave event out."
-            )
-        if strata is None and getattr(self, "_inside_strata", False):
+            if self.higher_ == "event":
+                raise ValueError("This model ranks earlier events higher: give score the events too.")
+            raise ValueError("This model ranks larger y higher, and was fitted without events: leave event out.")
+        if strata is None and self._inside_strata:
             warn(ScoredAcrossStrata())
-        more = {"strata": strata, "sample_weight": sample_weight, "strata_weight": self.strata_weight}
-        return metrics.concordance_index(time, scores, event=happened, **more)
+        return metrics.concordance_index(
+            time,
+            scores,
+            event=happened,
+            strata=strata,
+            sample_weight=sample_weight,
+            strata_weight=self.strata_weight,
+        )
 
 
-class ConcordanceRanker(Ranker, AUCClassifier):  # type: ignore[misc]
+class ConcordanceRanker(PairwiseRanker):
     """The linear scorer that ranks rows by a number, or by times with censoring, at the least pairwise loss; exact.
 
     Of two rows (i, j) that can be compared, i should score higher than j. The ranker minimises
@@ -183,8 +205,52 @@ feature_names_in_
     (0.4, 0.73)
     """
 
-    _works_on_devices = False
-    __init__ = constructor_without(AUCClassifier, "max_fpr")
+    moments_: PairMoments
+    _parameter_constraints: dict = {
+        **base.PENALTY_CONSTRAINTS,
+        "loss": [StrOptions(set(LOSSES))],
+        **base.CHOSEN_PENALTY,
+        **LIMITS,
+        "strata_weight": [StrOptions({"pairs", "strata"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        l2="auto",
+        l1=0.0,
+        *,
+        loss="squared",
+        penalty="elasticnet",
+        gamma=None,
+        monotonic_cst=None,
+        positive=False,
+        bounds=None,
+        strata_weight="pairs",
+        tol=1e-8,
+        max_iter=1000,
+        random_state=None,
+    ):
+        self.l2 = l2
+        self.l1 = l1
+        self.loss = loss
+        self.penalty = penalty
+        self.gamma = gamma
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
+        self.strata_weight = strata_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _validate_params(self) -> None:
+        check_parameters(self)
+        PenaltyFamily(self.penalty, self.gamma).check(self.l1)
+
+    @property
+    def _loss(self) -> LossChoice:  # type: ignore[override]
+        return LossChoice(self.loss)
 
     @checks_parameters(skip_nested=True)
     def fit(self, X, y, *, event=None, strata=None, sample_weight=None) -> Self:
@@ -207,6 +273,7 @@ feature_names_in_
         -------
         self
         """
-        rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight)
-        self._fit_rows(rows, np.array([False, True]), loss)
-        return self._as_ranker(rows, loss)
+        ranked = self._ranked_rows(X, y, event, strata, sample_weight)
+        fit_rows(self, ranked.rows, np.array([False, True]), ranked.loss)
+        self._keep_ranking(ranked)
+        return self

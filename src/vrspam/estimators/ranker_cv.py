@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Self
 
 import numpy as np
 
-from vrspam._utils.parameters import checks_parameters, constructor_without
-from vrspam.estimators.cv import AUCClassifierCV
-from vrspam.estimators.ranker import Ranker
-from vrspam.features.mapped import is_plain
-from vrspam.tables.frames import needs_reading
+from vrspam._utils.messages import SELECTION_RULES
+from vrspam._utils.parameters import HasMethods, Instance, StrOptions, check_parameters, checks_parameters
+from vrspam.estimators import base
+from vrspam.estimators.explained import ExplainedEstimator
+from vrspam.estimators.ranker import PairwiseRanker
+from vrspam.estimators.search import AS_THEY_ARE, ColumnsOfFrames, check_grid, run_search, takes_raw_columns
+from vrspam.features.mapped import SPELLED_NAMES
+from vrspam.objective import LOSSES, LossChoice
+from vrspam.solvers.limits import LIMITS
 
 
-class ConcordanceRankerCV(Ranker, AUCClassifierCV):  # type: ignore[misc]
+class ConcordanceRankerCV(PairwiseRanker, ExplainedEstimator):
     """`ConcordanceRanker` with penalties, and feature maps, chosen by cross-validation of the concordance index.
 
     At each point of the grid and on the training part of each fold it minimises, exactly, what `ConcordanceRanker`
@@ -60,9 +65,77 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
     0.7
     """
 
-    _works_on_devices = _trees_in_auto = False
-    scoring, calibration, threshold = "auto", None, None
-    __init__ = constructor_without(AUCClassifierCV, "max_fpr", "scoring", "calibration", "threshold")
+    _auto_has_labelled_trees = False  # whether "auto" compares trees that learn from labels
+    scoring = "auto"
+    calibration = None
+    threshold = None
+    _parameter_constraints: dict = {
+        "l2s": [StrOptions({"auto"}), "array-like"],
+        "l1s": [StrOptions({"auto"}), "array-like"],
+        "loss": [StrOptions(set(LOSSES))],
+        **base.CHOSEN_PENALTY,
+        "strata_weight": [StrOptions({"pairs", "strata"})],
+        "cv": ["cv_object"],
+        "selection": [StrOptions(set(SELECTION_RULES))],
+        "features": [
+            StrOptions(SPELLED_NAMES),
+            *map(Instance, (list, tuple, dict)),
+            HasMethods("fit", "transform"),
+        ],
+        **LIMITS,
+        "tol": base.PENALTY_CONSTRAINTS["tol"],
+        "max_iter": base.PENALTY_CONSTRAINTS["max_iter"],
+        "n_jobs": [Instance(Integral), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        l2s="auto",
+        l1s=(0.0,),
+        *,
+        loss="squared",
+        penalty="elasticnet",
+        gamma=None,
+        strata_weight="pairs",
+        cv=5,
+        selection="auto",
+        features="linear",
+        monotonic_cst=None,
+        positive=False,
+        bounds=None,
+        tol=1e-8,
+        max_iter=1000,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.l2s = l2s
+        self.l1s = l1s
+        self.loss = loss
+        self.penalty = penalty
+        self.gamma = gamma
+        self.strata_weight = strata_weight
+        self.cv = cv
+        self.selection = selection
+        self.features = features
+        self.monotonic_cst = monotonic_cst
+        self.positive = positive
+        self.bounds = bounds
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _validate_params(self) -> None:
+        check_parameters(self)
+        check_grid(self)
+
+    @property
+    def _loss(self) -> LossChoice:  # type: ignore[override]
+        return LossChoice(self.loss)
 
     @checks_parameters(skip_nested=False)
     def fit(self, X, y, *, event=None, strata=None, sample_weight=None, groups=None) -> Self:
@@ -80,7 +153,22 @@ feature_importances_, out_of_fold_, history_, n_features_in_, feature_names_in_
         -------
         self
         """
-        plain = is_plain(self.features, X) and not needs_reading(X)
-        rows, loss = self._rows_and_loss(X, y, event, strata, sample_weight, table=not plain)
-        self._fit_folded(rows, np.array([False, True]), loss, groups, plain)
-        return self._as_ranker(rows, loss)
+        return self._fit(X, y, event=event, strata=strata, sample_weight=sample_weight, groups=groups)
+
+    def _fit(
+        self,
+        X,
+        y,
+        *,
+        event=None,
+        strata=None,
+        sample_weight=None,
+        groups=None,
+        columns: ColumnsOfFrames = AS_THEY_ARE,
+    ) -> Self:
+        """`fit`; `columns` says how those of a frame are taken."""
+        table = not takes_raw_columns(self.features, X)
+        ranked = self._ranked_rows(X, y, event, strata, sample_weight, table)
+        run_search(self, ranked.rows, np.array([False, True]), ranked.loss, groups, columns)
+        self._keep_ranking(ranked)
+        return self

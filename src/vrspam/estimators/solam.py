@@ -1,7 +1,6 @@
 """`SOLAMClassifier`: a saddle function, which needs no class means."""
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -85,5 +84,8 @@ class SOLAMClassifier(StreamClassifierBase):
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
         return 0.5 / (max(p, 1.0 - p) * (np.sqrt(largest_square) + 1.0) ** 2)
 
-    def _extras(self, method: online.SOLAM) -> dict[str, Any]:
-        return dict(zip(("a_", "b_", "zeta_"), map(float, method.saddle), strict=True))
+    def _keep_variables(self, method: online.SOLAM) -> None:
+        a, b, zeta = method.saddle
+        self.a_ = float(a)
+        self.b_ = float(b)
+        self.zeta_ = float(zeta)

@@ -13,14 +13,14 @@ from vrspam._utils import array_api, validation
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import StrataWithoutPairs, warn
-from vrspam.estimators.base import AUCClassifierBase
+from vrspam.estimators.base import PairwiseEstimator
 from vrspam.model_selection.block_source import add_block
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.objective import WithinProducts
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 
 
-def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, **options: Any) -> Rows | None:
+def validated_rows(estimator: PairwiseEstimator, number: int, X, y, weights=None, **options: Any) -> Rows | None:
     """One block, validated as the estimator does; None if it has no rows with weight. An error names the block."""
     if y is None:
         raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
@@ -36,7 +36,7 @@ class RowBlocks:
     """The blocks of a stream as rows, validated as `estimator` does; they can be iterated as often as the stream."""
 
     def __init__(
-        self, estimator: AUCClassifierBase, chunks: Iterable, progress: bool = False, takes_strata: bool = False
+        self, estimator: PairwiseEstimator, chunks: Iterable, progress: bool = False, takes_strata: bool = False
     ):
         if not isinstance(chunks, Iterable):
             raise ValueError(f"chunks must be an iterable of (X, y) blocks, got {type(chunks).__name__}.")

@@ -10,6 +10,7 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, che
 from vrspam._utils.progress import StatusLine
 from vrspam._utils.validation import Rows, counted_rows
 from vrspam.estimators import base
+from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run
@@ -21,7 +22,7 @@ from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, varia
 VARIANTS = ("paper", "centred", "accelerated")
 
 
-class VRSPAMClassifier(base.AUCClassifierBase):
+class VRSPAMClassifier(PairwiseClassifier):
     """Linear AUC scorer by variance-reduced stochastic steps; the default is a faster variant of the paper's.
 
     It minimises, with p the share of positives and q = 1 - p,
@@ -213,12 +214,12 @@ class VRSPAMClassifier(base.AUCClassifierBase):
             assert data.weights is not None
             data = Rows(data.X[counted], data.y[counted], data.weights[counted])
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
-        l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
+        l2 = resolve_l2(self.l2, moments)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
         family = PenaltyFamily(self.penalty, self.gamma, self._limits)
-        objective = objective_on_rows(rows, l2, l1, family)
-        asked = usual_spelling(self.variant, VARIANTS)
-        variant = variant_that_runs(asked, objective.penalty, rows.is_sparse, *rows.X.shape)
+        objective = objective_on_rows(rows, l2, float(self.l1), family)
+        wanted = usual_spelling(self.variant, VARIANTS)
+        variant = variant_that_runs(wanted, objective.penalty, rows.is_sparse, *rows.X.shape)
         solver = VRSPAM(
             rows,
             variant,
@@ -226,7 +227,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
             inner_steps=self.inner_steps,
             rng=base.generator(self.random_state),
             record_variance=self.record_variance,
-            extrapolates=extrapolates(asked, variant, objective.penalty),
+            extrapolates=extrapolates(wanted, variant, objective.penalty),
         )
         with StatusLine(f"VRSPAM {variant}:", bar=False, enabled=bool(self.verbose)) as line:
 
@@ -242,4 +243,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)
         solution = measured_on_centred_rows(objective, solution, data, moments, tol=self.tol)
-        return self._store(solution, moments.classes, moments.means, l2, variant_=variant)
+        self._keep_fit(solution, moments.classes, moments.means, l2)
+        self.variant_ = variant
+        base.warn_of_missed_tolerance(self, solution)
+        return self
