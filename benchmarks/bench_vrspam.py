@@ -61,7 +61,8 @@ def passes_to_the_certificate(table: Table) -> None:
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     fits[variant] = model.fit(X, y)
                 history = model.history_
-                missed = "" if model.gap_ <= 1e-6 * k / 2 else " (not reached)"
+                is_reached = model.gap_ is not None and model.gap_ <= 1e-6 * k / 2
+                missed = "" if is_reached else " (not reached)"
                 notes.append(f"{model.variant_} {history['passes'][-1]:.0f}{missed} in {history['seconds'][-1]:.2f} s")
             if l1 == 0.0:
                 objective = Objective.from_rows(X, y == 1, None, moments, 1e-2 * k)

@@ -32,7 +32,7 @@ from vrspam import AUCClassifierCV, ClassMoments
 from vrspam.export import NotExportable, to_onnx, to_python, to_sql
 from vrspam.features import AdditiveFeatures, BoostedFeatures, LinearFeatures
 from vrspam.objective import ElasticNet, Limits, Objective, SquaredHingeLoss, SquaredPairLoss, l2_unit
-from vrspam.objective.limits import Rising
+from vrspam.penalties.shaped import Rising
 from vrspam.solvers import solve
 
 #: Which way the rarer answer goes: bad loans, denied loans, defaults, survivors, churn, deaths, low weight, leaving.

@@ -1,7 +1,7 @@
 """The models that ranking quality is measured beside, each as its users would set it up for a table of mixed columns.
 
-CatBoost, LightGBM and the explainable boosting machine come with the extra `quality`. Where a model reads categories
-and missing values itself it is given them; the others get medians and one-hot columns.
+CatBoost, LightGBM and the explainable boosting machine come with the dependency group `quality`. Where a model reads
+categories and missing values itself it is given them; the others get medians and one-hot columns.
 """
 
 from __future__ import annotations

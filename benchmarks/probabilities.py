@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.quality import SETS
 from vrspam import AUCClassifierCV
 from vrspam.data import load
+from vrspam.metrics.thresholds import calibration_error, reliability
 from vrspam.model_selection.calibration import calibrate
-from vrspam.tool.evaluation import calibration_error, reliability
 
 MOST_ROWS = 30_000
 SPLITS = 3

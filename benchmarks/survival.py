@@ -6,7 +6,8 @@ Each table has five 70/30 splits, stratified by the event; what is measured is H
 its defaults, penalties are chosen inside the training part, and nothing was tuned on these tables; "simulated" is a
 tenth one, made up. "others" stands for further tables, on which it was decided that "auto" of a ranker goes without
 trees that learn from the target ("vrspam and trees" is with them). Five tables come with scikit-survival
-(`pip install ".[quality]"`), four with lifelines, of which only the files are read (`pip install --no-deps lifelines`).
+(`pip install --group quality .`), four with lifelines, of which only the files are read
+(`pip install --no-deps lifelines`).
 With --records each fit is kept in a file, and a stopped run goes on where it was.
 """
 

@@ -46,6 +46,7 @@ PAGE = ROOT / "docs" / "results" / "mutants.md"
 REASONS = Path(__file__).with_suffix(".toml")
 TARGETS = (
     "objective/*.py",
+    "penalties/*.py",
     "moments/*.py",
     "metrics/*.py",
     "model_selection/correction.py",

@@ -91,7 +91,7 @@ def test_too_little_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
     def full(*_, **__):
         raise MemoryError("Unable to allocate 75. GiB for an array")
 
-    monkeypatch.setattr("vrspam.tool.evaluation.score_rows", full)
+    monkeypatch.setattr("vrspam.tool.scored_rows.score_rows", full)
     monkeypatch.setattr("vrspam.tool.load_model", lambda _: None)
     arguments = ["evaluate", str(tmp_path / "model.json"), str(tmp_path / "rows.csv")]
     (tmp_path / "model.json").touch()

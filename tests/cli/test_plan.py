@@ -16,7 +16,7 @@ from vrspam._utils.messages import WordedError
 from vrspam.cli import main
 from vrspam.cli.app import app
 from vrspam.objective import LOSSES
-from vrspam.objective.penalties import CONCAVE
+from vrspam.penalties.family import CONCAVE
 from vrspam.tool import TrainPlan, make_report, rows, train
 from vrspam.tool.plan import OPTIONS, PANELS, ReportPlan, options_of
 

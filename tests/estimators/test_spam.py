@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, SPAMClassifier, kernels
 from vrspam.objective import Objective
-from vrspam.objective.penalties import ElasticNet
+from vrspam.penalties.elastic_net import ElasticNet
 from vrspam.solvers.online import SPAM, kernel_rows, known_sums, largest_square, step_rule
 from vrspam.theory import spam_step
 

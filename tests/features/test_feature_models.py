@@ -104,7 +104,7 @@ class Watched(TransformerMixin, BaseEstimator):
 def test_features_of_all_rows_are_never_held(monkeypatch):
     X, y = make_data(2000, 4)
     whole = AUCClassifierCV(features=Watched()).fit(X, y)
-    for module in ("moments._statistics", "model_selection.sources"):
+    for module in ("moments._gather", "model_selection.sources"):
         monkeypatch.setattr(f"vrspam.{module}.BLOCK_BYTES", 100 * 8 * 8)
     monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 100 * 8)
     for limit in ("mapped_bytes", "table_share"):  # folds gathered again instead of kept
@@ -351,7 +351,7 @@ def test_a_column_may_be_called_interactions():
 def test_rows_sorted_by_label(features, monkeypatch):
     """A block may hold rows of only one class."""
     X, y = make_data(900, 3)
-    monkeypatch.setattr("vrspam.moments._statistics.BLOCK_BYTES", 1)  # the least block: 64 rows
+    monkeypatch.setattr("vrspam.moments._gather.BLOCK_BYTES", 1)  # the least block: 64 rows
     shuffled = AUCClassifierCV([1e-2], features=features, random_state=0, cv=StratifiedKFold(3))
     order = np.argsort(y, kind="stable")
     model = shuffled.fit(X[order], y[order])

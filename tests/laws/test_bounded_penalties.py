@@ -13,7 +13,7 @@ from laws_support import examples
 
 from vrspam.kernels import register_prox
 from vrspam.objective import MCP, SCAD, ElasticNet, Objective, Separable, SquaredPairLoss, soft_threshold
-from vrspam.objective.limits import Limits
+from vrspam.penalties.limits import Limits
 from vrspam.solvers import solve
 from vrspam.solvers.path import solve_grid
 

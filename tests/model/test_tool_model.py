@@ -26,6 +26,7 @@ from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
+from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.drawing import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
@@ -37,7 +38,7 @@ from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
-from vrspam.tool.training import RowSample, fold_auc_ci, note_of
+from vrspam.tool.training import RowSample, note_of
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"

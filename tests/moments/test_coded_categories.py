@@ -15,7 +15,7 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, St
 from vrspam.features.mapped import MappedArray
 from vrspam.inspection.projection import MANY_FUNCTIONS, whitening
 from vrspam.objective import Objective, SquaredPairLoss
-from vrspam.objective.penalties import ElasticNet
+from vrspam.penalties.elastic_net import ElasticNet
 from vrspam.solvers.gram import RidgePath, exclusive_coefs, pays
 from vrspam.tables.frames import HeldColumns
 
@@ -91,7 +91,7 @@ def test_a_category_of_nearly_all_rows_is_bounded_as_a_column_that_is_written_ou
 def test_rows_of_one_category_and_blocks_without_rows_of_some(monkeypatch):
     frame, y = table()
     features = AdditiveFeatures(n_knots=4).fit(frame)
-    monkeypatch.setattr("vrspam.moments._statistics.BLOCK_BYTES", 64 * 8)  # 64 rows in a block
+    monkeypatch.setattr("vrspam.moments._gather.BLOCK_BYTES", 64 * 8)  # 64 rows in a block
     X = MappedArray(HeldColumns.of(frame), features)
     rows = np.concatenate([np.flatnonzero(frame.town == "town 3"), np.arange(300)])
     found = ClassMoments(X.shape[1], classes=[False, True]).add_checked(X, y, index=rows)

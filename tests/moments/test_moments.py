@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import vrspam.moments._file
-import vrspam.moments._statistics
+import vrspam.moments._gather
 from vrspam import AUCClassifier, ClassMoments, kernels
 from vrspam.moments import PairMoments, RankedPairs
 from vrspam.moments._rounding import UNKNOWN, Errors
@@ -38,7 +38,7 @@ def direct(X, y, weights=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("block_bytes", [1 << 25, 1 << 10])
 def test_equal_to_two_pass_statistics(dtype, container, weighted, block_bytes, monkeypatch):
-    monkeypatch.setattr(vrspam.moments._statistics, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(vrspam.moments._gather, "BLOCK_BYTES", block_bytes)
     X, y = make_data(300, 5)
     X[np.random.default_rng(1).random(X.shape) < 0.5] = 0.0
     X = X.astype(dtype)
@@ -57,7 +57,7 @@ def test_equal_to_two_pass_statistics(dtype, container, weighted, block_bytes, m
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", ["C", "fortran", "every second row", "backwards", "csr"])
 def test_no_copy_of_the_data_is_made(dtype, layout, monkeypatch):
-    monkeypatch.setattr(vrspam.moments._statistics, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(vrspam.moments._gather, "BLOCK_BYTES", 1 << 16)
     X = np.random.default_rng(0).standard_normal((20_000, 20)).astype(dtype)
     y = np.arange(20_000) % 3 == 0
     views = {
@@ -300,15 +300,12 @@ def test_no_damaged_byte_of_a_header_gets_through(tmp_path, kind):
         {"rows": np.array([0, 21])},
         {"weights": np.array([0.0, 9.0])},
         {"scatters": -np.stack([np.eye(3)] * 2)},
-        {"scatters": np.stack([np.triu(np.ones((3, 3)))] * 2)},
         {"version": 0},
         {"weights": np.array([1e308, 1e308])},
         {"rows": np.array([2**63 - 1, 2**63 - 1])},
         {"roundings": np.array([0.0, np.inf])},
         {"roundings": np.array([0.0, np.nan])},
         {"roundings": np.array([0.0, 0.5])},
-        {"scatters": np.stack([np.full((3, 3), -0.9) + 1.9 * np.eye(3)] * 2), "peaks": np.ones((2, 3))},
-        {"scatters": np.stack([2.0 * np.ones((3, 3)) - np.eye(3)] * 2), "peaks": np.ones((2, 3))},
         {"scatters": np.zeros((2, 4, 4))},
         {"half_life": np.ones(2)},
         {"half_life": np.nan},
@@ -364,7 +361,7 @@ def test_shapes_that_fit_do_not_excuse_a_huge_archive(tmp_path):
         tracemalloc.stop()
 
 
-def test_a_scatter_is_checked_to_its_own_rounding(tmp_path, monkeypatch):
+def test_extreme_moments_can_be_read_again(tmp_path):
     """Float32, columns of very different scale, more columns than rows, huge weights: all of it can be read again."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 60)) * 10.0 ** rng.uniform(-140, 140, 60), np.arange(40) % 2
@@ -378,10 +375,8 @@ def test_a_scatter_is_checked_to_its_own_rounding(tmp_path, monkeypatch):
         (small, [1e200] * 40),
     ):
         moments = ClassMoments.from_data(rows, y, weight)
-        for limit in (4096, 2):
-            monkeypatch.setattr(vrspam.moments._file, "MOST_CHECKED", limit)
-            moments.save(tmp_path / "moments.npz")
-            assert ClassMoments.load(tmp_path / "moments.npz") == moments
+        moments.save(tmp_path / "moments.npz")
+        assert ClassMoments.load(tmp_path / "moments.npz") == moments
 
 
 def test_labels_that_a_file_cannot_hold(tmp_path):

@@ -168,7 +168,7 @@ def equivalent_least_squares(loss, l2):
 @below_rounding
 def test_against_skglm_on_the_equivalent_least_squares_problem(name):
     """With u_j = h_j w_j, Ω is Σ P(u_j)/h_j; skglm has such weights for MCP, and for SCAD h = 1 makes them 1."""
-    pytest.importorskip("skglm", reason="skglm comes with the extra `dev`")
+    pytest.importorskip("skglm", reason="skglm comes with the dependency group `dev`")
     from skglm import datafits, penalties
     from skglm.solvers import AndersonCD
 

@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear, nnls
 
 from vrspam import AUCClassifier, ClassMoments, ConcordanceRanker, VRSPAMClassifier, coef_path
 from vrspam.objective import Bounded, ElasticNet, Limits, Objective, Separable, SquaredHingeLoss, SquaredPairLoss
-from vrspam.objective.limits import Rising, Shaped, nonnegative_minimum
+from vrspam.penalties.shaped import Rising, Shaped, nonnegative_minimum
 from vrspam.solvers import solve
 
 
@@ -151,7 +151,8 @@ def test_gap_of_curves_bounds_every_point_inside():
     rng = np.random.default_rng(0)
     for _ in range(50):
         curve = rising_curve(rng)
-        penalty = Shaped(0.5, 0.0, Limits(np.full(5, -np.inf), np.append(np.full(4, np.inf), 0.0), [curve]))
+        limits = Limits(np.full(5, -np.inf), np.append(np.full(4, np.inf), 0.0), [curve])
+        penalty = Shaped(0.5, limits.blocks())
         back = np.linalg.inv(curve.rows)
 
         def inside(back=back, curve=curve):

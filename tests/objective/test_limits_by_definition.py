@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from vrspam.objective import MCP, SCAD, Bounded, ElasticNet, LossChoice, PenaltyFamily
-from vrspam.objective.limits import Limits, Shaped
+from vrspam.objective import MCP, SCAD, Bounded, ElasticNet, Limits, LossChoice, PenaltyFamily, Shaped
 
 INF = np.inf
 
@@ -69,12 +68,12 @@ def test_only_directions_that_the_bounds_allow_leave_0():
 
 
 def test_curves_have_a_gap_only_with_l2():
-    curve = Limits(np.zeros(2), np.full(2, INF), [])
+    curves = Limits(np.zeros(2), np.full(2, INF), []).blocks()
     w, grad = np.zeros(2), np.array([-1.0, 2.0])
-    assert Shaped(0.5, 0.0, curve).gap(w, grad) == pytest.approx(1.0)  # half the square of the slope upwards, by l2
-    assert np.isnan(Shaped(0.0, 0.0, curve).gap(w, grad))
-    assert Shaped(0.0, 0.0, curve).gap(w, grad, 2.0) == pytest.approx(0.25)
-    ends = Shaped(0.5, 0.0, curve).piece_ends(w)
+    assert Shaped(0.5, curves).gap(w, grad) == pytest.approx(1.0)  # half the square of the slope upwards, by l2
+    assert np.isnan(Shaped(0.0, curves).gap(w, grad))
+    assert Shaped(0.0, curves).gap(w, grad, 2.0) == pytest.approx(0.25)
+    ends = Shaped(0.5, curves).piece_ends(w)
     assert [end.tolist() for end in ends] == [[0.0, 0.0], [0.0, 0.0]]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
 
-from vrspam.objective.penalties import ElasticNet
+from vrspam.penalties.elastic_net import ElasticNet
 
 vectors = arrays(np.float64, 4, elements=st.floats(-10, 10, allow_subnormal=False))
 numbers = st.floats(1e-3, 10)

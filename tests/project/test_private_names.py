@@ -14,15 +14,15 @@ from types import SimpleNamespace
 import numpy as np
 
 import vrspam
-from vrspam import kernels
 from vrspam._utils import blas
 from vrspam._utils.parameters import links_to_documentation
+from vrspam.kernels.compiling import _CacheFile
 
 SOURCE = Path(vrspam.__file__).parent
 ALLOWED = {
     ("_utils/array_api.py", "sklearn.utils._array_api"),  # the library of an array
-    ("kernels.py", "numba.core.caching"),  # the disk cache
-    ("kernels.py", "llvmlite"),  # cache lines asked for ahead of time
+    ("kernels/compiling.py", "numba.core.caching"),  # the disk cache
+    ("kernels/prefetch.py", "llvmlite"),  # cache lines asked for ahead of time
 }
 
 
@@ -109,7 +109,9 @@ def test_everything_works_without_them(tmp_path):
 
 
 ATTRIBUTES = {  # of other packages, and where there is a way to do without
-    "kernels.py": {"_cache_path", "_impl", "_index_name", "_load_index", "_save_data", "_save_index", "_source_stamp"},
+    "kernels/compiling.py": {
+        *("_cache_path", "_impl", "_index_name", "_load_index", "_save_data", "_save_index", "_source_stamp"),
+    },
     "distributed/_spark_blocks.py": {"_jdf"},
 }
 OF_PYTHON = {"_asdict", "_replace", "_exit", "_getframe"}
@@ -136,7 +138,7 @@ def test_private_attributes_of_other_packages_are_few():
 
 
 def test_without_the_inner_names_of_its_cache_nothing_is_kept():
-    file = kernels._CacheFile.__new__(kernels._CacheFile)
+    file = _CacheFile.__new__(_CacheFile)
     file.save("key", "data")
     assert vars(file) == {}
 

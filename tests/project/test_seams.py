@@ -117,7 +117,8 @@ def test_a_grid_takes_any_loss_and_any_penalty(loss):
 PENALTY_FILE = """
 from typing import NamedTuple
 import numpy as np
-from vrspam.kernels import _prox_violation, register_prox
+from vrspam.kernels import register_prox
+from vrspam.kernels.linear import _prox_violation
 from vrspam.objective import Separable
 
 class Numbers(NamedTuple):

@@ -31,7 +31,10 @@ from tool_data import write
 from vrspam._utils.texts import percent
 from vrspam.cli import main
 from vrspam.inspection import Shape
+from vrspam.measures.rows import ScoredRows
+from vrspam.measures.subgroups import judge_levels
 from vrspam.metrics import NetBenefit, compare_aucs
+from vrspam.metrics.comparison import holm
 from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.plotting import plot_reliability
@@ -40,9 +43,9 @@ from vrspam.report.pictures import column_picture, decision_curve, headline
 from vrspam.report.sections import evaluation_page, report_page
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.report import _unseen_rows, make_report
-from vrspam.tool.subgroups import holm, subgroups
+from vrspam.tool.report import make_report
 from vrspam.tool.training import train
+from vrspam.tool.unseen_rows import crossfitted_probabilities
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 EVIL = "<img src=x onerror=alert(1)>\"'&{{body}}</script><b>"
@@ -271,7 +274,7 @@ def test_a_probability_does_not_know_its_own_label():
     def probabilities(labels: np.ndarray) -> np.ndarray:
         trained: Any = SimpleNamespace(model=model, opened=opened, kept=None)
         trained.held_out = HeldOut(labels, scores, fold, np.ones(300))
-        found = _unseen_rows(trained)[1]
+        found = crossfitted_probabilities(trained)
         assert found is not None
         return found
 
@@ -289,7 +292,7 @@ def test_levels_are_judged_by_their_own_rows():
     rng = np.random.default_rng(2)
     columns = {"sex": rng.choice(np.array(["f", "m", None], dtype=object), 600), "age": rng.normal(50, 9, 600)}
     probabilities = np.clip(scores / 4 + 0.3, 0.01, 0.99)
-    found = subgroups(columns, positive, scores, probabilities)
+    found = judge_levels(ScoredRows(positive, scores, probabilities), columns)
     assert [group.name for group in found[:3]] == ["f", "m", "missing"]
     assert len(found) == 3 + 4
     assert sum(group.rows for group in found) == 1200
@@ -323,18 +326,18 @@ def test_noise_is_rarely_marked_and_differences_are():
     for _ in range(400):
         p = rng.beta(1.0, 3.0, 300)
         positive = rng.random(300) < p
-        groups = subgroups({"clinic": rng.choice(["a", "b", "c"], 300)}, positive, p, p)
+        groups = judge_levels(ScoredRows(positive, p, p), {"clinic": rng.choice(["a", "b", "c"], 300)})
         marked += any(group.ranked_differently or group.predicted_wrongly for group in groups)
     assert marked <= 0.05 * 400 + 3 * np.sqrt(400 * 0.05 * 0.95)
     clinic = rng.choice(["a", "b"], 2000)
     p = rng.beta(1.0, 3.0, 2000)
     positive = rng.random(2000) < np.where(clinic == "b", p.mean(), p)  # b is ranked by chance
-    a, b = subgroups({"clinic": clinic}, positive, p, p)
+    a, b = judge_levels(ScoredRows(positive, p, p), {"clinic": clinic})
     assert b.ranked_differently
     assert b.worse
     assert not a.worse
     high = rng.random(2000) < np.where(clinic == "b", np.minimum(1.0, 1.6 * p), p)
-    assert subgroups({"clinic": clinic}, high, p, p)[1].predicted_wrongly
+    assert judge_levels(ScoredRows(high, p, p), {"clinic": clinic})[1].predicted_wrongly
 
 
 def test_single_rows_are_the_extremes_and_their_parts_add_up(folder):

@@ -12,7 +12,7 @@ from scipy.special import expit
 from tool_data import write
 
 from vrspam.cli import main
-from vrspam.data import Schema
+from vrspam.measures.outcome import Outcome
 from vrspam.metrics import AUCInterval, Estimate, calibration_measures
 from vrspam.report import sections
 from vrspam.report.page import Stops, explorer, paragraph
@@ -20,7 +20,6 @@ from vrspam.report.pictures import bars
 from vrspam.report.words import describe_benefit, describe_calibration, doubts_of_column
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
-from vrspam.tool.scores import ScoreColumn
 
 QUICK = ["--features", "linear", "--folds", "2", "--rows", "0"]
 
@@ -72,8 +71,8 @@ def test_noise_is_doubted_first_on_the_page_in_the_terminal_and_as_json(tmp_path
 
 
 def test_a_doubt_names_what_was_measured():
-    column = ScoreColumn("cox", Schema(target="months"), 1, training={"times": "months"})
-    (doubt,) = doubts_of_column(column, AUCInterval(0.54, 0.49, 0.59, 0.025, 0.95, "pairs"))
+    outcome = Outcome("months", 1, times="months")
+    (doubt,) = doubts_of_column("cox", outcome, AUCInterval(0.54, 0.49, 0.59, 0.025, 0.95, "pairs"))
     assert (
         doubt == "column 'cox' may be guessing: the 95 % interval of its concordance index, 0.490 to 0.590, holds 0.5"
     )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vrspam import ClassMoments, kernels, theory
+from vrspam.kernels.lazy_epochs import _idle
 from vrspam.objective import ElasticNet
 from vrspam.solvers.base import run
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
@@ -361,7 +362,7 @@ def test_idling_for_long_equals_its_steps():
         work[:, :3] = start = np.array([0.7, -1.3, 0.4])
         rule = kernels.idling(shrink, tau1, tau3, 5000)
         for j, lag in enumerate((1023, 1024, 4321)):
-            kernels._idle(work, j, float(lag), rule)
+            _idle(work, j, float(lag), rule)
             z, y, average = start
             for _ in range(lag):
                 z *= shrink

@@ -11,10 +11,10 @@ from helpers import pairwise_auc
 from scipy.special import expit, logit
 from scipy.stats import norm
 
+from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import roc_auc_ci
 from vrspam.tool.folds import make_folds
 from vrspam.tool.plan import TrainPlan
-from vrspam.tool.training import fold_auc_ci
 
 
 @pytest.mark.parametrize(("smaller", "expected"), [(4, 2), (5, 2), (6, 3), (9, 4), (10, 5), (40, 5)])

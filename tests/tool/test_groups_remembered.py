@@ -12,9 +12,9 @@ from scipy.special import ndtri
 
 from vrspam.cli.app import run
 from vrspam.data import DataError
+from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import delong_test, partial_auc_test, roc_auc_ci
 from vrspam.tool import compare, evaluate, load_model, make_report, predict, save_model, score_file, train
-from vrspam.tool.training import fold_auc_ci
 
 
 def visits(seed: int, patients: int = 60, each: int = 8) -> pd.DataFrame:

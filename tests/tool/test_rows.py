@@ -12,7 +12,7 @@ from vrspam.cli import main
 from vrspam.metrics import rows_for_width
 from vrspam.model_selection.learning_curve import LearningCurve
 from vrspam.report.words import describe_gain
-from vrspam.tool import check, make_report, report, report_page, rows
+from vrspam.tool import check, learning, make_report, report_page, rows
 
 
 def patients(n=500, seed=0, strength=0.3):
@@ -49,13 +49,13 @@ def test_noise_gains_nothing():
 
 
 def test_parts_keep_groups_whole_and_share_out_both_classes(monkeypatch):
-    rng, learn, seen = np.random.default_rng(0), report.learning_curve, []
+    rng, learn, seen = np.random.default_rng(0), learning.learning_curve, []
 
     def watch(given, part, **more):
         seen.append(part)
         return learn(given, part, **more)
 
-    monkeypatch.setattr(report, "learning_curve", watch)
+    monkeypatch.setattr(learning, "learning_curve", watch)
     groups = np.repeat(np.arange(200), 3)
     positive = (rng.random(200) < 0.4)[groups]
     table = pd.DataFrame({"x": rng.normal(size=600), "id": groups, "fifth": np.arange(600) // 120, "sick": positive})
@@ -99,13 +99,13 @@ def test_what_is_severe_stands_above_the_curve(path, tmp_path):
 
 
 def test_the_curve_of_a_page_is_drawn_by_the_seed(monkeypatch):
-    learn, seen = report.learning_curve, []
+    learn, seen = learning.learning_curve, []
 
     def watch(given, part, **more):
         seen.append(more["seed"])
         return learn(given, part, **more)
 
-    monkeypatch.setattr(report, "learning_curve", watch)
+    monkeypatch.setattr(learning, "learning_curve", watch)
     assert make_report(patients(), "sick", features="linear", rows=0, random_state=3).curve is not None
     assert seen == [3]
 

@@ -21,6 +21,8 @@ from tool_data import make_model, write_libsvm
 from vrspam.cli import main
 from vrspam.data import DataError
 from vrspam.data.readers import Source
+from vrspam.measures.compare import compare as compare_rows
+from vrspam.measures.rows import ScoredRows
 from vrspam.metrics import (
     calibration_measures,
     compare_aucs,
@@ -33,7 +35,6 @@ from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Curve
 from vrspam.report.page import Stops
 from vrspam.tool import compare, evaluate, make_report, save_model, score_file, train
-from vrspam.tool.evaluation import compare_scores
 
 RNG = np.random.default_rng(7)
 N = 600
@@ -519,7 +520,7 @@ def test_the_optimism_of_a_choice_is_taken_from_the_first_alone():
     rng = np.random.default_rng(0)
     positive = rng.random(400) < 0.3
     a, b = (rng.normal(size=400) + positive for _ in range(2))
-    found = compare_scores(positive, {"ours": a, "other": b}, optimism=0.01)
+    found = compare_rows({"ours": ScoredRows(positive, a), "other": ScoredRows(positive, b)}, optimism=0.01)
     plain, free = roc_auc_ci(positive, a), delong_test(positive, a, b)
     ours, other = found.intervals
     assert ours.auc == pytest.approx(roc_auc_score(positive, a) - 0.01)
@@ -541,7 +542,8 @@ def test_the_optimism_of_a_choice_moves_the_test_and_leaves_its_width(form, grou
     groups = np.minimum(np.arange(100), 40) if grouped else None
     times = rng.exponential(size=100) if form == "times" else None
     more: dict[str, Any] = {"groups": groups, "times": times, "within": None if form == "times" else np.arange(100) % 3}
-    plain, moved = (compare_scores(positive, {"ours": a, "other": b}, optimism=less, **more) for less in (0.0, 0.01))
+    columns = {"ours": ScoredRows(positive, a, **more), "other": ScoredRows(positive, b, **more)}
+    plain, moved = (compare_rows(columns, optimism=less) for less in (0.0, 0.01))
     before, after = plain.pairs[0].test, moved.pairs[0].test
     assert after.auc_a == pytest.approx(before.auc_a - 0.01)
     assert (after.low, after.high) == pytest.approx((before.low - 0.01, before.high - 0.01))

@@ -11,11 +11,11 @@ from sklearn.metrics import roc_auc_score
 from tool_data import make_model, patients, write
 
 from vrspam.cli import main
+from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.metrics import partial_auc_ci, partial_auc_test
 from vrspam.plotting import plot_roc
 from vrspam.tool import load_model, train
 from vrspam.tool.evaluation import evaluate, score_file
-from vrspam.tool.training import fold_auc_ci
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,13 @@
 Work that grows with the rows (moments, products, scores, ranks) is done by the array's own library on its own device,
 in float64 for any dtype of the data (so a GPU's TF32 mode is never used). Small results (class statistics,
 coefficients) are copied between device and host. As everywhere in scikit-learn,
-`sklearn.config_context(array_api_dispatch=True)` switches this on. `kernels` is the compiled code for the host.
+`sklearn.config_context(array_api_dispatch=True)` switches this on.
 """
 
 import operator
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,23 +19,6 @@ BLOCK_BYTES = 1 << 29  # rows are gathered in float64 blocks of about this size
 CHOLESKY_DEVICES = ("cuda",)  # PyTorch devices where many Cholesky factors are quicker than one eigendecomposition
 GRAM_ROWS = 1 << 11  # rows of one product in a batch of them: a GPU has enough to do, and sums of results are cheap
 _LIBRARIES: dict[type, Any] = {}  # of the types of arrays seen so far: scikit-learn takes 0.1 ms to name one
-
-
-class Later:
-    """A module that is imported when a name in it is asked for: compiled code is loaded only when it is needed."""
-
-    def __init__(self, name: str):
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        vars(self)[name] = getattr(import_module(self._name), name)  # next time it is there
-        return vars(self)[name]
-
-
-if TYPE_CHECKING:
-    from vrspam import kernels as kernels
-else:
-    kernels = Later("vrspam.kernels")
 
 
 def device_namespace(array: Any) -> Any:

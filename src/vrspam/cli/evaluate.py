@@ -15,8 +15,10 @@ from vrspam.tool.plan import check_measures, read_names
 NO_MODEL = "--allow-missing is about the columns of a model: leave it out"
 
 if TYPE_CHECKING:
-    from vrspam.tool.evaluation import Evaluation, Evaluations
-    from vrspam.tool.scores import Comparison
+    from vrspam.measures.compare import Comparison
+    from vrspam.measures.measure import Evaluation
+    from vrspam.measures.outcome import Outcome
+    from vrspam.tool import Evaluations
 
 
 @app.with_options("target", "positive", "event", "within", "by", "cost_ratio", "max_fpr", *app.READING, "skip_errors")
@@ -81,41 +83,45 @@ def evaluate(
         columns = [] if scores is None else list(read_names(scores))
         check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
-    from vrspam.report.words import listed, name_measure
+    from vrspam.report.words import name_measure
     from vrspam.tool import load_model
-    from vrspam.tool.evaluation import Evaluations, evaluate_columns, score_rows
+    from vrspam.tool.evaluation import evaluate_columns, evaluate_rows
+    from vrspam.tool.scored_rows import score_rows
     from vrspam.tool.scores import read_scores
 
     reading |= {"weights": weights, "groups": groups, "progress": app.err.is_terminal}
+    several: Evaluations | None = None
     with app.warnings_as_lines():
         if data is None:
-            rows = read_scores(model, scores=columns, folds=folds, **asked, **reading)
+            table, outcome = read_scores(model, scores=columns, folds=folds, **asked, **reading)
+            several = evaluate_columns(table, outcome, **measures)
+            found = next(iter(several.values()))
         else:
-            rows = score_rows(load_model(Path(model)), data, **reading)
-        every, compared = evaluate_columns(rows, **measures)
-        (one, *_), (found, *_) = rows.columns.values(), every.values()
-        several = Evaluations(every, compared, rows.columns) if data is None else None
+            loaded = load_model(Path(model))
+            table, outcome = score_rows(loaded, data, **reading), loaded.outcome
+            found = evaluate_rows(loaded, table.columns[""], notes=table.notes, levels=table.levels, **measures)
         if html is not None:
-            from vrspam.report.sections import evaluation_page
+            from vrspam.report.sections import columns_page, evaluation_page
 
-            shown: dict[str, Any] = {"model_name": Path(model).name, "data_name": app.page_name(data or model)}
-            if several is not None:
-                made = {f"column {key}": column.describe() for key, column in several.columns.items()}
-                shown |= {"model_name": listed(list(several)), "made": {"table": shown["data_name"], **made}}
-            shown |= {"several": several, "cost_ratio": measures["cost_ratio"], "recall": recall}
-            evaluation_page(one, found, parameter=app.as_option, **shown).write(html)
+            page: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": app.as_option}
+            if several is None:
+                page |= {"model_name": Path(model).name, "data_name": app.page_name(str(data))}
+                evaluation_page(loaded, found, **page).write(html)
+            else:
+                columns_page(several, data_name=app.page_name(model), **page).write(html)
     if as_json:
-        app.print_json(_numbers(found, several, name_measure(one)))
+        app.print_json(_numbers(found, several, name_measure(outcome)))
         return
     if several is not None and len(several) > 1:
         app.show_worries(None, dict.fromkeys(note for each in several.values() for note in each.notes))
         for name, each in several.items():
             app.say(f"{name}:")
-            _describe(several.columns[name], each, measures["cost_ratio"], recall, short=True)
-        how = "jackknife" if one.ranks else "DeLong"
-        _describe_tests(several.comparison, name_measure(one), f"{how}, paired")
+            _describe(outcome, each, measures["cost_ratio"], recall, several.columns[name].describe(), short=True)
+        how = "jackknife" if outcome.ranks else "DeLong"
+        _describe_tests(several.comparison, name_measure(outcome), f"{how}, paired")
     else:
-        _describe(one, found, measures["cost_ratio"], recall)
+        made_elsewhere = "" if several is None else next(iter(several.columns.values())).describe()
+        _describe(outcome, found, measures["cost_ratio"], recall, made_elsewhere)
     if html is not None:
         app.show_facts([("page", str(html))], 17)
 
@@ -196,12 +202,12 @@ def compare(
     with app.warnings_as_lines():
         loaded = {name: load_model(Path(name)) for name in files}
         ranks = any(model.ranks for model in loaded.values())
-        measure = name_measure(loaded[files[0]]) if files else "AUC"
+        measure = name_measure(loaded[files[0]].outcome) if files else "AUC"
         if picture is not None and ranks:
             raise app.Misuse(f"--picture draws ROC curves, which models of this {measure} do not have: leave it out")
         with app.misuse():
             for model in loaded.values():
-                check_ranks(model, max_fpr=max_fpr)
+                check_ranks(model.outcome, max_fpr=max_fpr)
         reading |= {"confidence": confidence, "weights": weights, "groups": groups}
         reading["names"] = [names.get(name, name.removeprefix("column:")) for name in models]
         found = compare_models(*(loaded.get(name, name) for name in models), path=data, **reading)
@@ -234,7 +240,7 @@ def compare(
 
 def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) -> dict[str, Any]:
     """The numbers of a comparison: flat for one pair, a list for several."""
-    from vrspam.tool.scores import flat_pairs
+    from vrspam.measures.compare import flat_pairs
 
     values: dict[str, Any] = {"n": found.positive.size, "positives": int(found.positive.sum())}
     values |= {} if max_fpr is None else {"max_fpr": max_fpr}
@@ -260,25 +266,29 @@ def _describe_tests(found: Comparison, measure: str, how: str) -> None:
     app.tell(describe_tests(found.pairs, measure))
 
 
-def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: float, short: bool = False) -> None:
+def _describe(
+    outcome: Outcome,
+    found: Evaluation,
+    cost_ratio: float | None,
+    recall: float,
+    column: str = "",
+    short: bool = False,
+) -> None:
+    """Print an evaluation; `column` says how the scores of a column are taken, `short` leaves tables out."""
     from vrspam._utils.texts import share_text
-    from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words
 
-    column = hasattr(model, "describe")  # scores in the place of a model
     if not short:
-        app.show_worries(None if column else found.auc, found.notes, words.name_measure(model))
-    auc, share = found.auc, found.positives / found.n
-    if found.weights is not None:
-        share = float(found.weights[found.positive].sum() / found.weights.sum())
+        app.show_worries(None if column else found.auc, found.notes, words.name_measure(outcome))
+    auc, share = found.auc, found.share_of_positives
     interval = f"{100 * auc.confidence:g} % interval {words.interval_text(auc.low, auc.high, 4)}"
     facts = [
-        ("rows", words.describe_balance(model, found.n, found.positives)),
-        (words.name_measure(model), f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
-        ("", words.describe_auc(auc.auc, words.class_names(model) if model.ranks else None)),
+        ("rows", words.describe_balance(outcome, found.n, found.positives)),
+        (words.name_measure(outcome), f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
+        ("", words.describe_auc(auc.auc, words.class_names(outcome) if outcome.ranks else None)),
     ]
-    if model.ranks:
-        app.show_facts([*facts, ("", words.describe_ranks(model))], 17)
+    if outcome.ranks:
+        app.show_facts([*facts, ("", words.describe_ranks(outcome))], 17)
         return _show_groups(found)
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
         interval = f"{100 * part.confidence:g} % interval {words.interval_text(part.low, part.high, 4)}"
@@ -289,12 +299,12 @@ def _describe(model: Any, found: Evaluation, cost_ratio: float | None, recall: f
         nothing = f"0 is perfect, {share * (1.0 - share):.4f} is the same probability for all rows"
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
         error = "mean distance between predicted probability and observed frequency"
-        facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
+        facts.append(("calibration error", f"{found.calibration_error:.4f} ({error})"))
     sentences, numbers = words.describe_calibration(found.calibration)
     facts += [(name, f"{value}: {right}") for name, value, right in numbers]
     facts += [("", sentence) for sentence in sentences]
     if column:
-        facts.append(("scores", model.describe()))
+        facts.append(("scores", column))
     app.show_facts(facts, 17)
     app.say("")
     if short:

@@ -272,7 +272,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
     """Print the effects of columns; for curves also which columns interact, and which say nearly the same."""
     from vrspam.report import words
 
-    app.tell(words.describe_direction(model))
+    app.tell(words.describe_direction(model.outcome))
     lines, told = [], words.requests(model)
     for effect in effects[:top]:
         if effect.coefficient is None or effect.effect is None:

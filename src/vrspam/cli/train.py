@@ -86,7 +86,7 @@ def train(
         from vrspam.report.words import expected_auc, name_measure
 
         notes = trained.training["warnings"]
-        doubts = app.worries(expected_auc(trained), notes, name_measure(trained))
+        doubts = app.worries(expected_auc(trained), notes, name_measure(trained.outcome))
         chosen = None if trained.threshold is None else vars(trained.threshold)
         facts = {"threshold": chosen, **trained.training, "warnings": doubts, "findings": app.findings(notes)}
         app.print_json({"model": str(model), "positive": trained.positive, **facts})
@@ -110,12 +110,14 @@ def _describe(model: Model, path: Path) -> None:
 
     facts = model.training
     expected = words.expected_auc(model)
-    app.show_worries(expected, facts["warnings"], words.name_measure(model))
-    shown = [("rows", words.describe_balance(model, facts["rows"], facts["positives"]))]
+    app.show_worries(expected, facts["warnings"], words.name_measure(model.outcome))
+    shown = [("rows", words.describe_balance(model.outcome, facts["rows"], facts["positives"]))]
     if expected is not None:
         interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)} ({facts['folds']} folds)"
-        meaning = words.describe_auc(expected.auc, words.class_names(model) if model.ranks else None)
-        shown.append((f"{words.name_measure(model)} to expect", f"{words.auc_text(expected.auc, 4)}, {interval}"))
+        meaning = words.describe_auc(expected.auc, words.class_names(model.outcome) if model.ranks else None)
+        shown.append(
+            (f"{words.name_measure(model.outcome)} to expect", f"{words.auc_text(expected.auc, 4)}, {interval}")
+        )
         shown += [("", expected.remark), ("", meaning)]
         shown += words.other_aucs(model).items()
     if "max_fpr" in facts:
@@ -133,7 +135,7 @@ def _describe(model: Model, path: Path) -> None:
     found = find_strongest(model, 10)
     app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
     if len(facts["selection"]) > 1:
-        measure = "partial AUC" if "max_fpr" in facts else words.name_measure(model)
+        measure = "partial AUC" if "max_fpr" in facts else words.name_measure(model.outcome)
         app.say("")
         app.tell(f"models compared: mean {measure} of the folds ± standard error")
         candidates = [(words.describe_candidate(row["features"]), row) for row in facts["selection"]]
@@ -181,7 +183,7 @@ def report(
         write_report(found, html, data, context)
     from vrspam.report import words
 
-    measure = words.name_measure(found.model)
+    measure = words.name_measure(found.model.outcome)
     if as_json:
         return app.print_json(_numbers(found, html, measure))
     expected, evaluation = found.expected, found.evaluation
@@ -294,8 +296,8 @@ def rows(
     plan = app.plan_of(data, given)
     app.check_output("--html", html, data)
     from vrspam.report import words
-    from vrspam.tool.report import check_wishes
-    from vrspam.tool.report import rows as look
+    from vrspam.tool.learning import check_wishes
+    from vrspam.tool.learning import rows as look
 
     wishes: dict[str, Any] = {"width": width, "difference": difference, "power": power}
     with app.misuse():

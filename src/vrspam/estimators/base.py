@@ -22,7 +22,7 @@ from vrspam.model.scorer import scorer_of_estimator
 from vrspam.moments import ClassMoments, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, multiply
-from vrspam.objective.penalties import CONCAVE
+from vrspam.penalties.family import CONCAVE
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame

@@ -61,14 +61,20 @@ AS_THEY_ARE = ColumnsOfFrames()
 
 @checks_parameters(skip_nested=False)
 def fit_read_columns(
-    estimator: Any, X: Any, y: Any, *, orders: Mapping[str, Sequence[str]], in_words: Callable[[str], str], **rows: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    in_words: Callable[[str], str] = str,
+    **rows: Any,
 ) -> Any:
     """Fit an estimator with cross-validation to columns that were read before: text is categories, nothing else.
 
     `orders` are the categories of some columns in their order, `in_words` what `verbose` says of a model that was
     compared, and `rows` the other arguments of `fit`.
     """
-    columns = ColumnsOfFrames(read_texts=False, orders=orders, in_words=in_words)
+    columns = ColumnsOfFrames(read_texts=False, orders=orders or {}, in_words=in_words)
     return estimator._fit(X, y, columns=columns, **rows)
 
 

@@ -22,7 +22,7 @@ from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import encoders, parts
 from vrspam.moments import CodedRows, Indicated, LastProduct
 from vrspam.objective import Limits
-from vrspam.objective.limits import Rising
+from vrspam.penalties.shaped import Rising
 from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # with so many or more, products with the indicators of a column use codes

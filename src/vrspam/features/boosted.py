@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_labels, check_weights
 from vrspam._utils.warnings import NumbersAreNames

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.tables import frames
 from vrspam.tables.kinds import NEARLY_ALL

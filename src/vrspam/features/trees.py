@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features import parts
 from vrspam.features.base import FeatureMap, share_map_texts

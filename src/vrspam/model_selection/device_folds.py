@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from vrspam import kernels
 from vrspam._utils import array_api
-from vrspam._utils.array_api import beside, device_namespace, kernels, on_host
+from vrspam._utils.array_api import beside, device_namespace, on_host
 from vrspam._utils.validation import Rows
 from vrspam.metrics import correction
 from vrspam.model_selection.folds import empty_part

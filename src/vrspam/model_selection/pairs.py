@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from vrspam import metrics
+from vrspam import kernels, metrics
 from vrspam._utils import array_api
-from vrspam._utils.array_api import kernels
 from vrspam.metrics.correction import Sample, group_numbers
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.group_splits import ImpossibleFolds

@@ -1,8 +1,8 @@
 """Sufficient statistics of the squared pair loss: class sizes, means and scatters."""
 
+from vrspam.moments._coded import CodedRows, Indicated
 from vrspam.moments._finished import FinishedMoments, LastProduct
 from vrspam.moments._rounding import UNIT, gamma
-from vrspam.moments._statistics import CodedRows, Indicated
 from vrspam.moments.class_moments import ClassMoments, PairErrors, one_vs_rest_moments
 from vrspam.moments.pairs import PairMoments, RankedPairs, SortedGroups
 from vrspam.moments.sliding import SlidingMoments

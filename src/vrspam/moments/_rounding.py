@@ -17,6 +17,7 @@ import numpy as np
 
 UNIT = 2.0**-53  # the largest relative error of one operation in float64
 UNIT_FLOAT32 = 2.0**-24
+FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
 UNKNOWN = 1e150  # an error of a weight or a mean about which nothing is known
 UNKNOWN_SCATTER = 1e305  # the same of a scatter; larger scatters are refused
 _TINY = float(np.finfo(np.float64).tiny)
@@ -55,16 +56,21 @@ class Errors:
     mean: np.ndarray
     scatter: np.ndarray  # |error of S_ij| ≤ √(scatter_i scatter_j)
 
+    @classmethod
+    def none(cls, n_features: int) -> Errors:
+        """The bounds of no rows."""
+        return cls(0.0, np.zeros(n_features), np.zeros(n_features))
+
     def capped(self) -> Errors:
         """The same bounds as finite numbers."""
         largest = self.weight, self.mean.max(initial=0.0), self.scatter.max(initial=0.0)
         if all(bound <= UNKNOWN for bound in largest):  # not so for NaN
             return self
-        weight, mean, scatter = (
-            np.minimum(np.nan_to_num(bound, nan=most, posinf=most), most)
-            for bound, most in ((self.weight, UNKNOWN), (self.mean, UNKNOWN), (self.scatter, UNKNOWN_SCATTER))
+        return Errors(
+            float(_at_most(UNKNOWN, self.weight)),
+            _at_most(UNKNOWN, self.mean),
+            _at_most(UNKNOWN_SCATTER, self.scatter),
         )
-        return Errors(float(weight), mean, scatter)
 
     @classmethod
     def of_block(
@@ -90,6 +96,11 @@ class Errors:
         of_products = share if of_products is None else of_products + of_weights
         scatter = of_products * squares + of_rank_one(weight, of_weight, residual, mean, squares)
         return cls(of_weight * weight, 1.01 * mean, 1.01 * scatter + operations * _TINY)
+
+
+def _at_most(most: float, bound: Any) -> Any:
+    """A bound as a finite number; NaN is unknown."""
+    return np.minimum(np.nan_to_num(bound, nan=most, posinf=most), most)
 
 
 def relative(error: float, size: float) -> float:

@@ -15,8 +15,11 @@ from vrspam._utils.docstrings import share_texts
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
 from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_of_groups, statistics_on_device
+from vrspam.moments._gather import statistics_in_memory
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, level_of, relative
-from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
+from vrspam.moments._statistics import ClassStatistics, check_range, same
+
+MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
 
 documented = share_texts("""
 classes : array-like of two labels, optional
@@ -43,11 +46,6 @@ class PairErrors(NamedTuple):
     means: np.ndarray
     delta: np.ndarray
     within: np.ndarray  # |error of Σ_ij| ≤ √(within_i within_j)
-
-
-def _of_pairs(name: str, text: str) -> property:
-    """A field of `pair_statistics`, as a property with this docstring."""
-    return property(lambda self: getattr(self.pair_statistics(), name), doc=text)
 
 
 @documented
@@ -139,13 +137,23 @@ class ClassMoments:
         new = cls(classes=parts[0].classes, scatter=False)
         new.classes = new._known
         for side in zip(*(part._both() for part in parts), strict=True):
-            fields = [(s.mean, s.diagonal, s.peak, s.low, s.errors.mean, s.errors.scatter) for s in side]
-            mean, diagonal, peak, low, of_mean, of_scatter = map(np.concatenate, zip(*fields, strict=True))
-            errors, rounding = Errors(side[0].errors.weight, of_mean, of_scatter), max(s.rounding for s in side)
-            new._stats.append(
-                ClassStatistics(side[0].rows, side[0].weight, mean, diagonal, peak, rounding, low=low, errors=errors)
+            errors = Errors(
+                weight=side[0].errors.weight,
+                mean=np.concatenate([s.errors.mean for s in side]),
+                scatter=np.concatenate([s.errors.scatter for s in side]),
             )
-            new.n_features = mean.size
+            joined = ClassStatistics(
+                rows=side[0].rows,
+                weight=side[0].weight,
+                mean=np.concatenate([s.mean for s in side]),
+                scatter=np.concatenate([s.diagonal for s in side]),
+                peak=np.concatenate([s.peak for s in side]),
+                rounding=max(s.rounding for s in side),
+                low=np.concatenate([s.low for s in side]),
+                errors=errors,
+            )
+            new._stats.append(joined)
+            new.n_features = joined.mean.size
         return new
 
     @classmethod
@@ -178,10 +186,12 @@ class ClassMoments:
 
         Each of `parts` holds the numbers of its negative and of its positive rows, all with positive weight.
         """
-        found = statistics_of_groups(X, [index for part in parts for index in part], weights, full=True)
-        for statistics in found:
+        groups = [index for part in parts for index in part]
+        of_groups = statistics_of_groups(X, groups, weights, full=True)
+        for statistics in of_groups:
             check_range(statistics, forgets=False)
-        return [cls.of_statistics(*pair, classes, True) for pair in zip(found[::2], found[1::2], strict=True)]
+        pairs = zip(of_groups[::2], of_groups[1::2], strict=True)
+        return [cls.of_statistics(negative, positive, classes, True) for negative, positive in pairs]
 
     def update(self, X, y, sample_weight=None) -> Self:
         """Add rows, in place; if they are refused, nothing changes.
@@ -285,7 +295,8 @@ class ClassMoments:
     def copy(self) -> ClassMoments:
         """An independent copy."""
         new = ClassMoments(self.n_features, scatter=self.has_scatter, half_life=self.half_life)
-        new._known, new.classes = self._known, self.classes
+        new._known = self._known
+        new.classes = self.classes
         new._stats = [statistics.copy() for statistics in self._stats]
         return new
 
@@ -362,8 +373,13 @@ class ClassMoments:
         """Equal up to rounding, in whichever order rows were merged."""
         if not isinstance(other, ClassMoments):
             return NotImplemented
-        mine, others = ((one.n_features, one.has_scatter, one.half_life) for one in (self, other))
-        if mine != others or not np.array_equal(self.classes, other.classes):
+        if (self.n_features, self.has_scatter, self.half_life) != (
+            other.n_features,
+            other.has_scatter,
+            other.half_life,
+        ):
+            return False
+        if not np.array_equal(self.classes, other.classes):
             return False
         return all(same(a, b) for a, b in zip(self._stats, other._stats, strict=True))
 
@@ -446,11 +462,30 @@ class ClassMoments:
         """Relative rounding of the scatters: that of float32 if any rows were multiplied in float32, else 0."""
         return max((s.rounding for s in self._stats), default=0.0)
 
-    means = _of_pairs("means", "Class means, shape (2, d).")
-    p = _of_pairs("p", "Weighted share of the positive class.")
-    q = _of_pairs("q", "Weighted share of the negative class: 1 - p without its rounding.")
-    delta = _of_pairs("delta", "Mean of the positive class minus mean of the negative.")
-    within_diagonal = _of_pairs("within_diagonal", "The diagonal of `within`.")
+    @property
+    def means(self) -> np.ndarray:
+        """Class means, shape (2, d)."""
+        return self.pair_statistics().means
+
+    @property
+    def p(self) -> float:
+        """Weighted share of the positive class."""
+        return self.pair_statistics().p
+
+    @property
+    def q(self) -> float:
+        """Weighted share of the negative class: 1 - p without its rounding."""
+        return self.pair_statistics().q
+
+    @property
+    def delta(self) -> np.ndarray:
+        """Mean of the positive class minus mean of the negative."""
+        return self.pair_statistics().delta
+
+    @property
+    def within_diagonal(self) -> np.ndarray:
+        """The diagonal of `within`."""
+        return self.pair_statistics().within_diagonal
 
     @property
     def within(self) -> np.ndarray:
@@ -488,20 +523,13 @@ class ClassMoments:
 
         It tells how many digits `-` has lost.
         """
-        worst = 1.0
-        for s in self._stats:
-            if s.rows > 1:  # of a single row the scatter is exactly 0
-                now = np.maximum(s.diagonal, s.diagonal.mean())
-                now = np.where(now > 0.0, now, np.finfo(float).tiny)
-                with np.errstate(over="ignore"):  # infinite, if nothing is left of large numbers
-                    worst = max(worst, float(np.max(s.peak / now, initial=1.0)))
-        return worst
+        several = [s for s in self._stats if s.rows > 1]  # of a single row the scatter is exactly 0
+        return max((s.cancellation for s in several), default=1.0)
 
     @property
     def has_cancelled(self) -> bool:
         """Whether `-` has lost so many digits that the rows should be gathered again: `cancellation` is above 1e6."""
-        most_cancellation = 1e6  # subtraction may lose six of the sixteen digits
-        return self.cancellation > most_cancellation
+        return self.cancellation > MOST_CANCELLATION
 
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.
@@ -511,7 +539,8 @@ class ClassMoments:
         path : str or path-like
             Used unchanged: no suffix is added.
         """
-        labels, stats = self.classes, self._stats
+        labels = self.classes
+        stats = self._stats
         if labels.dtype == object and all(isinstance(label, str) for label in labels.tolist()):
             labels = labels.astype(str)
         if labels.dtype.kind not in "biufUS":
@@ -548,26 +577,31 @@ class ClassMoments:
         ClassMoments
         """
         content = _file.read(path)
-        half_life, scatters = float(content["half_life"]), content["scatters"]
+        half_life = float(content["half_life"])
+        scatters = content["scatters"]
         new = cls(
-            content["means"].shape[1], scatter=scatters.ndim == 3, half_life=None if half_life == np.inf else half_life
+            content["means"].shape[1],
+            scatter=scatters.ndim == 3,
+            half_life=None if half_life == np.inf else half_life,
         )
         new.classes = new._known = content["classes"]
-        names = ("means", "peaks", "lows", "mean_errors", "scatter_errors")
         for c in range(new.classes.size):
-            mean, peak, low, of_mean, of_scatter = (content[name][c].astype(np.float64) for name in names)
-            new._stats.append(
-                ClassStatistics(
-                    int(content["rows"][c]),
-                    float(content["weights"][c]),
-                    mean,
-                    np.asfortranarray(scatters[c], dtype=np.float64),
-                    peak,
-                    float(content["roundings"][c]),
-                    low=low,
-                    errors=Errors(float(content["weight_errors"][c]), of_mean, of_scatter),
-                )
+            errors = Errors(
+                weight=float(content["weight_errors"][c]),
+                mean=content["mean_errors"][c].astype(np.float64),
+                scatter=content["scatter_errors"][c].astype(np.float64),
             )
+            statistics = ClassStatistics(
+                rows=int(content["rows"][c]),
+                weight=float(content["weights"][c]),
+                mean=content["means"][c].astype(np.float64),
+                scatter=np.asfortranarray(scatters[c], dtype=np.float64),
+                peak=content["peaks"][c].astype(np.float64),
+                rounding=float(content["roundings"][c]),
+                low=content["lows"][c].astype(np.float64),
+                errors=errors,
+            )
+            new._stats.append(statistics)
         return new
 
 
@@ -583,8 +617,8 @@ def one_vs_rest_moments(
         each = statistics_in_memory(X, codes, weights, None, np.arange(n_classes), scatter, precise)
     for statistics in each:
         check_range(statistics, forgets=False)
-    rests = enumerate(_all_but_one(each, None))
-    return (ClassMoments.of_statistics(rest, each[k], (False, True), scatter) for k, rest in rests)
+    all_but_one = zip(_all_but_one(each, None), each, strict=True)
+    return (ClassMoments.of_statistics(others, own, (False, True), scatter) for others, own in all_but_one)
 
 
 def _all_but_one(each: Sequence[ClassStatistics], outside: ClassStatistics | None) -> Iterator[ClassStatistics]:

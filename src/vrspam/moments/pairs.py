@@ -24,12 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam._utils.arrays import own_arrays
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam._utils.validation import union_of_labels
+from vrspam.moments._gather import THREAD_PRODUCTS
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one, two_sum
-from vrspam.moments._statistics import THREAD_PRODUCTS, ClassStatistics, check_range, same
+from vrspam.moments._statistics import ClassStatistics, check_range, same
 from vrspam.moments.class_moments import ClassMoments, PairErrors, PairStatistics
 
 CHUNK_BYTES = 1 << 21  # rows that are sorted, centred and multiplied at once: they stay in the cache meanwhile

@@ -4,8 +4,8 @@ By default f is the squared pair loss of the paper and Ω the elastic net:
 
     F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁.
 
-`vrspam.objective.losses` holds the losses and their interface for solvers, `vrspam.objective.penalties` does the same
-for penalties; an `Objective` combines a loss and a penalty.
+`vrspam.objective.losses` holds the losses and their interface for solvers, `vrspam.penalties` does the same for
+penalties; an `Objective` combines a loss and a penalty.
 """
 
 # ruff: noqa: F401 (names that are not in `__all__` are for the other modules of this package)
@@ -22,7 +22,6 @@ from vrspam._utils.validation import Rows
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
-from vrspam.objective.limits import Bounded, Limits, Shaped
 from vrspam.objective.losses import (
     DeviceProducts,
     Operator,
@@ -33,18 +32,14 @@ from vrspam.objective.losses import (
     WithinProducts,
     multiply,
 )
-from vrspam.objective.penalties import (
-    ELASTIC_NET,
-    MCP,
-    SCAD,
-    ElasticNet,
-    Penalty,
-    PenaltyFamily,
-    Separable,
-    Strengths,
-    soft_threshold,
-)
 from vrspam.objective.rounding import UNIT
+from vrspam.penalties.base import Penalty, Separable, soft_threshold
+from vrspam.penalties.bounded import Bounded
+from vrspam.penalties.concave import MCP, SCAD
+from vrspam.penalties.elastic_net import ElasticNet
+from vrspam.penalties.family import ELASTIC_NET, PenaltyFamily, Strengths
+from vrspam.penalties.limits import Limits
+from vrspam.penalties.shaped import Shaped
 
 __all__ = [  # what losses, penalties and solvers defined outside of vrspam need
     "MCP",

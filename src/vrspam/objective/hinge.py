@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam.moments import ClassMoments, SortedGroups
 from vrspam.objective.losses import RowProducts, are_far
 from vrspam.objective.rounding import UNIT

@@ -222,7 +222,8 @@ def _context() -> Any:
     if sys.platform != "linux":
         return get_context("spawn")
     context = get_context("forkserver")
-    context.set_forkserver_preload(["vrspam.kernels", "vrspam.paper.run"])
+    loops = [f"vrspam.kernels.{subject}" for subject in ("lazy_epochs", "linear", "streams")]
+    context.set_forkserver_preload([*loops, "vrspam.paper.run"])
     return context
 
 

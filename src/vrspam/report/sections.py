@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import auc_text, interval_text, percent, shorten, signed
+from vrspam.measures.outcome import Outcome
 from vrspam.metrics import Estimate, net_benefit
 from vrspam.metrics.concordance import kaplan_meier
-from vrspam.metrics.thresholds import Curve, benefit_over_all, calibration_error, effective_share
+from vrspam.metrics.thresholds import Curve, benefit_over_all, effective_share
 from vrspam.model.drawing import (
     ADDED,
     common_range,
@@ -31,18 +32,43 @@ from vrspam.report import pictures, words
 from vrspam.report.page import Cell, Html, Page, Row, Stops, number_cell
 
 if TYPE_CHECKING:
+    from vrspam.measures.compare import Comparison
+    from vrspam.measures.measure import Evaluation
+    from vrspam.measures.subgroups import Subgroup
     from vrspam.metrics import ComparedPair
     from vrspam.model_selection.learning_curve import LearningCurve
-    from vrspam.tool.evaluation import Evaluation, Evaluations
+    from vrspam.tool.evaluation import Evaluations
+    from vrspam.tool.learning import MoreRows
     from vrspam.tool.model import Model
-    from vrspam.tool.report import MoreRows, Report
-    from vrspam.tool.scores import Comparison
-    from vrspam.tool.subgroups import Subgroup
+    from vrspam.tool.report import Report
 
 MOST_FEATURES = 20
 MOST_CURVES = 24
 FIRST_CURVES = 12  # the others are folded
 ShowParameter = Callable[[Parameter], str]
+
+
+class ShownScores(NamedTuple):
+    """What a page says of the scores that it shows, made by a model or elsewhere."""
+
+    outcome: Outcome
+    probability_of: Callable[[Any], Any] | None = None  # a score; None: it has none
+    zero_is_halfway: bool = False  # between the mean scores of the classes
+    elsewhere: bool = False  # made by any model, not by ours
+
+    @classmethod
+    def of_model(cls, model: Model) -> ShownScores:
+        """Those of a model of `vrspam.tool`."""
+        return cls(model.outcome, model.calibration, zero_is_halfway=True)
+
+    @classmethod
+    def of_column(cls, outcome: Outcome, is_probability: bool) -> ShownScores:
+        """Those of a column; a score that is a probability stays within 0 and 1."""
+        return cls(outcome, _within_0_and_1 if is_probability else None, elsewhere=True)
+
+
+def _within_0_and_1(scores: Any) -> Any:
+    return np.clip(scores, 0.0, 1.0)
 
 
 def report_page(report: Report, *, data_name: str, parameter: ShowParameter = str, command: str = "") -> Page:
@@ -76,12 +102,12 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     ('cells.csv.html', '<!doctype html>')
     """
     model, evaluation = report.model, report.evaluation
-    names, expected = words.class_names(model), report.expected
+    names, expected = words.class_names(model.outcome), report.expected
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
-    measure = words.name_measure(model)
+    measure = words.name_measure(model.outcome)
     measure = f"{measure[0].upper()}{measure[1:]}"
     remark = f"{auc_text(expected.auc)} ({expected.remark})"
     page.headline = pictures.headline(
@@ -90,7 +116,7 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
         f"95 % interval {interval_text(expected.low, expected.high)}",
         words.describe_auc(expected.auc, names),
         _first_facts(
-            model,
+            model.outcome,
             model.training["rows"] + (evaluation.n if kept else 0),
             evaluation,
             names,
@@ -108,7 +134,7 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
     )
     if report.beside is not None:
         add_beside(page, model, report.beside, evaluation.groups is not None)
-    add_scores(page, model, evaluation, names, report.cost_ratio)
+    add_scores(page, ShownScores.of_model(model), evaluation, names, report.cost_ratio)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
@@ -130,14 +156,14 @@ def report_page(report: Report, *, data_name: str, parameter: ShowParameter = st
 
 def add_beside(page: Page, model: Model, found: Comparison, grouped: bool) -> None:
     """Add the comparison of this model with others whose scores were given."""
-    told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model), grouped)]
+    told = [html.paragraph(text) for text in words.describe_beside(found, words.name_measure(model.outcome), grouped)]
     drawn = [] if model.ranks else [pictures.curves_of(compared_curves(found))]
-    tests = html.pair_tables(words.name_measure(model), found.pairs, found.intervals)
+    tests = html.pair_tables(words.name_measure(model.outcome), found.pairs, found.intervals)
     page.add(f"Beside {words.listed(found.names[1:])}", told[0], *tests, *drawn, *told[1:])
 
 
 def evaluation_page(
-    model: Any,
+    model: Model,
     evaluation: Evaluation,
     *,
     model_name: str,
@@ -145,56 +171,109 @@ def evaluation_page(
     cost_ratio: float | None = None,
     recall: float = 0.9,
     parameter: ShowParameter = str,
-    several: Evaluations | None = None,
-    made: Mapping[str, str] | None = None,
 ) -> Page:
-    """An evaluation on one page.
-
-    Notes of the training name parameters of `train`; `parameter` returns how one is shown. Where columns of scores take
-    the place of a model, `several` has the evaluations of all columns, and `made` says where the scores come from.
-    """
-    auc, names, source = evaluation.auc, words.class_names(model), words.describe_source(evaluation)
-    page, measure = Page(f"{model_name} on {data_name}"), words.name_measure(model)
-    alone = several is None or len(several) < 2
-    doubts = words.doubt_of(auc.low, auc.high, auc.confidence, measure) if made is None else []
-    page.headline = pictures.headline(
-        f"{measure[0].upper()}{measure[1:]}{'' if alone or made is None else f' of {model.name}'}",
-        auc,
-        f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)} ({source})",
-        words.describe_auc(auc.auc, names),
-        _first_facts(model, evaluation.n, evaluation, names, words.GUESSING, {}),
-        [*doubts, *evaluation.notes],
-        words.describe_ranks(model) if model.ranks else words.AUC_IS,
+    """An evaluation of a model on one page; notes of the training name parameters of `train`."""
+    page, outcome = Page(f"{model_name} on {data_name}"), model.outcome
+    auc, measure = evaluation.auc, words.name_measure(outcome)
+    page.headline = _headline_of_evaluation(
+        outcome,
+        evaluation,
+        f"{measure[0].upper()}{measure[1:]}",
+        words.doubt_of(auc.low, auc.high, auc.confidence, measure),
+        "No difference from the rows of training was noticed.",
         parameter,
-        "Noticed in these rows",
-        "No difference from the rows of training was noticed." if made is None else "Nothing stands out.",
     )
-    if several is not None and not alone:  # side by side: AUCs, tests of all pairs, curves; further numbers of each
-        compared, drawn, numbers = several.comparison, [], []
-        for name, one in [] if model.ranks else list(several.items())[1:]:
-            numbers.append(html.folded(f"Further numbers of {name}", *_further_numbers(one, cost_ratio, recall)))
-            if bins := pictures.drawn_bins(one):
-                drawn.append(pictures.calibration(bins, names, None, title=f"Calibration of {name}"))
-        curves = {name: one.curve for name, one in several.items() if one.curve is not None}
-        page.add(
-            "The columns side by side",
-            html.paragraph(words.describe_tests(compared.pairs, measure)),
-            *html.pair_tables(measure, compared.pairs, compared.intervals),
-            *([pictures.curves_of(curves), html.grid(drawn)] if curves else []),
-            *numbers,
-            html.paragraph(
-                f"What follows on this page is about {model.name}. To see another, name it first.", soft=True
-            ),
-        )
-    add_scores(page, model, evaluation, names, cost_ratio, recall)
+    names = words.class_names(outcome)
+    add_scores(page, ShownScores.of_model(model), evaluation, names, cost_ratio, recall)
     if evaluation.subgroups:
         page.add("Groups", *describe_groups(evaluation.subgroups, evaluation))
-    if made is None:
-        add_model(page, model)
-        add_origin(page, model, parameter)
-    else:
-        page.add("Where the scores come from", html.paragraph(words.ELSEWHERE), html.facts(made))
+    add_model(page, model)
+    add_origin(page, model, parameter)
     return page
+
+
+def columns_page(
+    several: Evaluations,
+    *,
+    data_name: str,
+    cost_ratio: float | None = None,
+    recall: float = 0.9,
+    parameter: ShowParameter = str,
+) -> Page:
+    """Evaluations of columns of scores on one page: all side by side, then more about the first."""
+    page = Page(f"{words.listed(list(several))} on {data_name}")
+    name, evaluation = next(iter(several.items()))
+    outcome = several.columns[name].outcome
+    names, measure = words.class_names(outcome), words.name_measure(outcome)
+    title = f"{measure[0].upper()}{measure[1:]}"
+    if len(several) > 1:
+        title = f"{title} of {name}"
+    page.headline = _headline_of_evaluation(outcome, evaluation, title, [], "Nothing stands out.", parameter)
+    if len(several) > 1:
+        add_side_by_side(page, several, names, measure, cost_ratio, recall)
+    shown = ShownScores.of_column(outcome, evaluation.probabilities is not None)
+    add_scores(page, shown, evaluation, names, cost_ratio, recall)
+    if evaluation.subgroups:
+        page.add("Groups", *describe_groups(evaluation.subgroups, evaluation))
+    made = {"table": data_name}
+    for column in several.columns.values():
+        made[f"column {column.name}"] = column.describe()
+    page.add("Where the scores come from", html.paragraph(words.ELSEWHERE), html.facts(made))
+    return page
+
+
+def _headline_of_evaluation(
+    outcome: Outcome,
+    evaluation: Evaluation,
+    title: str,
+    doubts: Sequence[str],
+    quiet: str,
+    parameter: ShowParameter,
+) -> Html:
+    """The first screen of an evaluation."""
+    auc, names = evaluation.auc, words.class_names(outcome)
+    interval = f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high)}"
+    return pictures.headline(
+        title,
+        auc,
+        f"{interval} ({words.describe_source(evaluation)})",
+        words.describe_auc(auc.auc, names),
+        _first_facts(outcome, evaluation.n, evaluation, names, words.GUESSING, {}),
+        [*doubts, *evaluation.notes],
+        words.describe_ranks(outcome) if outcome.ranks else words.AUC_IS,
+        parameter,
+        "Noticed in these rows",
+        quiet,
+    )
+
+
+def add_side_by_side(
+    page: Page,
+    several: Evaluations,
+    names: Mapping[str, str],
+    measure: str,
+    cost_ratio: float | None,
+    recall: float,
+) -> None:
+    """Add the AUCs of columns of scores, tests of all pairs, their curves, and further numbers of all but the first."""
+    compared = several.comparison
+    first, *others = several
+    blocks = [
+        html.paragraph(words.describe_tests(compared.pairs, measure)),
+        *html.pair_tables(measure, compared.pairs, compared.intervals),
+    ]
+    curves = {name: one.curve for name, one in several.items() if one.curve is not None}
+    if curves:
+        calibrations = []
+        for name in others:
+            if bins := pictures.drawn_bins(several[name]):
+                calibrations.append(pictures.calibration(bins, names, None, title=f"Calibration of {name}"))
+        blocks += [pictures.curves_of(curves), html.grid(calibrations)]
+        for name in others:
+            numbers = _further_numbers(several[name], cost_ratio, recall)
+            blocks.append(html.folded(f"Further numbers of {name}", *numbers))
+    remark = f"What follows on this page is about {first}. To see another, name it first."
+    page.add("The columns side by side", *blocks, html.paragraph(remark, soft=True))
 
 
 def comparison_page(
@@ -235,11 +314,11 @@ def compared_curves(found: Comparison) -> dict[str, Curve]:
 
 def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter = str) -> Page:
     """What a model looks at, on one page."""
-    summary = words.describe_direction(model)
+    summary = words.describe_direction(model.outcome)
     if (found := words.expected_auc(model)) is not None:
         interval = f"95 % interval {interval_text(found.low, found.high)}"
-        summary = f"{summary} {words.describe_ranks(model) if model.ranks else ''}".strip()
-        measure = words.name_measure(model)
+        summary = f"{summary} {words.describe_ranks(model.outcome) if model.ranks else ''}".strip()
+        measure = words.name_measure(model.outcome)
         measure = f"{'an' if measure.startswith('AUC') else 'a'} {measure}"
         summary = f"{summary} Expect {measure} of {auc_text(found.auc)}, {interval} ({found.remark})."
     page = Page(model_name, summary)
@@ -276,25 +355,25 @@ def add_rows(page: Page, curve: LearningCurve, lines: bool, fold: bool = True) -
 
 
 def _first_facts(
-    model: Any, rows: int, evaluation: Evaluation, names: Mapping[str, str], remark: str, more: Mapping[str, str]
+    outcome: Outcome, rows: int, evaluation: Evaluation, names: Mapping[str, str], remark: str, more: Mapping[str, str]
 ) -> dict[str, str]:
     """What the first screen tells: rows, the share of positives (by weight if rows have some), times, strata, ..."""
-    facts, found, part = {"rows": f"{rows:,}"}, model.training, evaluation.partial_auc
+    facts, part = {"rows": f"{rows:,}"}, evaluation.partial_auc
     if "upper" not in names:
         name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
         share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
         count = f"{evaluation.positives:,}" if rows == evaluation.n else f"{evaluation.positives:,} of {evaluation.n:,}"
         facts[name] = f"{count} ({share})"
     if evaluation.times is not None:
-        values = -evaluation.times if "order" in found else evaluation.times
+        values = evaluation.times if outcome.order is None else -evaluation.times
         low, middle, high = (f"{np.quantile(values, q):.4g}" for q in (0.0, 0.5, 1.0))
-        name = found["order"] if "order" in found else f"{found['times']} observed"
+        name = f"{outcome.times} observed" if outcome.order is None else outcome.order
         facts[name] = f"{low} to {high}, half of them up to {middle}"
     if evaluation.within is not None:
         target = evaluation.positive if evaluation.times is None else evaluation.times
         usable = np.unique(np.unique(np.stack([evaluation.within, target]), axis=1)[0], return_counts=True)[1] > 1
         many = "" if evaluation.times is not None else f", {int(usable.sum()):,} of them with both kinds of rows"
-        facts[f"values of {found['within']}"] = f"{usable.size:,}{many}"
+        facts[f"values of {outcome.within}"] = f"{usable.size:,}{many}"
     facts |= more
     if part is not None and evaluation.max_fpr is not None:
         name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
@@ -302,11 +381,11 @@ def _first_facts(
     return facts
 
 
-def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str, str]) -> None:
+def add_ranks(page: Page, shown: ShownScores, evaluation: Evaluation, names: Mapping[str, str]) -> None:
     """Add which pairs count, and for times how long rows of low and of high scores stay free of their event."""
-    meaning = html.paragraph(f"{words.describe_direction(model)} {words.describe_ranks(model)}")
-    elsewhere = hasattr(model, "describe")  # scores in the place of a model
-    within = model.training.get("within")
+    outcome, elsewhere = shown.outcome, shown.elsewhere
+    meaning = html.paragraph(f"{words.describe_direction(outcome)} {words.describe_ranks(outcome)}")
+    within = outcome.within
     if within is not None:
         where = "all numbers" if elsewhere else "training and in all numbers"
         text = f"Only rows of the same {within} are compared, in {where} of this page. Rows that have "
@@ -314,8 +393,8 @@ def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str
         page.add(f"What inside {within} means", html.paragraph(text), meaning)
     if (times := evaluation.times) is None:
         return
-    if "order" in model.training:
-        return _add_order(page, model, evaluation, meaning, elsewhere)
+    if outcome.order is not None:
+        return _add_order(page, outcome.order, evaluation, meaning, elsewhere)
     third = np.searchsorted(np.quantile(evaluation.scores, (1 / 3, 2 / 3)), evaluation.scores, side="left")
     curves, counts = {}, []
     for number, name in enumerate(("lowest third", "middle third", "highest third")):
@@ -325,7 +404,7 @@ def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str
         mass = None if evaluation.weights is None else evaluation.weights[own]
         at, free = curves[f"{name} of the scores"] = kaplan_meier(times[own], evaluation.positive[own], mass)
         counts.append((name, int(own.sum()), int(evaluation.positive[own].sum())))
-    time, last, rows = model.training["times"], min(float(at[-1]) for at, _ in curves.values()), list[Row]()
+    time, last, rows = str(outcome.times), min(float(at[-1]) for at, _ in curves.values()), list[Row]()
     for (name, count, events), (at, free) in zip(counts, curves.values(), strict=True):
         share = float(free[np.searchsorted(at, last, side="right") - 1])
         rows.append([name, Cell(f"{count:,}", count), Cell(f"{events:,}", events), Cell(percent(share), share)])
@@ -338,7 +417,7 @@ def add_ranks(page: Page, model: Any, evaluation: Evaluation, names: Mapping[str
     page.add("How long rows stay free of the event", meaning, numbers, html.paragraph(remark, soft=True))
 
 
-def _add_order(page: Page, model: Any, evaluation: Evaluation, meaning: Html, elsewhere: bool) -> None:
+def _add_order(page: Page, target: str, evaluation: Evaluation, meaning: Html, elsewhere: bool) -> None:
     """Add the quartiles of the target in each tenth of the rows by score."""
     assert evaluation.times is not None
     place = np.argsort(np.argsort(evaluation.scores, kind="stable")) * min(10, evaluation.n) // evaluation.n
@@ -347,7 +426,6 @@ def _add_order(page: Page, model: Any, evaluation: Evaluation, meaning: Html, el
         own = -evaluation.times[place == number]
         cells = [Cell(f"{value:.4g}", float(value)) for value in np.quantile(own, (0.25, 0.5, 0.75))]
         rows.append([f"{number + 1}", Cell(f"{own.size:,}", own.size), *cells])
-    target = model.training["order"]
     columns = ["tenth", "rows", "25 %", "50 %", "75 %"]
     caption = f"Tenths of the rows by their score, the lowest first: the quartiles of {target} in each"
     remark = html.paragraph("" if elsewhere else "Each row is scored by a model that has not seen it.", soft=True)
@@ -356,19 +434,19 @@ def _add_order(page: Page, model: Any, evaluation: Evaluation, meaning: Html, el
 
 def add_scores(
     page: Page,
-    model: Any,
+    shown: ShownScores,
     evaluation: Evaluation,
     names: Mapping[str, str],
     cost_ratio: float | None,
     recall: float = 0.9,
 ) -> None:
     """Add the slider, the curves on which it moves a point, the tables of thresholds, and how scores are spread."""
-    if model.ranks:
-        return add_ranks(page, model, evaluation, names)
+    if shown.outcome.ranks:
+        return add_ranks(page, shown, evaluation, names)
     assert evaluation.curve is not None
     stops = Stops.of(evaluation.curve)
-    if model.calibration is not None:
-        stops = replace(stops, probabilities=model.calibration(stops.thresholds))
+    if shown.probability_of is not None:
+        stops = replace(stops, probabilities=shown.probability_of(stops.thresholds))
     ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
     start = "The threshold of the highest sensitivity + specificity." if cost_ratio is None else "The least cost."
     lost = stops.alarms / stops.negatives - stops.hits / stops.positives
@@ -377,7 +455,7 @@ def add_scores(
     place = int(np.argmin(lost))
     called = evaluation.scores >= stops.thresholds[place]
     weights = np.ones(evaluation.n) if evaluation.weights is None else evaluation.weights
-    if (chosen := model.threshold) is not None:
+    if (chosen := evaluation.promised) is not None:
         called = evaluation.scores >= chosen.threshold
         place = int(np.argmin(np.abs(stops.hits + stops.alarms - weights @ called)))
         start = f"The threshold of the model, which {chosen.words}."
@@ -401,7 +479,7 @@ def add_scores(
     page.add(
         "Choose a threshold",
         slider,
-        html.paragraph(f"{counted_by}{remark} {words.ZERO if model.intercept is not None else ''}".strip(), soft=True),
+        html.paragraph(f"{counted_by}{remark} {words.ZERO if shown.zero_is_halfway else ''}".strip(), soft=True),
         *(html.paragraph(sentence) for sentence in [*words.describe_promise(evaluation), *told]),
         html.folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
@@ -468,7 +546,7 @@ def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: f
     facts["positives"] = f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})"
     if evaluation.brier is not None:
         facts["Brier score (less is better)"] = f"{evaluation.brier:.4f}"
-        facts["mean calibration error"] = f"{calibration_error(evaluation.bins):.4f}"
+        facts["mean calibration error"] = f"{evaluation.calibration_error:.4f}"
     return [
         html.table(names, rules, words.CALLED),
         html.table(["specificity", "sensitivity"], rows, words.SENSITIVITY),
@@ -680,7 +758,7 @@ def add_origin(
             name, (folds, became) = words.describe_candidate(row["features"]), words.describe_result(row, n)
             mean = Cell(folds, row.get("score", row["auc"])) if folds else "–"
             rows.append([name, Cell(f"{row['n_features']:,}", row["n_features"]), mean, became])
-        measure = "partial AUC" if "score" in tried[0] else words.name_measure(model)
+        measure = "partial AUC" if "score" in tried[0] else words.name_measure(model.outcome)
         caption = f"Models compared: mean {measure} ± standard error"
         names = ["model", "features", f"{measure} of the folds", "taken"]
         compared = [html.folded(f"The {len(tried)} models that were compared", html.table(names, rows, caption))]

@@ -13,15 +13,17 @@ import numpy as np
 from vrspam import __version__
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.texts import auc_text, interval_text, isolated, shorten, signed
+from vrspam.measures.outcome import Outcome
 
 if TYPE_CHECKING:
-    from vrspam.metrics import Calibration, ComparedPair, DeLongTest, Estimate
+    from vrspam.measures.compare import Comparison
+    from vrspam.measures.measure import Evaluation
+    from vrspam.metrics import AUCInterval, Calibration, ComparedPair, DeLongTest, Estimate
     from vrspam.metrics.thresholds import Threshold
     from vrspam.model_selection.learning_curve import LearningCurve
-    from vrspam.tool.evaluation import Evaluation
+    from vrspam.tables.schema import Label
+    from vrspam.tool.learning import MoreRows
     from vrspam.tool.model import Model
-    from vrspam.tool.report import MoreRows
-    from vrspam.tool.scores import Comparison, ScoreColumn
 
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
 ZERO = "A score of 0 is half-way between the average scores of the two classes."
@@ -48,63 +50,86 @@ NOT_CORRECTED = "this may flatter a little, because the model was chosen by it"
 # ---- names
 
 
-def class_names(model: Model | ScoreColumn) -> dict[str, str]:
+def class_names(outcome: Outcome) -> dict[str, str]:
     """Return what rows of both classes are called, in the words of the table.
 
     Rows are called "sick = yes" and "sick = no"; with more than two labels, negatives are called "another sick".
+
+    >>> class_names(Outcome("sick", "yes", ("no", "yes")))
+    {'positive': 'sick = yes', 'negative': 'sick = no'}
+    >>> class_names(Outcome("price", 1, order="price"))["pair"]
+    'rows that differ in price'
     """
-    shown = []  # LIBSVM files hold numbers such as 1.0, which are shown as 1
-    for label in (model.positive, *(label for label in model.schema.labels or () if label != model.positive)):
-        whole = isinstance(label, float) and label.is_integer()
-        shown.append(isolated(shorten(str(int(label) if whole else label), 40)))
-    target = model.schema.target
-    name = f"{isolated(shorten(str(target), 40))} = " if target is not None and not str(target).isdigit() else "label "
-    within = model.training.get("within")
-    inside = "" if within is None else f" of the same {isolated(shorten(within, 40))}"
-    if "order" in model.training:
-        order = name.removesuffix(" = ")
-        found = {"positive": f"a larger {order}", "negative": f"a smaller {order}"}
-        return found | {"pair": f"rows{inside} that differ in {order}", "upper": f"the one with the larger {order}"}
-    positive, *others = shown
-    negative = f"{name}{others[0]}" if len(others) == 1 else f"another {name.removesuffix(' = ').strip()}"
-    found = {"positive": f"{name}{positive}", "negative": negative}
-    if "times" in model.training:
-        found["pair"] = f"rows{inside} of which one is known to have had {found['positive']} first"
+    is_named = outcome.target is not None and not str(outcome.target).isdigit()
+    target = _short(str(outcome.target)) if is_named else "label"
+    inside = "" if outcome.within is None else f" of the same {_short(outcome.within)}"
+    if outcome.order is not None:
+        return {
+            "positive": f"a larger {target}",
+            "negative": f"a smaller {target}",
+            "pair": f"rows{inside} that differ in {target}",
+            "upper": f"the one with the larger {target}",
+        }
+    equals = f"{target} = " if is_named else "label "
+    positive, negative = f"{equals}{_label_text(outcome.positive)}", f"another {target}"
+    if len(outcome.others) == 1:
+        negative = f"{equals}{_label_text(outcome.others[0])}"
+    names = {"positive": positive, "negative": negative}
+    if outcome.times is not None:
+        names["pair"] = f"rows{inside} of which one is known to have had {positive} first"
     elif inside:
-        found["pair"] = f"a row with {found['positive']} and a row with {negative}{inside}"
-    return found
+        names["pair"] = f"a row with {positive} and a row with {negative}{inside}"
+    return names
 
 
-def name_measure(model: Model | ScoreColumn) -> str:
-    """Return the name of the measure of a model's ranking."""
-    within = model.training.get("within")
-    inside = "" if within is None else f" inside {within}"
-    return f"{'AUC' if model.training.keys().isdisjoint(('times', 'order')) else 'concordance index'}{inside}"
+def _short(name: str) -> str:
+    """The name of a column, short enough for a sentence."""
+    return isolated(shorten(str(name), 40))
 
 
-def describe_higher(model: Model | ScoreColumn) -> str:
-    """Return what a higher score means, for a model whose scores only rank rows."""
-    within, positive = model.training.get("within"), f"{model.schema.target} = {model.positive}"
-    inside = "" if within is None else f", among rows of the same {within}"
-    if "order" in model.training:
-        return f"a larger {model.schema.target}{inside}"
-    return f"{'an earlier' if 'times' in model.training else 'more likely'} {positive}{inside}"
+def _label_text(label: Label) -> str:
+    """A label as a sentence shows it; LIBSVM files hold numbers such as 1.0, which are shown as 1."""
+    is_whole = isinstance(label, float) and label.is_integer()
+    return _short(str(int(label) if is_whole else label))
 
 
-def describe_ranks(model: Model | ScoreColumn) -> str:
-    """Return what the score of a model that only ranks must not be taken for."""
-    what = "a time" if "times" in model.training else "a probability"
-    what = f"a {model.schema.target}" if "order" in model.training else what
-    within = model.training.get("within")
-    alone = "" if within is None else f"Scores of rows that differ in {within} are not compared. "
+def name_measure(outcome: Outcome) -> str:
+    """Return the name of the measure of a ranking."""
+    inside = "" if outcome.within is None else f" inside {outcome.within}"
+    if outcome.times is None and outcome.order is None:
+        return f"AUC{inside}"
+    return f"concordance index{inside}"
+
+
+def describe_higher(outcome: Outcome) -> str:
+    """Return what a higher score means, for scores that only rank rows."""
+    inside = "" if outcome.within is None else f", among rows of the same {outcome.within}"
+    if outcome.order is not None:
+        return f"a larger {outcome.target}{inside}"
+    more = "more likely" if outcome.times is None else "an earlier"
+    return f"{more} {outcome.target} = {outcome.positive}{inside}"
+
+
+def describe_ranks(outcome: Outcome) -> str:
+    """Return what a score that only ranks must not be taken for."""
+    what = "a probability"
+    if outcome.order is not None:
+        what = f"a {outcome.target}"
+    elif outcome.times is not None:
+        what = "a time"
+    alone = "" if outcome.within is None else f"Scores of rows that differ in {outcome.within} are not compared. "
     return f"{alone}The score ranks rows; it is not {what}, and it has no threshold."
 
 
-def describe_direction(model: Model | ScoreColumn) -> str:
-    if model.ranks:
-        return f"A higher score means {describe_higher(model)}."
-    name = f"{model.schema.target} = " if model.schema.target else ""
-    return f"A higher score means that {name}{model.positive} is more likely."
+def describe_direction(outcome: Outcome) -> str:
+    if outcome.ranks:
+        return f"A higher score means {describe_higher(outcome)}."
+    return f"A higher score means that {equals_positive(outcome)} is more likely."
+
+
+def equals_positive(outcome: Outcome) -> str:
+    """The positive label, with the name of its column if it has one: "sick = yes"."""
+    return f"{outcome.target} = {outcome.positive}" if outcome.target else f"{outcome.positive}"
 
 
 # ---- the AUC
@@ -131,12 +156,11 @@ def describe_auc(auc: float, names: Mapping[str, str] | None = None) -> str:
     return f"Of 100 pairs of {pair}, {count} are ranked right."
 
 
-def describe_balance(model: Model, rows: int, positives: int) -> str:
+def describe_balance(outcome: Outcome, rows: int, positives: int) -> str:
     """Return the number of rows and of positive rows; for a target with an order, the number of rows alone."""
-    if "order" in model.training:
+    if outcome.order is not None:
         return f"{rows:,}"
-    name = f"{model.schema.target} = " if model.schema.target else ""
-    return f"{rows:,}, of which {positives:,} positive ({positives / rows:.2%}: {name}{model.positive})"
+    return f"{rows:,}, of which {positives:,} positive ({positives / rows:.2%}: {equals_positive(outcome)})"
 
 
 def describe_partial(max_fpr: float) -> str:
@@ -233,19 +257,20 @@ def doubt_of(low: float, high: float, confidence: float = 0.95, measure: str = "
     return [f"the model may be guessing: {interval} holds 0.5"]
 
 
-def doubts_of_column(column: Any, auc: Any) -> list[str]:
+def doubts_of_column(name: str, outcome: Outcome, auc: AUCInterval) -> list[str]:
     """Return the warning of `doubt_of` for a column of scores that any model has made."""
-    found, name = doubt_of(auc.low, auc.high, auc.confidence, name_measure(column)), f"column {column.name!r}"
-    if not found or auc.high >= 0.5:
-        return [text.replace("the model", name) for text in found]
-    others = [label for label in column.schema.labels if label != column.positive]
+    measure, subject = name_measure(outcome), f"column {name!r}"
+    doubts = doubt_of(auc.low, auc.high, auc.confidence, measure)
+    if not doubts or auc.high >= 0.5:
+        return [text.replace("the model", subject) for text in doubts]
     words = "{name} ranks the wrong way round: its {measure} is {auc}. Where low scores stand for {positive}, give the "
     words += "negative of the column{other}"
-    two = len(others) == 1 and not column.ranks
-    other = Message(", or add {option}", option=Parameter("positive", str(others[0]))) if two else ""
-    positive = describe_higher(column) if column.ranks else class_names(column)["positive"]
-    fields = {"measure": name_measure(column), "auc": auc_text(auc.auc), "positive": positive}
-    return [Message(words, name=name, other=other, **fields)]
+    other: Message | str = ""
+    if len(outcome.others) == 1 and not outcome.ranks:
+        other = Message(", or add {option}", option=Parameter("positive", str(outcome.others[0])))
+    positive = describe_higher(outcome) if outcome.ranks else class_names(outcome)["positive"]
+    fields = {"measure": measure, "auc": auc_text(auc.auc), "positive": positive}
+    return [Message(words, name=subject, other=other, **fields)]
 
 
 def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
@@ -344,15 +369,17 @@ def describe_promise(evaluation: Evaluation) -> list[str]:
 
 def describe_scores(model: Model, called: int) -> list[str]:
     """How many rows of a file are called positive, by which rule; what a score means; what a probability assumes."""
-    direction = describe_direction(model)
+    direction = describe_direction(model.outcome)
     if model.ranks:
-        return [f"{direction} {describe_ranks(model)}"]
+        return [f"{direction} {describe_ranks(model.outcome)}"]
     by, rests_on = "score above 0", "It is not a probability."
     if model.calibration is not None:
-        name, facts = f"{model.schema.target} = " if model.schema.target else "", model.training
-        share = f" ({facts['positives'] / facts['rows']:.0%})" if facts.keys() >= {"rows", "positives"} else ""
         by = "probability above 1/2"
-        rests_on = f"The probability assumes that {name}{model.positive} is as common as in training{share}."
+        facts, share = model.training, ""
+        if facts.keys() >= {"rows", "positives"}:
+            share = f" ({facts['positives'] / facts['rows']:.0%})"
+        positive = equals_positive(model.outcome)
+        rests_on = f"The probability assumes that {positive} is as common as in training{share}."
     if (chosen := model.threshold) is not None:
         by = f"the threshold of the model, score at least {chosen.threshold:g}, which {chosen.words}"
     return [f"{called:,} rows of the file are called {model.positive} ({by}).", f"{direction} {rests_on}"]
@@ -589,7 +616,7 @@ def training_facts(model: Model) -> dict[str, str]:
     words |= {name: facts[name] for name in ("groups", "weights", "event", "times", "order", "within") if name in facts}
     if (found := expected_auc(model)) is not None:
         interval = "interval " * bool(np.isnan(found.low)) + interval_text(found.low, found.high, 4)
-        words[f"{name_measure(model)} to expect"] = f"{auc_text(found.auc, 4)} ({interval}); {found.remark}"
+        words[f"{name_measure(model.outcome)} to expect"] = f"{auc_text(found.auc, 4)} ({interval}); {found.remark}"
     if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
         interval = interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         part = f"up to {100 * facts['max_fpr']:g} % false positives"

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from vrspam import kernels
 from vrspam._utils import array_api
-from vrspam._utils.array_api import kernels
 from vrspam._utils.blas import solve_shifted
 from vrspam.objective import ElasticNet, Objective, Shaped
-from vrspam.objective.limits import nonnegative_minimum
+from vrspam.penalties.shaped import nonnegative_minimum
 from vrspam.solvers.base import Solution, certify, is_done
 
 # (H + shift I)⁻¹ b where some columns are indicators of one categorical column: only the others are factorised.
@@ -327,7 +327,7 @@ NO_CURVES = "it is for curves that must rise or fall"
 def shaped_minimum(gram: np.ndarray, linear: np.ndarray, penalty: Shaped, w0: np.ndarray | None) -> np.ndarray:
     """The w that minimises wᵀHw/2 - b·w + Ω(w)."""
     least = 1e-13 * float(np.mean(np.diagonal(gram)))
-    matrix, blocks = gram.copy(), penalty.limits.blocks()
+    matrix, blocks = gram.copy(), penalty.curves
     matrix[np.diag_indices_from(matrix)] += max(penalty.l2, least)
     inside = np.concatenate([np.arange(linear.size)[block.places] for block in blocks])
     others = np.setdiff1d(np.arange(linear.size), inside)

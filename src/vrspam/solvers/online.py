@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from vrspam._utils.array_api import kernels, padded
+from vrspam import kernels
+from vrspam._utils.array_api import padded
 from vrspam._utils.arrays import own_arrays
 from vrspam._utils.blas import blas_threads
 from vrspam.moments import ClassMoments

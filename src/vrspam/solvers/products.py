@@ -15,7 +15,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg.blas import daxpy, dscal
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam.objective import Objective, WithinProducts
 from vrspam.objective.losses import RowProducts
 from vrspam.solvers.base import EpochSolver, Solution, State, certify

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam.moments import ClassMoments
 from vrspam.objective.losses import RowProducts
 from vrspam.solvers.online import kernel_rows

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.array_api import kernels
+from vrspam import kernels
 from vrspam.objective import ELASTIC_NET, ElasticNet, Objective, Penalty, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import SPAM, known_sums, step_rule

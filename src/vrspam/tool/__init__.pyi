@@ -1,12 +1,14 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .comparison import compare
 from .doctor import Finding, check
-from .evaluation import Evaluation, Evaluations, compare, evaluate, score_file
+from .evaluation import Evaluation, Evaluations, evaluate, score_file
 from .explanation import Effect, ExplainedRows, explain, explain_file
+from .learning import MoreRows, rows
 from .model import Model
 from .modelfile import ModelFileError, export_model, load_model, save_model
 from .plan import TrainPlan
 from .prediction import predict
-from .report import MoreRows, Report, make_report, report_page, rows
+from .report import Report, make_report, report_page
 from .scores import Comparison
 from .training import train
 

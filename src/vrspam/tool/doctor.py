@@ -22,6 +22,7 @@ from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.data import DataError
 from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.measures.rows import two_sides
 from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
@@ -41,7 +42,7 @@ from vrspam.tool.repeats import (
     owners_of_copies,
     quick_scores,
 )
-from vrspam.tool.table import OpenedTable, RowSample, open_labelled, two_sides
+from vrspam.tool.table import OpenedTable, RowSample, open_labelled
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 MOST_COLUMNS = 1000  # columns that are looked at one by one

@@ -14,10 +14,11 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.validation import counted_rows
 from vrspam._utils.warnings import FewerFolds
+from vrspam.measures.rows import two_sides
 from vrspam.model_selection.folds import forward_folds
 from vrspam.model_selection.group_splits import ImpossibleFolds, group_folds
 from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan
-from vrspam.tool.table import OpenedTable, two_sides
+from vrspam.tool.table import OpenedTable
 
 LEAST = 4  # rows of each class: two folds of two
 

@@ -20,6 +20,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.encoders import Indicators
 from vrspam.features.parts import ColumnBlock, Parts, Table
 from vrspam.inspection import Shapes, distinct
+from vrspam.measures.outcome import Outcome
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model.scorer import Scorer, linear_parts, named_columns
 from vrspam.model_selection.calibration import Calibration
@@ -286,6 +287,11 @@ class Model:
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
 
     @cached_property
+    def outcome(self) -> Outcome:
+        """What the scores rank, in the words of the table."""
+        return Outcome.of(self.schema.target, self.positive, self.schema.labels or (), self.training)
+
+    @cached_property
     def parts(self) -> Parts:
         """The score as a sum of functions of columns: `features`, or a line or table for each column."""
         if self.features is not None:
@@ -341,7 +347,7 @@ class Model:
             matrix=schema.width is not None and not schema.numeric,
             left_out=self.identifiers,
             chosen=self.threshold,
-            ranks=describe_higher(self) if self.ranks else "",
+            ranks=describe_higher(self.outcome) if self.ranks else "",
         )
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:

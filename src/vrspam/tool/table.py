@@ -109,24 +109,6 @@ class OpenedTable:
         return stack([rows for rows, *_ in found]), np.concatenate([positive for _, positive, _ in found])
 
 
-def two_sides(positive: np.ndarray, times: np.ndarray | None, weights: np.ndarray | None = None) -> np.ndarray:
-    """Two classes: the labels; with times, events and censored rows; if none is censored, earlier and later rows.
-
-    Rows of weight 0 do not count.
-    """
-    counted = np.ones(positive.size, dtype=bool) if weights is None else weights > 0.0
-    if times is None or not positive[counted].all():
-        return positive
-    middle = np.median(times[counted])
-    earlier = times < middle
-    return earlier if earlier[counted].any() else times <= middle
-
-
-def ranked_target(positive: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """What is ordered and, for times, which rows have their event: both for the measures of concordance."""
-    return (positive.astype(np.int8), None) if times is None else (times, positive)
-
-
 def stack(parts: list[Any]) -> Any:
     """Blocks of rows, arrow tables or arrays, below each other."""
     if len(parts) == 1:
@@ -217,6 +199,13 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     writing = learner.writing(source.reader.writing(path))
     schema = learner.finish(Schema, target=table.target, **labels, source=(), writing=writing)
     if not schema.columns:
+        if names := schema.identifiers:
+            words = "{path}: no feature column is left: {names} looks like an identifier; keep it with {include}"
+            if len(names) > 1:
+                words = "{path}: no feature column is left: {names} look like identifiers; keep one with {include}"
+            raise DataError(
+                words, path=path, names=", ".join(map(repr, names)), include=Parameter("include", [names[0]])
+            )
         raise DataError(NO_FEATURE, path=path)
     kept = [plan.weights] if plan.weights else ()
     chunks = Chunks(source, schema, keep=kept, on_error=on_error, progress=progress, **_ROWS)

@@ -33,12 +33,12 @@ from vrspam._utils.warnings import (
     NothingAtTheTop,
 )
 from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.estimators.search import fit_read_columns
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import Shape, Shapes
-from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
-from vrspam.metrics.concordance import crossed
-from vrspam.metrics.groups import Clusters
+from vrspam.measures.fold_interval import fold_auc_ci
+from vrspam.measures.rows import two_sides
 from vrspam.metrics.promises import stored_threshold
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
@@ -48,9 +48,8 @@ from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine,
 from vrspam.tool.folds import check_size, fewer_folds, folds_in_options, make_folds, split_off
 from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, ReportPlan, TrainPlan, takes
-from vrspam.tool.repeats import TableClassifier
-from vrspam.tool.subgroups import ranking_ci
-from vrspam.tool.table import OpenedTable, RowSample, two_sides
+from vrspam.tool.repeats import describe_step
+from vrspam.tool.table import OpenedTable, RowSample
 
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
 
@@ -191,7 +190,6 @@ class Fit(NamedTuple):
 
 
 def _cross_validate(
-    kind: type[AUCClassifierCV],
     plan: TrainPlan,
     opened: OpenedTable,
     names: Sequence[str],
@@ -209,11 +207,9 @@ def _cross_validate(
     same |= {"l1s": l1s, "cv": folds, "monotonic_cst": plan.monotone and [plan.monotone.get(name, 0) for name in names]}
     if plan.event is not None:
         search: Any = ConcordanceRankerCV(**same, **more)
-        search._reads_columns, search._in_words = kind._reads_columns, kind._in_words
     else:
         calibration = None if plan.calibration == "none" or plan.within is not None else plan.calibration
-        search = kind(calibration=calibration, max_fpr=plan.max_fpr, **same, **more)
-    search._orders = plan.ordered or {}
+        search = AUCClassifierCV(calibration=calibration, max_fpr=plan.max_fpr, **same, **more)
     fitted = []
     for free in (False, True) if plan.monotone and any(plan.monotone.values()) else (False,):
         if free:
@@ -227,7 +223,7 @@ def _cross_validate(
         given |= {"y": positive} if opened.times is None else {"y": opened.times, "event": positive}
         search.set_params(verbose=int(is_terminal(sys.stderr)))
         with blas_threads(1 if positive.size <= 5_000 else None):  # threads of few rows would only wait for each other
-            fitted.append(search.fit(X, **given))
+            fitted.append(fit_read_columns(search, X, orders=plan.ordered, in_words=describe_step, **given))
     held_out = fitted[0].held_out_ if rows is None else fitted[0].out_of_fold_
     if rows is not None and opened.times is not None and held_out.places is not None:
         held_out = held_out._replace(positive=rows[1][held_out.places])
@@ -290,7 +286,7 @@ def fit_maps(opened: OpenedTable, plan: TrainPlan, few: Sequence[str] | None = N
         features = {name: new.holding_no_rows() for name, new in features.items()}
     names = getattr(rows, "column_names", opened.schema.columns)
     made: dict[str, Any] = {"random_state": plan.random_state, "features": features}
-    fitted, held_out, free = _cross_validate(TableClassifier, plan, opened, names, l1s, folds, (rows, positive), **made)
+    fitted, held_out, free = _cross_validate(plan, opened, names, l1s, folds, (rows, positive), **made)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, sample=rows, free=free)
 
 
@@ -310,7 +306,7 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
         stage = Message(words, jobs=Parameter("n_jobs", 2))
     plan.say(stage)
     l1s = l1_grid(plan, moments, scaling)
-    asked = AUCClassifierCV, plan, opened, opened.schema.feature_names, l1s, folds
+    asked = plan, opened, opened.schema.feature_names, l1s, folds
     fitted, held_out, free = _cross_validate(*asked, (X, positive), random_state=plan.random_state)
     found = constant if len(opened.schema.columns) > MOST_COLUMNS else ()  # of fewer columns, the doctor has told
     counts = np.bincount(positive, minlength=2).tolist()
@@ -331,7 +327,7 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     l1s, folds = l1_grid(plan, moments, scaling), HashFolds(plan.n_splits, plan.random_state)
     findings = [*examine(opened, plan, sample).findings, *constant]
     scaled, names = replace(opened, scaling=scaling), opened.schema.feature_names
-    fitted, held_out, free = _cross_validate(AUCClassifierCV, plan, scaled, names, l1s, folds)
+    fitted, held_out, free = _cross_validate(plan, scaled, names, l1s, folds)
     return Fit(fitted, list(map(int, moments.rows)), held_out, findings, moments, scaling, sample.X, free)
 
 
@@ -352,68 +348,6 @@ def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tup
         raise ValueError(NOTHING_TO_LEARN)
     names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
     return Scaling.of(moments, is_sparse), [constant_columns(names)] if names else []
-
-
-def fold_auc_ci(
-    positive: np.ndarray,
-    scores: np.ndarray,
-    fold: np.ndarray,
-    confidence: float = 0.95,
-    max_fpr: float | None = None,
-    weights: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
-    times: np.ndarray | None = None,
-    within: np.ndarray | None = None,
-) -> AUCInterval:
-    """Mean AUC, or partial AUC up to `max_fpr`, of the folds, with an interval from DeLong's standard error of each.
-
-    Rows are compared within their fold alone. The held-out rows of different folds are independent, so squared errors
-    add, se = √(Σ se_k²)/K, and the interval is symmetric on the logit scale; where the folds give no standard error of
-    a partial AUC, the bounds are the means of the folds' bounds. Folds with fewer than two rows of a class are left
-    out. With `groups`, whose rows vary together, the standard error is over the pairs of all rows, as in
-    `vrspam.metrics.roc_auc_ci`: a fold of few groups does not show how groups vary. With fewer than 6 groups, the
-    interval is 0 to 1. With `times`, or `within` strata, the measure is the index of all pairs inside folds.
-
-    >>> rng = np.random.default_rng(0)
-    >>> positive = rng.random(1000) < 0.3
-    >>> interval = fold_auc_ci(positive, rng.standard_normal(1000) + positive, rng.integers(0, 5, 1000))
-    >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
-    0.77 [0.74, 0.80]
-    """
-    if times is not None or within is not None:
-        within = np.zeros(fold.size, dtype=np.intp) if within is None else within
-        strata = crossed(within, np.unique(fold, return_inverse=True)[1])
-        more: dict[str, Any] = {"weights": weights, "groups": groups, "confidence": confidence}
-        return ranking_ci(positive, scores, times=times, within=strata, **more)
-    parts, smaller = [], 0
-    for number in np.unique(fold):
-        rows = fold == number
-        if weights is not None:
-            rows &= weights > 0.0
-        count = int(min(positive[rows].sum(), (~positive[rows]).sum()))
-        if count >= 2:
-            smaller += count
-            if max_fpr is None:
-                own = None if weights is None else weights[rows]
-                parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
-            else:
-                parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
-    if not parts:
-        raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
-    auc = float(np.mean([part.auc for part in parts]))
-    error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
-    if groups is not None and max_fpr is None:
-        mass = np.ones(scores.size) if weights is None else weights
-        clusters = Clusters.of(positive, scores, mass, groups)
-        if clusters.n_groups < 6:
-            return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
-        if clusters.error == np.inf:
-            return AUCInterval(auc, 0.0, 1.0, np.inf, confidence, "logit")
-        return logit_interval(auc, clusters.error, smaller, confidence, clusters.freedom)
-    if max_fpr is not None and error == 0.0:
-        low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
-        return AUCInterval(auc, low, high, error, confidence, "score")
-    return logit_interval(auc, error, smaller, confidence)  # with an error of 0, the pairs of all folds count
 
 
 def _model(opened: OpenedTable, fit: Fit, facts: dict[str, Any], fingerprint: Fingerprint | None) -> Model:

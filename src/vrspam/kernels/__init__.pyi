@@ -1,0 +1,108 @@
+# The names used outside of this folder and where they live: read by type checkers and, at import, by lazy_loader.
+from .compiling import FASTMATH
+from .curves import add_powers, pack_bins, places_of_many, write_curves, write_many_curves
+from .labelled_trees import grow_labelled_trees
+from .lazy_epochs import Net, Ridge, drift, drift_rule, idling, sparse_net_epoch, sparse_ridge_epoch
+from .linear import column_sweep, gram_descent
+from .pairs import (
+    pair_hinge_product,
+    pair_hinge_reach,
+    pair_hinge_sums,
+    pair_rows,
+    pair_wins,
+    stratum_centre,
+)
+from .prox import has_prox, prox1, register_prox
+from .rows import CSR, weighted_row_sum
+from .shuffling import shuffle_by_bits
+from .streams import (
+    Carry,
+    ClassSums,
+    RunningCovariances,
+    Solam,
+    Spam,
+    StepRule,
+    mean_lipschitz,
+    opauc_steps,
+    running_unit,
+    solam_steps,
+    spam_fold,
+    spam_steps,
+)
+from .trees import (
+    CATEGORY_PRIME,
+    NO_SPLIT,
+    add_leaf_sums,
+    count_shared_leaves,
+    grow_trees,
+    leaf_sums,
+    splits_as_masks,
+    tree_leaves,
+    tree_leaves_by_level,
+)
+from .vrspam import (
+    Draws,
+    all_row_distances,
+    katyusha_epoch,
+    ridge_epoch,
+    svrg_epoch,
+    within_product,
+)
+
+__all__ = [
+    "CATEGORY_PRIME",
+    "CSR",
+    "FASTMATH",
+    "NO_SPLIT",
+    "Carry",
+    "ClassSums",
+    "Draws",
+    "Net",
+    "Ridge",
+    "RunningCovariances",
+    "Solam",
+    "Spam",
+    "StepRule",
+    "add_leaf_sums",
+    "add_powers",
+    "all_row_distances",
+    "column_sweep",
+    "count_shared_leaves",
+    "drift",
+    "drift_rule",
+    "gram_descent",
+    "grow_labelled_trees",
+    "grow_trees",
+    "has_prox",
+    "idling",
+    "katyusha_epoch",
+    "leaf_sums",
+    "mean_lipschitz",
+    "opauc_steps",
+    "pack_bins",
+    "pair_hinge_product",
+    "pair_hinge_reach",
+    "pair_hinge_sums",
+    "pair_rows",
+    "pair_wins",
+    "places_of_many",
+    "prox1",
+    "register_prox",
+    "ridge_epoch",
+    "running_unit",
+    "shuffle_by_bits",
+    "solam_steps",
+    "spam_fold",
+    "spam_steps",
+    "sparse_net_epoch",
+    "sparse_ridge_epoch",
+    "splits_as_masks",
+    "stratum_centre",
+    "svrg_epoch",
+    "tree_leaves",
+    "tree_leaves_by_level",
+    "weighted_row_sum",
+    "within_product",
+    "write_curves",
+    "write_many_curves",
+]

@@ -1,0 +1,118 @@
+"""Rows of a table with scores of models that have not seen them, and further columns of these rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vrspam.data import DataError
+from vrspam.data.readers.base import as_table
+from vrspam.measures.rows import ScoredRows
+from vrspam.model_selection.calibration import calibrate
+from vrspam.tool.scored_rows import probabilities_of
+from vrspam.tool.table import OpenedTable
+from vrspam.tool.training import Trained
+
+
+class UnseenRows(NamedTuple):
+    """Scored rows, the fold that held each one out, and their places among the labelled rows, if those are known."""
+
+    rows: ScoredRows
+    fold: np.ndarray
+    places: np.ndarray | None
+
+
+def unseen_rows(trained: Trained) -> UnseenRows:
+    """The rows that were kept from the training, or else those that the folds held out."""
+    return _held_out_rows(trained) if trained.kept is None else _kept_rows(trained, trained.kept)
+
+
+def _kept_rows(trained: Trained, places: np.ndarray) -> UnseenRows:
+    """Rows that were kept from the training, scored by the model itself."""
+    kept = trained.opened.take(places)
+    X, positive = kept.load_rows()
+    scores = trained.model.score(X)
+    rows = ScoredRows(
+        positive,
+        scores,
+        probabilities_of(trained.model, scores),
+        weights=kept.relative_weights,
+        groups=kept.groups,
+        times=kept.times,
+        within=kept.within,
+    )
+    return UnseenRows(rows, np.zeros(positive.size, dtype=int), places)
+
+
+def _held_out_rows(trained: Trained) -> UnseenRows:
+    """Rows that the folds held out, scored by the model of the other folds."""
+    opened, held_out = trained.opened, trained.held_out
+    has_weights = opened.plan.weights is not None or np.ptp(held_out.weights) > 0.0  # a sample of a stream, say
+    beside: dict[str, Any] = {}
+    if held_out.places is not None:
+        for name in ("groups", "times", "within"):
+            values = getattr(opened, name)
+            beside[name] = None if values is None else values[held_out.places]
+    rows = ScoredRows(
+        held_out.positive,
+        held_out.scores,
+        crossfitted_probabilities(trained),
+        weights=held_out.weights if has_weights else None,
+        **beside,
+    )
+    return UnseenRows(rows, held_out.fold, held_out.places)
+
+
+def crossfitted_probabilities(trained: Trained) -> np.ndarray | None:
+    """Probabilities of the held-out rows of a fold, by a calibration that was fitted on the rows of the other folds."""
+    calibration, held_out = trained.model.calibration, trained.held_out
+    if calibration is None:
+        return None
+    probabilities = np.empty(held_out.scores.size)
+    for number in np.unique(held_out.fold):
+        inside = held_out.fold == number
+        fitted_on = ~inside
+        if held_out.positive[fitted_on].all() or not held_out.positive[fitted_on].any():
+            fitted_on = np.ones_like(inside)  # the other folds have rows of one class alone
+        fitted = calibrate(
+            held_out.scores[fitted_on],
+            held_out.positive[fitted_on],
+            calibration.method,
+            held_out.weights[fitted_on],
+        )
+        probabilities[inside] = fitted(held_out.scores[inside])
+    return probabilities
+
+
+def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
+    """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None.
+
+    Columns that only name rows are read as text.
+    """
+    import pyarrow as pa
+
+    frame, positive = opened.load_rows()
+    columns = {name: frame.column(name) for name in names if name in frame.column_names} | dict(opened.kept)
+    missing = [name for name in dict.fromkeys(names) if name not in columns]
+    if missing:  # dates, or integers beyond 2⁵³
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # the first reading has warned
+            whole = pa.concat_tables([as_table(kept) for _, _, kept in opened.chunks.keeping(missing)])
+        if whole.num_rows != positive.size:
+            raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
+        columns |= {name: whole.column(name) for name in missing}
+    as_texts = opened.schema.identifiers
+    return {name: _plain(columns[name].take(pa.array(places)), name in as_texts) for name in names}
+
+
+def _plain(column: Any, as_text: bool) -> np.ndarray:
+    """An arrow column as numbers or as texts."""
+    import pyarrow as pa
+
+    values = [value if value == value else None for value in column.to_pylist()]
+    is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if is_number and not as_text:
+        return np.array(values, dtype=float)
+    return np.array([None if value is None else str(value) for value in values], dtype=object)
