@@ -24,8 +24,9 @@ from vrspam.cli import main
 from vrspam.cli.app import app, as_option, warnings_as_lines
 from vrspam.data import readers
 from vrspam.tool import load_model, save_model
+from vrspam.tool.notes import note_of
 from vrspam.tool.plan import OPTIONS, read_names
-from vrspam.tool.training import note_of, train
+from vrspam.tool.training import train
 
 
 def test_names_from_a_file_do_not_steer_the_terminal(tmp_path, capsys):

@@ -297,7 +297,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
             app.show_table(["", "share of all its features"], shown)
         return
     shapes = model.shapes
-    if shapes is not None and shapes.interactions is not None and shapes.whole:
+    if shapes is not None and shapes.interactions is not None:
         app.tell(words.describe_rest(model))
         if pairs := words.describe_pairs(model):
             rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]

@@ -611,7 +611,7 @@ def add_model(page: Page, model: Model) -> None:
 def _interactions(model: Model) -> list[Html]:
     """Pairs of columns that interact, where the score is not a sum of curves."""
     shapes = model.shapes
-    if shapes is None or shapes.interactions is None or not shapes.whole or len(shapes.columns) < 2:
+    if shapes is None or shapes.interactions is None or len(shapes.columns) < 2:
         return []
     told = f"{100 * shapes.share:.0f} % of the score comes from combinations of columns."
     if 100 * shapes.share < 0.5:
