@@ -19,10 +19,10 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, lin
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import NotConverged, RawColumns, StrataWithoutPairs, warn
 from vrspam.model.scorer import scorer_of_estimator
-from vrspam.moments import ClassMoments, RankedPairs
+from vrspam.moments import PairSums, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, multiply
-from vrspam.penalties.family import CONCAVE
+from vrspam.penalties.family import PENALTIES, register_penalty, registered
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
@@ -35,7 +35,7 @@ PENALTY_CONSTRAINTS: dict = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
 }
 CHOSEN_PENALTY: dict = {
-    "penalty": [StrOptions({"elasticnet", *CONCAVE})],
+    "penalty": [PENALTIES],
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
@@ -87,6 +87,18 @@ class PairwiseEstimator(BaseEstimator):
     _loss = SQUARED
 
     _validate_params = check_parameters
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the class of a registered penalty, so that a worker, or a later session, knows the name too."""
+        state = super().__getstate__()
+        kind = registered(getattr(self, "penalty", ""))
+        return state if kind is None else {**state, "_registered_penalty": kind}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind = state.pop("_registered_penalty", None)
+        if kind is not None:
+            register_penalty(state["penalty"])(kind)
+        super().__setstate__(state)
 
     @property
     def _limits(self) -> Callable[[int], Any] | None:
@@ -293,7 +305,7 @@ def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
     return list(validation.column_names(estimator))
 
 
-def warn_of_raw_columns(estimator: PairwiseEstimator, moments: ClassMoments, l2: float, names: Any = None) -> None:
+def warn_of_raw_columns(estimator: PairwiseEstimator, moments: PairSums, l2: float, names: Any = None) -> None:
     """Warn if standard deviations of dense columns differ so much that l2 shrinks these columns very differently."""
     deviations = spread(moments)[1]
     varying = np.flatnonzero(deviations)

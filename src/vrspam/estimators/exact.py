@@ -16,7 +16,7 @@ from vrspam.estimators import base
 from vrspam.estimators.base import warn_of_missed_tolerance, warn_of_raw_columns
 from vrspam.estimators.classifier import PairwiseClassifier
 from vrspam.estimators.streams import BlockProducts, RowBlocks
-from vrspam.moments import ClassMoments, PairMoments
+from vrspam.moments import ClassMoments, PairMoments, PairSums
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, choose_solver
 from vrspam.solvers.exact import ExactSolver
@@ -322,7 +322,7 @@ class AUCClassifier(PairwiseClassifier):
         self
         """
         base.refuse_without_rows(self, "fit_moments")
-        if not isinstance(moments, ClassMoments):
+        if not isinstance(moments, PairSums):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
         fit = solver_of(self).from_moments(moments.copy())
         keep_exact_fit(self, fit)

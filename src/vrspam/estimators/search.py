@@ -36,6 +36,7 @@ from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource
 from vrspam.moments import RankedPairs
 from vrspam.objective import LossChoice, PenaltyFamily
+from vrspam.penalties.family import PENALTIES
 from vrspam.solvers.limits import directions_as_read, directions_of, names_of
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 from vrspam.tables import frames
@@ -322,7 +323,7 @@ def maps_that_obey(estimator: Any, maps: dict[str, Any], schema: TableSchema | N
         words = "{maps} cannot keep a score rising or falling with a column: use {additive}, 'standardized', "
         words += "'boosted' or 'auto', or leave {cst} out."
         raise WordedError(words, maps=", ".join(others), additive=Parameter("features", "additive"), cst=cst)
-    only_l2 = estimator.penalty == "elasticnet" and np.array_equal(np.atleast_1d(estimator.l1s), [0.0])
+    only_l2 = PENALTIES[estimator.penalty].ridge_without_l1 and np.array_equal(np.atleast_1d(estimator.l1s), [0.0])
     if not only_l2 and any(new.kind != "standardized" for new in able.values()):
         raise WordedError(
             "Curves that must rise or fall allow only l2: leave {l1s} and {penalty} out, or use {lines}.",

@@ -15,7 +15,7 @@ from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import StrataWithoutPairs, warn
 from vrspam.estimators.base import PairwiseEstimator
 from vrspam.model_selection.block_source import add_block
-from vrspam.moments import ClassMoments, PairMoments, RankedPairs
+from vrspam.moments import ClassMoments, PairMoments, PairSums, RankedPairs
 from vrspam.objective import WithinProducts
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 
@@ -84,7 +84,7 @@ class RowBlocks:
         """The names of the columns, if the blocks are frames."""
         return getattr(self._validator, "feature_names_in_", None)
 
-    def moments(self, most_once: int) -> ClassMoments:
+    def moments(self, most_once: int) -> PairSums:
         """Moments of all rows, in one pass, with scatter matrices up to 5,000 features.
 
         Those of strata, and of a stream that can be read only once, always have matrices, of at most `most_once`
@@ -183,7 +183,7 @@ class PairsOfStrata(NamedTuple):
 class BlockProducts:
     """Σ as a sum over the blocks of a stream: each multiplication reads the stream once."""
 
-    def __init__(self, blocks: RowBlocks, moments: ClassMoments):
+    def __init__(self, blocks: RowBlocks, moments: PairSums):
         self.blocks, self.moments = blocks, moments
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:

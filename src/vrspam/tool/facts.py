@@ -15,6 +15,7 @@ from vrspam.metrics import AUCInterval
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
+from vrspam.penalties.family import PENALTIES
 from vrspam.tool.doctor import Diagnosis
 from vrspam.tool.model import Fingerprint, Model, parts_of_map, undo_linear_map
 from vrspam.tool.plan import COPIES, TrainPlan
@@ -153,7 +154,7 @@ def _partial_auc(fit: Fit) -> dict[str, float]:
 def _accuracy(fit: Fit) -> dict[str, float | None]:
     """The certificate, or how stationary the model is where its penalty allows none; also as a share of F(0)."""
     fitted = fit.estimator
-    measure = "gap" if fitted.penalty == "elasticnet" else "stationarity"
+    measure = "gap" if PENALTIES[fitted.penalty].has_gap else "stationarity"
     reached = getattr(fitted, f"{measure}_", None)
     if reached is None:
         return {measure: None, f"relative_{measure}": None}

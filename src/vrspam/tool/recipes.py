@@ -17,7 +17,8 @@ from scipy import sparse
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Finding, Message, Parameter
+from vrspam._utils.findings import Finding
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.progress import is_terminal
 from vrspam.estimators.search import fit_read_columns
 from vrspam.features import FeatureMap, LinearFeatures
@@ -25,6 +26,7 @@ from vrspam.features.mapped import MAX_FEATURES, is_plain, named_maps
 from vrspam.measures.rows import two_sides
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
+from vrspam.penalties.family import PENALTIES
 from vrspam.solvers import choose_solver
 from vrspam.tool.doctor import MOST_COLUMNS, SAMPLED, constant_columns, examine
 from vrspam.tool.folds import check_size, make_folds
@@ -238,7 +240,7 @@ def l1_grid(plan: TrainPlan, moments: ClassMoments, scaling: Scaling | None = No
         return tuple(float(value) for value in plan.l1)
     delta = moments.delta if scaling is None else moments.delta / scaling.deviations
     largest = 2.0 * moments.p * moments.q * float(np.abs(delta).max())
-    shares = L1_SHARES if plan.penalty == "elasticnet" else L1_SHARES[1:]
+    shares = L1_SHARES[1:] if PENALTIES[plan.penalty].needs_l1 else L1_SHARES
     return tuple(share * largest for share in shares)
 
 
