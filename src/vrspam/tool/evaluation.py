@@ -18,7 +18,8 @@ from vrspam.measures.measure import Evaluation, measure
 from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
 from vrspam.measures.subgroups import judge_levels
-from vrspam.report.words import describe_ranks, doubts_of_column
+from vrspam.report.words.auc import doubts_of_column
+from vrspam.report.words.names import describe_ranks
 from vrspam.tool.model import Model
 from vrspam.tool.plan import check_measures
 from vrspam.tool.scored_rows import ScoredTable, probabilities_of, score_rows
