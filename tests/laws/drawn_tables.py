@@ -126,6 +126,7 @@ OTHERS: dict[str, Callable[[np.ndarray, np.random.Generator], Cells]] = {
 KINDS = NUMBERS | OTHERS | {"infinite": with_infinities}
 NAMES = {"boolean", "yes or no", "category", "ordered", "constant text", "many levels", "leading zeros"}
 NAMES |= {"identifier", "free text"}  # kinds whose cells stay texts
+NAMING = {"identifier", "row number", "free text"}  # kinds that differ in each row: such columns may be left out
 PLAIN_NAMES = [f"{kind} {number}" for number in range(4) for kind in ("age", "dose", "ward", "income", "score of", "x")]
 ODD_NAMES = [
     *["größe", "cholesterol, mg/dl", "it's", 'the "old" one', "new\nline", " leading", "trailing ", "__proto__"],

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 from command_line import Refused, as_typed, run, strict_json
 from drawn_plans import Journey, Plan, journeys
-from drawn_tables import Cells, Column, Dialect, Table
+from drawn_tables import NAMING, Cells, Column, Dialect, Table
 from exported import columns_of_file, in_duckdb, in_onnx, in_python, in_sqlite
 from hypothesis import note
 from laws_support import batches, draw_batch
@@ -73,11 +73,14 @@ def is_constant(cells: Cells) -> bool:
 
 
 def nothing_counts(table: Table) -> bool:
-    """Whether no row that has a weight knows a value of any column, or they all are left out as names."""
+    """Whether no row that has a weight knows a value of any column, but for columns that name the rows."""
     weights = table.roles.get("weight", [1.0] * table.rows)
+    naming = {column.name for column in table.columns if column.kind in NAMING}
+    if table.copies and table.columns[-1].name in naming:
+        naming.add("copy")
     return all(
-        all(cell is None or not weight for cell, weight in zip(cells, weights, strict=True))
-        for cells in features(table)
+        name in naming or all(cell is None or not weight for cell, weight in zip(cells, weights, strict=True))
+        for name, cells in table.features.items()
     )
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 from laws_support import examples
 
@@ -193,6 +193,45 @@ def test_typed_files_of_some_rows_give_the_same_scores(folder, trained, seed, wh
             some.to_excel(folder / "some.xlsx", index=False)
             for path in (some, folder / "some.parquet", folder / "some.arrow", folder / "some.xlsx"):
                 agree(scores(model, path, folder), want[places], may_refuse=False)
+
+
+@quick
+@given(trained=DIALECTS, seed=st.integers(0, 2**32 - 1), whole=st.booleans())
+@example(trained=Dialect(";", ","), seed=0, whole=False)
+def test_the_texts_of_a_file_in_a_frame_give_its_scores(folder, trained, seed, whole):
+    """Also in typed files: text among numbers is read as the training file was written."""
+    assume(not (whole and trained.thousands))
+    rows = table(seed, whole)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fit(folder, trained, rows)
+        want = scores(model, str(folder / "training.csv"), folder)
+        texts = pd.DataFrame([{name: trained.cell(name, row[name]) for name in COLUMNS} for row in rows])
+        rng = np.random.default_rng(seed)
+        for places in [np.arange(len(rows)), np.array([0]), rng.choice(len(rows), 4, replace=False)]:
+            some = texts.iloc[places]
+            some.to_parquet(folder / "some.parquet", index=False)
+            for path in (some, folder / "some.parquet"):
+                agree(scores(model, path, folder), want[places], may_refuse=False)
+
+
+def test_a_number_with_the_other_decimal_sign_in_a_frame_is_refused(folder):
+    """As in text files: a row whose text could be read otherwise than training was has no score, and says why."""
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 1], 60)
+    values = np.round(rng.normal(3.0 + y, 1.0), 3)
+    texts = [str(value).replace(".", ",") for value in values]
+    (folder / "t.csv").write_text("x;y\n" + "".join(f"{a};{b}\n" for a, b in zip(texts, y, strict=True)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = train(str(folder / "t.csv"), "y", features="linear")
+        want = scores(model, str(folder / "t.csv"), folder)
+        predict(model, pd.DataFrame({"x": [texts[0], "2.5", texts[1], "1.257", None]}), folder / "scores.csv")
+    found = pd.read_csv(folder / "scores.csv")
+    assert found["score"].isna().tolist() == [False, True, False, True, False]
+    np.testing.assert_array_equal(found["score"][[0, 2]], want[:2])
+    assert "2.5" in found["reason"][1]
+    assert "1.257" in found["reason"][3]
 
 
 def test_a_whole_number_and_a_fraction_are_never_confused(folder):

@@ -21,7 +21,7 @@ from vrspam.report.sections import model as section_of_model
 from vrspam.report.slider import explorer
 from vrspam.report.stops import Stops
 from vrspam.report.words.auc import doubts_of_column
-from vrspam.report.words.probabilities import calibration_numbers, describe_benefit, describe_calibration
+from vrspam.report.words.probabilities import describe_benefit, describe_calibration
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vrspam._utils.messages import Parameter, worded
+from vrspam._utils.findings import Fix, text_of
 from vrspam._utils.texts import auc_text
 from vrspam.report.html import Html, block
 from vrspam.report.page import facts
@@ -31,7 +31,7 @@ def headline(
     values: Mapping[str, str],
     worries: Sequence[str],
     remark: str,
-    parameter: Callable[[Parameter], str] = str,
+    parameter: Callable[[Fix], str] = str,
     alert: str = WORRIES,
     quiet: str = QUIET,
 ) -> Html:
@@ -54,7 +54,7 @@ def headline(
 
 
 def noticed(
-    worries: Sequence[str], parameter: Callable[[Parameter], str] = str, alert: str = WORRIES, quiet: str = QUIET
+    worries: Sequence[str], parameter: Callable[[Fix], str] = str, alert: str = WORRIES, quiet: str = QUIET
 ) -> Html:
     """What the reader should not miss, the gravest first; notes are folded.
 
@@ -63,7 +63,7 @@ def noticed(
     shown = []
     for worry in worries:
         severity, code = getattr(worry, "severity", "warning"), getattr(worry, "code", "")
-        shown.append(ShownFinding(severity, worded(worry, parameter), code))
+        shown.append(ShownFinding(severity, text_of(worry, parameter), code))
     shown.sort(key=lambda finding: finding.severity != "severe")
     return block(
         "noticed",

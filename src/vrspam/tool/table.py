@@ -199,6 +199,13 @@ def open_labelled(path: Any, plan: TrainPlan, keep: Sequence[str] | None = None,
     writing = learner.writing(source.reader.writing(path))
     schema = learner.finish(Schema, target=table.target, **labels, source=(), writing=writing)
     if not schema.columns:
+        if names := schema.identifiers:
+            words = "{path}: no feature column is left: {names} looks like an identifier; keep it with {include}"
+            if len(names) > 1:
+                words = "{path}: no feature column is left: {names} look like identifiers; keep one with {include}"
+            raise DataError(
+                words, path=path, names=", ".join(map(repr, names)), include=Parameter("include", [names[0]])
+            )
         raise DataError(NO_FEATURE, path=path)
     kept = [plan.weights] if plan.weights else ()
     chunks = Chunks(source, schema, keep=kept, on_error=on_error, progress=progress, **_ROWS)

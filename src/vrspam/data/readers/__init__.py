@@ -69,7 +69,7 @@ class Source:
                     raise DataError(
                         "a frame has its own types and names; leave {parameter} out", parameter=Parameter(name)
                     )
-            return cls(("the frame",), FrameReader(path), chunk_bytes)
+            return cls(("the frame",), FrameReader(path, trained), chunk_bytes)
         paths = find_paths(path)
         if format is not None and format not in READERS:
             raise DataError(

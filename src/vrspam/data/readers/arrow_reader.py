@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from importlib.util import find_spec
@@ -29,7 +30,9 @@ from vrspam.data.readers.base import (
     problem_of,
     similar,
 )
+from vrspam.data.readers.csv_reader import NumberRule, convert_texts, refused_numbers
 from vrspam.tables.frames import check_frame, columns_of
+from vrspam.tables.schema import Writing
 
 
 def type_kind(kind: Any) -> str:
@@ -69,8 +72,12 @@ class _File(NamedTuple):
 class ArrowReader(Reader):
     """What Parquet, Feather and Excel share: a schema in the file, and groups of rows that are read one by one."""
 
+    options = ("trained",)
     _called: str  # the file, and a group of its rows, in messages
     _part: str
+
+    def __init__(self, trained: Writing | None = None) -> None:
+        self.trained = trained  # how the training file was written: text among numbers is read so
 
     def _read(self, path: str) -> _File:
         raise NotImplementedError
@@ -97,6 +104,7 @@ class ArrowReader(Reader):
         types = {}
         for name, kind in chosen.types.items():  # text is parsed as dates later, when its form is known
             types[name] = own.get(name) if kind is None or pa.types.is_timestamp(kind) else kind
+        rule = None if self.trained is None else NumberRule.in_typed_files(self.trained)
         texts = set()  # columns of text where numbers are wanted: each value is checked
         for name, kind in types.items():
             if chosen.lenient and name in own and type_kind(own[name]) == "string" and kind == pa.float64():
@@ -115,12 +123,7 @@ class ArrowReader(Reader):
                 for batch in file.batches(group, rows, list(types)):
                     index += 1
                     start, done = done, done + batch.num_rows
-                    batch, strays = _typed(batch, target, texts)
-
-                    def where(row: int, start: int = start) -> str:
-                        return f"row {start + row + 1}"
-
-                    yield Block(path, index, batch.num_rows, where, done / total, table=batch, strays=strays)
+                    yield _typed(batch, target, texts, rule, Block(path, index, 0, _row_after(start), done / total))
                 group_start = done
             except MemoryError as error:
                 fix = f"write the file with smaller ones, or free memory ({_one_line(error)})"
@@ -190,17 +193,21 @@ class FeatherReader(ArrowReader):
         return _File(plain_arrow(file.schema.empty_table()).schema, sizes, batches)
 
 
-def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the batch with the types of a schema and the columns `texts` as numbers; and the texts that are none.
+def _row_after(start: int) -> Callable[[int], str]:
+    """The words for a row of a block whose first row has this place in the file."""
+    return lambda row: f"row {start + row + 1}"
 
-    Only integers beyond 2⁵³ may lose digits, as floats.
+
+def _typed(batch: Any, target: Any, texts: Collection[str], rule: NumberRule | None, block: Block) -> Block:
+    """Fill a block with a batch that has the types of a schema, and the columns `texts` as numbers.
+
+    Texts that are no numbers are counted; rows with numbers that the rule refuses are left out and named. Only integers
+    beyond 2⁵³ may lose digits, as floats.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from vrspam.data.readers.csv_reader import convert_texts
-
-    columns, strays = [], {}
+    columns, strays, wrong = [], dict[str, Counter[str]](), dict[int, str]()
     for column, field in zip(batch.columns, target, strict=True):
         if column.type != field.type:
             rounds = pa.types.is_integer(column.type) and pa.types.is_floating(field.type)
@@ -210,8 +217,12 @@ def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[s
                 column = pc.replace_substring_regex(column, r"( 00:00:00)?(\.0+)?$", "")
         if field.name in texts:
             words = pa.chunked_array([column])
-            numbers, stray = convert_texts(words, pa.float64(), ".", lenient=True)
+            sign = "." if rule is None else rule.decimal
+            numbers, stray = convert_texts(words, pa.float64(), sign, lenient=True)
             column = numbers.combine_chunks()
+            if rule is not None:
+                for place, refused in refused_numbers(words, stray, rule):
+                    wrong.setdefault(place, rule.why(field.name, refused))
             if stray.any():
                 strays[field.name] = Counter(words.take(np.flatnonzero(stray)).to_pylist())
         if type_kind(column.type) == "string" and not pa.types.is_dictionary(column.type):
@@ -219,7 +230,22 @@ def _typed(batch: Any, target: Any, texts: Collection[str]) -> tuple[Any, dict[s
             if pc.any(empty).as_py():  # an empty text is a missing value, as in CSV
                 column = pc.if_else(empty, pa.scalar(None, column.type), column)
         columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, names=target.names), strays
+    table = pa.RecordBatch.from_arrays(columns, names=target.names)
+    if not wrong:
+        return replace(block, rows=table.num_rows, table=table, strays=strays)
+    places = sorted(wrong)
+    kept = np.setdiff1d(np.arange(table.num_rows), places)
+    before = np.searchsorted(kept, places).tolist()
+    broken = tuple((n, block.where(place), wrong[place], 1) for n, place in zip(before, places, strict=True))
+    where = block.where
+    return replace(
+        block,
+        rows=kept.size,
+        table=table.take(kept),
+        strays=strays,
+        broken=broken,
+        where=lambda row: where(int(kept[row])),
+    )
 
 
 def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
@@ -449,9 +475,10 @@ class FrameReader(ArrowReader):
     name, title, suffixes = "frame", "frame", ()
     _called, _part = "a table", "table"
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, trained: Writing | None = None) -> None:
         import pyarrow as pa
 
+        super().__init__(trained)
         check_frame(frame)
         columns, declared = {}, []
         for name, column in zip(*columns_of(frame), strict=True):

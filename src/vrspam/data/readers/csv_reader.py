@@ -367,6 +367,11 @@ class NumberRule(NamedTuple):
     whole: bool
     trusted: bool
 
+    @classmethod
+    def in_typed_files(cls, trained: Writing) -> NumberRule:
+        """The rule for text among the numbers of a frame or a Parquet file, whose own numbers have decimal points."""
+        return cls(trained.decimal or ".", trained.decimal == "", trusted=trained.decimal != ",")
+
     @property
     def unread(self) -> str:
         """The regular expression of texts that are numbers with the other decimal sign."""
@@ -512,7 +517,7 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
         column, stray = convert_texts(texts, kind, dialect.sign, lenient)
         columns[name] = column
         if dialect.rule is not None and pa.types.is_floating(kind):
-            for place, refused in _refused_numbers(texts, stray, dialect.rule):
+            for place, refused in refused_numbers(texts, stray, dialect.rule):
                 wrong.setdefault(int(rows[place]), dialect.rule.why(name, refused))
         if stray.any():
             texts = table.column(name).take(np.flatnonzero(stray))
@@ -535,7 +540,7 @@ def _salvage(text: bytes, line: int, block: Block, dialect: Dialect, types: Mapp
     return replace(block, rows=good.size, table=table, **more)
 
 
-def _refused_numbers(column: Any, stray: np.ndarray, rule: NumberRule) -> Iterator[tuple[int, str]]:
+def refused_numbers(column: Any, stray: np.ndarray, rule: NumberRule) -> Iterator[tuple[int, str]]:
     """Yield the places and texts of the numbers that a rule refuses; `stray` says which texts could not be read."""
     import pyarrow.compute as pc
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam._utils.texts import interval_text
 from vrspam.measures.outcome import Outcome
 from vrspam.report.first_screen import headline
@@ -39,7 +39,7 @@ def evaluation_page(
     data_name: str,
     cost_ratio: float | None = None,
     recall: float = 0.9,
-    parameter: Callable[[Parameter], str] = str,
+    parameter: Callable[[Fix], str] = str,
 ) -> Page:
     """An evaluation of a model on one page; notes of the training name parameters of `train`."""
     outcome, auc = model.outcome, evaluation.auc
@@ -67,7 +67,7 @@ def columns_page(
     data_name: str,
     cost_ratio: float | None = None,
     recall: float = 0.9,
-    parameter: Callable[[Parameter], str] = str,
+    parameter: Callable[[Fix], str] = str,
 ) -> Page:
     """Evaluations of columns of scores on one page: all side by side, then more about the first."""
     name, evaluation = next(iter(several.items()))
@@ -92,7 +92,7 @@ def _first_screen(
     title: str,
     doubts: Sequence[str],
     quiet: str,
-    parameter: Callable[[Parameter], str],
+    parameter: Callable[[Fix], str],
 ) -> Html:
     """The AUC of these rows, what it means, and what was noticed in them."""
     auc, names = evaluation.auc, class_names(outcome)

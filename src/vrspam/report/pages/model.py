@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.report.page import Page
 from vrspam.report.sections.interactions import interactions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vrspam.tool.model import Model
 
 
-def explanation_page(model: Model, *, model_name: str, parameter: Callable[[Parameter], str] = str) -> Page:
+def explanation_page(model: Model, *, model_name: str, parameter: Callable[[Fix], str] = str) -> Page:
     """What a model looks at, on one page."""
     page = Page(model_name, _summary(model))
     page.put(what_it_looks_at(model))

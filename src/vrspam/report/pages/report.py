@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam._utils.texts import auc_text, interval_text, shorten
 from vrspam.report.first_screen import headline
 from vrspam.report.page import Html, Page
@@ -31,9 +31,7 @@ MOST_LEFT_OUT = 30  # columns that are named
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-def report_page(
-    report: Report, *, data_name: str, parameter: Callable[[Parameter], str] = str, command: str = ""
-) -> Page:
+def report_page(report: Report, *, data_name: str, parameter: Callable[[Fix], str] = str, command: str = "") -> Page:
     """The report of a table on one page.
 
     Parameters
@@ -80,7 +78,7 @@ def report_page(
     return page
 
 
-def _first_screen(report: Report, parameter: Callable[[Parameter], str]) -> Html:
+def _first_screen(report: Report, parameter: Callable[[Fix], str]) -> Html:
     """The AUC to expect, what it means, and what to worry about."""
     model, evaluation, expected = report.model, report.evaluation, report.expected
     names, kept = class_names(model.outcome), report.folds is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam.report.first_screen import noticed
 from vrspam.report.page import Page
 from vrspam.report.sections.more_rows import more_rows, rows_needed
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def rows_page(
-    more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: Callable[[Parameter], str] = str
+    more: MoreRows, *, data_name: str, asked: Sequence[str] = (), parameter: Callable[[Fix], str] = str
 ) -> Page:
     """The learning curve of a table; `asked` are sentences of `describe_needed`."""
     summary = f"{more.curve.total:,} rows, {more.positives:,} positive."

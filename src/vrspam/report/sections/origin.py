@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from vrspam._utils.messages import Parameter, worded
+from vrspam._utils.findings import Fix, text_of
 from vrspam.report.page import Cell, Html, Row, Section, bullets, facts, folded, paragraph, table
 from vrspam.report.words.names import name_measure
 from vrspam.report.words.training import describe_candidate, describe_fit, describe_result, training_facts
@@ -18,7 +18,7 @@ def how_it_was_made(
     model: Model,
     *,
     further: Mapping[str, str] | None = None,
-    show_notes: Callable[[Parameter], str] | None = None,
+    show_notes: Callable[[Fix], str] | None = None,
     command: str = "",
 ) -> Section:
     """The facts of the training, with `further` ones before them.
@@ -33,7 +33,7 @@ def how_it_was_made(
     blocks += _models_compared(model)
     notes = model.training.get("warnings", ())
     if show_notes is not None and notes:
-        blocks += [paragraph("Noticed in training:"), bullets([worded(note, show_notes) for note in notes])]
+        blocks += [paragraph("Noticed in training:"), bullets([text_of(note, show_notes) for note in notes])]
     if command:
         blocks.append(paragraph("The command to do it again:", code=command))
     return Section("How it was made", blocks)

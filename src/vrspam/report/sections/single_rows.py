@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter, worded
+from vrspam._utils.findings import Fix, Note
 from vrspam._utils.texts import percent, shorten, signed
 from vrspam.model.drawing import ADDED
 from vrspam.report.page import Html, Section, card, facts, grid, paragraph, subheading
@@ -23,7 +23,7 @@ MOST_PARTS = 8  # of a row with more than 9
 ShownPart = tuple[str, str, float]  # column, value, what it adds
 
 
-def single_rows(report: Report, show: Callable[[Parameter], str]) -> Section | None:
+def single_rows(report: Report, show: Callable[[Fix], str]) -> Section | None:
     """A card for each row, all with the same scale; none if no row is shown."""
     if not report.rows:
         return None
@@ -99,7 +99,7 @@ def _meaning(report: Report) -> str:
     return meaning if report.model.ranks else f"{meaning} {ZERO}"
 
 
-def _privacy(show: Callable[[Parameter], str]) -> str:
+def _privacy(show: Callable[[Fix], str]) -> str:
     """That these are rows of the table, and how to leave them out."""
-    words = "These are rows of your table, with their values; {none} makes a page without them."
-    return worded(Message(words, none=Parameter("rows", 0)), show)
+    without = Fix("rows", 0)
+    return Note("These are rows of your table, with their values; ", without, " makes a page without them.").text(show)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix, Note
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.measures.outcome import Outcome
 from vrspam.report.words.names import class_names, describe_higher, name_measure
@@ -156,11 +156,11 @@ def doubts_of_column(name: str, outcome: Outcome, auc: AUCInterval) -> list[str]
     doubts = doubt_of(auc.low, auc.high, auc.confidence, measure)
     if not doubts or auc.high >= 0.5:
         return [text.replace("the model", subject) for text in doubts]
-    words = "{name} ranks the wrong way round: its {measure} is {auc}. Where low scores stand for {positive}, give the "
-    words += "negative of the column{other}"
-    other: Message | str = ""
-    if len(outcome.others) == 1 and not outcome.ranks:
-        other = Message(", or add {option}", option=Parameter("positive", str(outcome.others[0])))
     positive = describe_higher(outcome) if outcome.ranks else class_names(outcome)["positive"]
-    fields = {"measure": measure, "auc": auc_text(auc.auc), "positive": positive}
-    return [Message(words, name=subject, other=other, **fields)]
+    sentence = (
+        f"{subject} ranks the wrong way round: its {measure} is {auc_text(auc.auc)}. Where low scores stand for "
+        f"{positive}, give the negative of the column"
+    )
+    if len(outcome.others) == 1 and not outcome.ranks:
+        return [Note(sentence, ", or add ", Fix("positive", str(outcome.others[0])))]
+    return [sentence]

@@ -36,11 +36,6 @@ def describe_curves(model: Model) -> str:
     what = (
         "What each column adds to the score, the most important first, with a 95 % band of its shape, from the folds."
     )
-    if shapes.interactions is not None and not shapes.whole:
-        return (
-            f"{what} An earlier version wrote this model: its curves leave out what the kernel adds in single "
-            "columns, which may undo them. Train it again for curves of the whole score."
-        )
     if shapes.interactions is None:
         what = f"{what} Together they are the score."
     return what

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vrspam import __version__
+from vrspam._utils.messages import USUAL_PENALTY
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.report.words.auc import NOT_CORRECTED, expected_auc
 from vrspam.report.words.names import name_measure
@@ -163,8 +164,8 @@ def _partial_auc(facts: Mapping[str, Any]) -> str:
 
 def _penalty(facts: Mapping[str, Any]) -> str:
     """The penalty, and what it does."""
-    name = facts.get("penalty", "elasticnet")
-    called = "" if name == "elasticnet" else f"{name}, "
+    name = facts.get("penalty", USUAL_PENALTY)
+    called = "" if name == USUAL_PENALTY else f"{name}, "
     effect = "l2 keeps coefficients small, l1 sets some to 0" if facts["l1"] else "keeps coefficients small"
     return f"{called}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({effect}; chosen by the folds)"
 
