@@ -21,7 +21,7 @@ from vrspam.report.sections import model as section_of_model
 from vrspam.report.slider import explorer
 from vrspam.report.stops import Stops
 from vrspam.report.words.auc import doubts_of_column
-from vrspam.report.words.probabilities import describe_benefit, describe_calibration
+from vrspam.report.words.probabilities import calibration_numbers, describe_benefit, describe_calibration
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 
@@ -162,10 +162,10 @@ def test_a_sentence_says_what_is_wrong_with_probabilities(change, sentence):
     rng = np.random.default_rng(0)
     z = rng.normal(size=20_000)
     found = calibration_measures(rng.random(z.size) < expit(z), expit(change(z)))
-    (told,), numbers = describe_calibration(found)
+    (told,) = describe_calibration(found)
     assert sentence in told
-    assert [name for name, *_ in numbers][2] == "expected ÷ observed"
-    assert describe_calibration(None) == ([], [])
+    assert [number.name for number in calibration_numbers(found)][2] == "expected ÷ observed"
+    assert describe_calibration(None) == calibration_numbers(None) == []
 
 
 def test_the_worth_of_acting_is_said_beside_everyone_and_no_one():

@@ -31,9 +31,10 @@ def describe_needed(more: MoreRows, width: float | None, difference: float | Non
     """How many rows an interval of this width takes, and a comparison of this difference, where they were asked for."""
     sentences = []
     for name, count in more.needed.items():
-        what = f"To show that another AUC is larger by {difference:g}, with a power of {100 * power:g} %,"
         if name == "width":
             what = f"A 95 % interval of the AUC that is {width:g} wide"
+        else:
+            what = f"To show that another AUC is larger by {difference:g}, with a power of {100 * power:g} %,"
         times = f"{count / more.curve.total:.2g} times those at hand"
         sentences.append(f"{what} takes {count:,} rows to test on ({times}).")
     return sentences
