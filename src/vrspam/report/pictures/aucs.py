@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,15 +40,15 @@ def auc_scale(name: str, auc: float, low: float, high: float) -> Html:
     return picture(frame, marks, label=f"{name}: {auc_text(auc)}{interval}, on a scale to 1.")
 
 
-def forest(title: str, groups: Sequence[Subgroup | Any], reference: float, measure: str) -> Html:
+def forest(title: str, groups: Sequence[Subgroup], reference: float, measure: str) -> Html:
     """The AUCs of groups of rows with their intervals; a line marks `reference`, the AUC of all rows."""
     names = [group.name for group in groups]
-    least = max(0.0, min(0.5, *(group.auc.low - 0.02 for group in groups)))  # no interval touches its name
+    aucs = [group.auc for group in groups if group.auc is not None]
+    least = max(0.0, min(0.5, *(auc.low - 0.02 for auc in aucs)))  # no interval touches its name
     frame = Frame((least, 1.0), UNIT, width=360.0, height=52.0 + LEVEL * len(groups), left=label_room(names))
     heights = [frame.y.stop + 11.0 + LEVEL * number for number in range(len(groups))]
     marks = [axes(frame, measure), upright_rule(frame, reference, "guess"), row_names(frame, names, heights)]
-    for y, group in zip(heights, groups, strict=True):
-        auc = group.auc
+    for y, group, auc in zip(heights, groups, aucs, strict=True):
         said = f"{group.name}: {measure} {auc_text(auc.auc)} ({interval_text(auc.low, auc.high)})"
         css = "marked" if group.ranked_differently else "dot"
         marks.append(whisker(y, frame.x(np.array([auc.auc, auc.low, auc.high])), css, said, across=True))

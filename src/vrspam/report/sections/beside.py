@@ -113,7 +113,7 @@ def _table_of_tests(measure: str, confidence: str, pairs: Sequence[ComparedPair]
         caption = f"{caption}; adjusted: for {len(pairs)} pairs, by Holm's method"
     rows: list[Row] = []
     for a, b, test, adjusted_p in pairs:
-        row = [
+        row: list[Cell | str] = [
             f"{a} minus {b}",
             number_cell(test.difference, sign=True),
             Cell(f"{test.low:+.4f} to {test.high:+.4f}", test.low),

@@ -78,14 +78,17 @@ class ExpectedAUC(NamedTuple):
 def expected_auc(model: Model) -> ExpectedAUC | None:
     """Return the cross-validated AUC, corrected for the choice of the model if known; None if the model stores none."""
     facts = model.training
-    shown = [facts.get(name) for name in ("cv_auc", "cv_auc_low", "cv_auc_high")]
-    corrected = [facts.get(name) for name in ("corrected_auc", "corrected_auc_low", "corrected_auc_high")]
-    if None in shown:
+    if any(facts.get(name) is None for name in ("cv_auc", "cv_auc_low", "cv_auc_high")):
         return None
-    if corrected[0] is None:
-        return ExpectedAUC(*shown, NOT_CORRECTED)
-    auc, low, high = (np.nan if value is None else value for value in corrected)
-    return ExpectedAUC(auc, low, high, _what_the_best_showed(facts, auc))
+    if facts.get("corrected_auc") is None:
+        return ExpectedAUC(facts["cv_auc"], facts["cv_auc_low"], facts["cv_auc_high"], NOT_CORRECTED)
+    auc, low, high = facts["corrected_auc"], facts.get("corrected_auc_low"), facts.get("corrected_auc_high")
+    return ExpectedAUC(
+        auc,
+        low=np.nan if low is None else low,
+        high=np.nan if high is None else high,
+        remark=_what_the_best_showed(facts, auc),
+    )
 
 
 def _what_the_best_showed(facts: Mapping[str, Any], auc: float) -> str:

@@ -30,7 +30,7 @@ def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
 
 def aucs_of(pairs: Sequence[ComparedPair]) -> dict[str, float]:
     """The AUC of each score that is compared."""
-    aucs = {}
+    aucs: dict[str, float] = {}
     for a, b, test, _ in pairs:
         aucs.setdefault(a, test.auc_a)
         aucs.setdefault(b, test.auc_b)
@@ -43,7 +43,7 @@ def describe_tests(pairs: Sequence[ComparedPair], measure: str = "AUC") -> str:
         return verdict(pairs[0].test, pairs[0].a, pairs[0].b, measure)
     aucs = aucs_of(pairs)
     best = max(aucs, key=lambda name: aucs[name])
-    worse, alike = [], []
+    worse, alike = list[str](), list[str]()
     for a, b, test, adjusted_p in pairs:
         if best in (a, b):
             differs = adjusted_p < 1.0 - test.confidence
