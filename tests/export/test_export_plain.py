@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -260,18 +259,6 @@ def test_the_command_refuses_in_one_sentence_and_writes_nothing(model_file, tmp_
     assert "is given twice" in capsys.readouterr().err
     assert main(["export", model, "--onnx", model]) == 2
     assert "would be replaced" in capsys.readouterr().err
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", ["linear", "additive"])
-def test_models_of_version_1(name):
-    folder = Path(__file__).parents[1] / "fixtures" / "version_0_1"
-    model = load_model(folder / f"{name}.json")
-    expected, columns = scores_of_file(model, folder / "rows.csv"), columns_of_file(model, folder / "rows.csv")
-    found = module_of(to_python(model))
-    mine = [found["score"](row) for row in rows_of(columns)]
-    np.testing.assert_allclose(mine, expected, rtol=0.0, atol=NEAR * expected.std())
-    np.testing.assert_allclose(in_sqlite(to_sql(model), columns), mine, rtol=0.0, atol=NEAR)
 
 
 def test_python_and_sql_need_no_onnx(model_file, tmp_path):

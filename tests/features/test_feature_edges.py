@@ -48,14 +48,6 @@ def test_a_thousand_categories_and_no_more():
         LinearFeatures().fit(pd.DataFrame({"city": names}))
 
 
-def test_a_stored_map_holds_no_generator():
-    X = np.random.default_rng(0).standard_normal((50, 2))
-    features = KernelFeatures(n_landmarks=10, random_state=np.random.RandomState(0)).fit(X)
-    plain = features.to_dict()
-    assert plain["params"]["random_state"] is None
-    np.testing.assert_array_equal(KernelFeatures.from_dict(plain).transform(X), features.transform(X))
-
-
 @pytest.mark.parametrize("m", [1, 30])
 @pytest.mark.parametrize("features", [LinearFeatures(), AdditiveFeatures(), KernelFeatures(n_landmarks=20)])
 def test_products_of_rows_unlike_those_of_fit(features, m):

@@ -25,7 +25,6 @@ from vrspam.features import (
     LinearFeatures,
     StackedFeatures,
     TreeFeatures,
-    map_from_dict,
 )
 from vrspam.features.mapped import GROUPS
 from vrspam.plotting import plot_shapes
@@ -266,13 +265,6 @@ def test_a_dict_names_the_maps():
     listed = AUCClassifierCV(features=list(maps.values()), cv=3).fit(X, y)
     assert named.selection_["features"] == ["lines", "curves"]
     assert named.selection_["auc"] == listed.selection_["auc"]
-
-
-def test_a_stored_map_scores_the_same():
-    X, y = make_data(200, 4)
-    model = AUCClassifierCV(features=SMALL_KERNEL).fit(X, y)
-    again = map_from_dict(model.features_.to_dict())
-    assert np.array_equal(again.products(X, model.coef_[0]) + model.intercept_, model.decision_function(X))
 
 
 def test_bad_input_is_refused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from stored import read_again
 
 from vrspam import kernels
 from vrspam.features import AdditiveFeatures, KernelFeatures, StackedFeatures, TreeFeatures
@@ -39,10 +40,10 @@ def test_scores_are_those_of_the_features(width, dtype):
 def test_maps_read_from_a_file_are_grouped_too():
     maps = [kernel(3.0), kernel(1.0)]
     stacked = StackedFeatures(maps).fit(rows())
-    again = StackedFeatures.from_dict(stacked.to_dict())
-    coef = np.random.default_rng(1).standard_normal(stacked.n_features_out_)
-    assert list(map(len, again.parts(coef)._kernel_groups)) == [2]
-    np.testing.assert_array_equal(again.products(rows(seed=2), coef), stacked.products(rows(seed=2), coef))
+    parts = stacked.parts(np.random.default_rng(1).standard_normal(stacked.n_features_out_))
+    again = read_again(parts)
+    assert list(map(len, again._kernel_groups)) == [2]
+    np.testing.assert_array_equal(again.scores(rows(seed=2)), parts.scores(rows(seed=2)))
 
 
 def test_powers_are_added_up():

@@ -33,7 +33,6 @@ from vrspam.tool.training import train
 INSTALLED = Path(sys.executable).with_name("vrspam")
 COMMAND = [str(INSTALLED)] if INSTALLED.exists() else [sys.executable, "-m", "vrspam.cli"]
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
-OLD = Path(__file__).resolve().parents[1] / "fixtures" / "version_0_1"
 KINDS = {"additive": "additive", "lines": LinearFeatures(), "kernel": KernelFeatures(n_landmarks=30, random_state=0)}
 
 
@@ -242,33 +241,10 @@ def test_only_quantiles_are_marked_under_a_curve(grid, marked):
 def rewritten(path, to, change):
     """A model file with changed content, arrays as lists of numbers."""
     whole = json.loads(path.read_text("utf-8"))
-    if whole["version"] > 4:
-        whole["model"] = json.loads(json.dumps(unpack(whole["model"]), default=np.ndarray.tolist))
+    whole["model"] = json.loads(json.dumps(unpack(whole["model"]), default=np.ndarray.tolist))
     change(whole["model"])
     whole["checksum"] = checksum(whole["model"])
     to.write_text(json.dumps(whole), "utf-8")
-
-
-@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # tested elsewhere
-def test_files_from_before_curves_still_work(tmp_path, capsys):
-    path, rows = OLD / "additive.json", OLD / "rows.csv"
-
-    def older(content):
-        del content["shapes"], content["features"]["gaps"], content["training"]["selection"]
-
-    rewritten(path, tmp_path / "old.json", older)
-    old, new = load_model(tmp_path / "old.json"), load_model(path)
-    assert old.shapes is None
-    full = pd.read_csv(rows)["age"].notna().to_numpy()
-    scores = [evaluation.score_file(model, rows)[1] for model in (old, new)]
-    np.testing.assert_array_equal(scores[0][full], scores[1][full])  # gaps had the mean
-    assert (scores[0][~full] != scores[1][~full]).all()
-    for command in (["explain", "--picture"], ["explain", "--html"], ["evaluate", "--html"]):
-        data = [str(rows)] if command[0] == "evaluate" else []
-        out = tmp_path / ("a.png" if command[1] == "--picture" else "a.html")
-        assert main([command[0], str(tmp_path / "old.json"), *data, command[1], str(out)]) == 0
-        assert out.stat().st_size > 1000
-    assert "age" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -390,7 +366,6 @@ def test_pairs_and_columns_that_move_together_are_said(crossed, tmp_path, capsys
         (lambda shapes: shapes["pairs"][0]["columns"][0]["labels"].__setitem__(0, 3), "lists of texts"),
         (lambda shapes: shapes["pairs"][0].update(share=7), "share of a pair"),
         (lambda shapes: shapes.update(share=-1), "share of the interactions"),
-        (lambda shapes: shapes.update(whole="yes"), "whole must be true or false"),
         (lambda shapes: shapes["columns"][0].update(extend=3), "extend must be true or false"),
         (lambda shapes: shapes["columns"][0].update(together="age"), "lists of texts"),
         (lambda shapes: shapes["columns"][0].update(unknown="nan"), "not finite"),
@@ -404,35 +379,8 @@ def test_damaged_pairs_are_named(crossed, tmp_path, change, words):
 
 
 def test_a_model_without_curves_says_why_rows_are_not_explained(crossed):
-    with pytest.raises(ValueError, match="has no curves, because it has too many columns or categories, or an early"):
+    with pytest.raises(ValueError, match="has no curves, because it has too many columns or categories: its single"):
         replace(load_model(crossed), shapes=None).parts_of_rows(pd.DataFrame({"dose": [1.0]}))
-
-
-def test_curves_of_an_earlier_version_say_what_they_leave_out(crossed, tmp_path, capsys):
-    """Version 2 held curves of a kernel's additive features; single rows cannot be explained by them."""
-
-    def older(content):
-        for name in ("share", "pairs", "whole"):
-            del content["shapes"][name]
-        for shape in content["shapes"]["columns"]:
-            for name in ("difference", "mean_score", "missing_mean_score", "together", "unknown", "extend"):
-                del shape[name]
-
-    rewritten(crossed, tmp_path / "m.json", older)
-    model = load_model(tmp_path / "m.json")
-    assert model.shapes
-    assert not model.shapes.whole
-    assert {effect.feature for effect in explain(model)} == {"dose", "age", "birth year", "interactions"}
-    assert main(["explain", str(tmp_path / "m.json"), "--html", str(tmp_path / "m.html")]) == 0
-    assert "Which columns interact" not in (tmp_path / "m.html").read_text("utf-8")
-    assert main(["explain", str(tmp_path / "m.json"), "--picture", str(tmp_path / "m.png")]) == 0
-    assert "An earlier version wrote this model" in capsys.readouterr().out
-    with pytest.raises(ValueError, match="no curves of its whole score: train it again"):
-        model.parts_of_rows(pd.DataFrame())
-    save_model(model, tmp_path / "again.json")
-    again = load_model(tmp_path / "again.json").shapes
-    assert again is not None
-    assert not again.whole
 
 
 def test_rows_of_a_linear_model_are_explained_by_its_features(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from helpers import make_data
 from sklearn.base import clone
 from sklearn.preprocessing import PolynomialFeatures
+from stored import read_again
 
 from vrspam import AUCClassifierCV, ClassMoments
 from vrspam.features import (
@@ -18,14 +18,12 @@ from vrspam.features import (
     LinearFeatures,
     StackedFeatures,
     TreeFeatures,
-    map_from_dict,
 )
 from vrspam.metrics import roc_auc
 from vrspam.metrics.correction import corrected_choice, draw_sample, influences
 from vrspam.model_selection.correction import correct
 from vrspam.model_selection.selection import Grid, blend_weights
 from vrspam.tool.model import parts_of_map
-from vrspam.tool.modelfile import pack, parts_from_dict, parts_to_dict, unpack
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
 
@@ -273,18 +271,6 @@ class TestStackedFeatures:
         assert found.n_rows_held_ == 40
         assert self.fitted(X).holding_no_rows().fit(X).n_rows_held_ == 0
 
-    def test_stored_and_read_back(self):
-        X = make_data(60, 3)[0]
-        found = self.fitted(X)
-        plain = json.loads(json.dumps(found.to_dict(), default=np.ndarray.tolist))
-        np.testing.assert_array_equal(map_from_dict(plain).transform(X), found.transform(X))
-        plain["maps"][1]["n_features_in"] = 2
-        with pytest.raises(ValueError, match="a map of 2 columns"):
-            map_from_dict(plain)
-        for wrong in ({"map": "StackedFeatures", "maps": []}, {"map": "StackedFeatures", "maps": [{"map": "Stacked"}]}):
-            with pytest.raises(ValueError, match="a stacked map holds"):
-                map_from_dict(wrong)
-
     @pytest.mark.parametrize("additive", [False, True])
     def test_the_parts_of_a_score_give_the_same_scores(self, additive):
         X, y = make_data(90, 3)
@@ -303,8 +289,7 @@ class TestStackedFeatures:
         np.testing.assert_allclose(of_classes.sum(axis=1), means @ coef, atol=1e-10)
         alone = np.stack([parts.columns_apart(X[y == label]).mean(axis=0) for label in (0, 1)])
         np.testing.assert_allclose(of_classes[:, :-1], alone, atol=1e-10)
-        again = parts_from_dict(unpack(json.loads(json.dumps(pack({"features": parts_to_dict(parts)}))))["features"])
-        np.testing.assert_array_equal(again.scores(X), parts.scores(X))
+        np.testing.assert_array_equal(read_again(parts).scores(X), parts.scores(X))
 
     def test_other_things_than_maps_are_refused(self):
         for maps in ([], [PolynomialFeatures()], [StackedFeatures([LinearFeatures()])]):
@@ -363,6 +348,4 @@ def test_maps_that_are_stacked_themselves_stand_in_a_blend_with_their_parts():
         "LinearFeatures",
         "KernelFeatures",
     ]
-    again = map_from_dict(json.loads(json.dumps(model.features_.to_dict(), default=np.ndarray.tolist)))
-    np.testing.assert_array_equal(again.transform(X), model.features_.transform(X))
     np.testing.assert_array_equal(clone(search).fit(X, y).coef_, model.coef_)  # landmarks are drawn by random_state

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from scipy import sparse
 import vrspam.features
 from vrspam import AUCClassifierCV
 from vrspam.export import to_python
-from vrspam.features import LinearFeatures, StackedFeatures, map_from_dict
+from vrspam.features import LinearFeatures, StackedFeatures
 from vrspam.features.mapped import kind_of_map
 from vrspam.objective import Bounded, ElasticNet, Objective
 from vrspam.solvers import solve
@@ -143,7 +142,8 @@ def test_compiled_code_follows_an_edit_of_a_penalty_defined_elsewhere(tmp_path):
     The smallest loop with a penalty stands for all of them: they share the cache, and it compiles quickest.
     """
     path = tmp_path / "shrink.py"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    package = str(Path(vrspam.features.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": package, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
     def run(program, **more):
         command = [sys.executable, "-c", program]
@@ -233,8 +233,7 @@ def test_a_map_from_outside_is_compared_explained_exported_and_stored(alone, tmp
     maps = {"hinges": toy_map.HingeFeatures()} | ({} if alone else {"trees": vrspam.features.TreeFeatures(n_trees=30)})
     model = AUCClassifierCV([0.01], features=maps, cv=3, selection="best" if alone else "blend", random_state=0)
     scores = model.fit(X, y).decision_function(X)
-    features = map_from_dict(json.loads(json.dumps(model.features_.to_dict(), default=np.ndarray.tolist)))
-    by_features = features.transform(X) @ model.coef_[0] + model.intercept_[0]
+    by_features = model.features_.transform(X) @ model.coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(scores, by_features, atol=1e-9)
     assert sum(model.explain_one(X.iloc[:1]).values()) == pytest.approx(scores[0])
     assert set(model.shape_functions_) == set(X)

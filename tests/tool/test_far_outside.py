@@ -60,8 +60,6 @@ def test_lines_of_a_blend_go_on_for_the_width_of_training_and_end():
     scores = stacked.parts(coef).scores(new)[:, 0]
     np.testing.assert_allclose(scores, stacked.transform(new) @ coef, rtol=1e-12)
     np.testing.assert_allclose(scores, stacked.products(new, coef), rtol=1e-12)
-    again = StackedFeatures.from_dict(stacked.to_dict())
-    np.testing.assert_array_equal(again.transform(new), stacked.transform(new))
 
 
 def test_exports_end_their_lines_in_the_same_place(tmp_path):

@@ -27,7 +27,7 @@ from vrspam.model_selection.block_source import add_block
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
-from vrspam.penalties.family import CONCAVE
+from vrspam.penalties.family import PENALTIES, register_penalty, registered
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of
@@ -222,7 +222,7 @@ PENALTY_CONSTRAINTS: dict = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
 }
 CHOSEN_PENALTY: dict = {
-    "penalty": [StrOptions({"elasticnet", *CONCAVE})],
+    "penalty": [PENALTIES],
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
 share_estimator_texts = share_texts("""
@@ -285,6 +285,18 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     _loss = SQUARED
 
     _validate_params = check_parameters
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the class of a registered penalty, so that a worker, or a later session, knows the name too."""
+        state = super().__getstate__()
+        kind = registered(getattr(self, "penalty", ""))
+        return state if kind is None else {**state, "_registered_penalty": kind}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind = state.pop("_registered_penalty", None)
+        if kind is not None:
+            register_penalty(state["penalty"])(kind)
+        super().__setstate__(state)
 
     @property
     def _limits(self) -> Callable[[int], Any] | None:

@@ -9,12 +9,8 @@
 | `BoostedFeatures`, `ForestFeatures` | the score of trees that learn from labels |
 | `StackedFeatures` | the sum of scores of several maps: a blend |
 
-All of them take arrays, sparse matrices and data frames, with categories and missing values, keep float32, and can
-be stored without pickle (`to_dict`, `from_dict`).
+All of them take arrays, sparse matrices and data frames, with categories and missing values, and keep float32.
 """
-
-from collections.abc import Mapping
-from typing import Any
 
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
@@ -32,7 +28,6 @@ __all__ = [
     "LinearFeatures",
     "StackedFeatures",
     "TreeFeatures",
-    "map_from_dict",
 ]
 
 MAPS: dict[str, type[FeatureMap]] = {
@@ -42,30 +37,3 @@ MAPS: dict[str, type[FeatureMap]] = {
         *(BoostedFeatures, ForestFeatures, StackedFeatures),
     )
 }
-
-
-def map_from_dict(plain: Mapping[str, Any]) -> FeatureMap:
-    """Return the fitted map, of any class, that `to_dict` wrote.
-
-    Parameters
-    ----------
-    plain : dict
-        What `to_dict` of a fitted map returned, or the same read from JSON.
-
-    Returns
-    -------
-    FeatureMap
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vrspam.features import AdditiveFeatures, map_from_dict
-    >>> X = np.random.default_rng(0).standard_normal((50, 2))
-    >>> features = AdditiveFeatures().fit(X)
-    >>> np.array_equal(map_from_dict(features.to_dict()).transform(X), features.transform(X))
-    True
-    """
-    kind = plain.get("map") if isinstance(plain, Mapping) else None
-    if kind not in MAPS:
-        raise ValueError(f"This is not a stored feature map ({', '.join(MAPS)}): save the model again.")
-    return MAPS[kind].from_dict(plain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from numbers import Integral
@@ -486,55 +486,3 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         """The name of each feature, from those of the columns."""
         return [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
-        check_is_fitted(self, "encoders_")
-        params = self.get_params(deep=False)
-        if not isinstance(params["random_state"], (int, np.integer, type(None))):
-            params["random_state"] = None  # a generator has moved on; the fitted map does not need it
-        if self.monotonic_cst is not None:
-            params["monotonic_cst"] = self._signs.tolist()
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "map": type(self).__name__,
-            "params": params,
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": None if names is None else [str(name) for name in names],
-            "encoders": [encoder.to_dict() for encoder in self.encoders_],
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        FeatureMap
-        """
-        if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
-            raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
-        return cls._from_plain(plain)
-
-    @classmethod
-    def _from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """The fitted map of this class that `plain` describes."""
-        new = cls(**plain["params"])
-        new.n_features_in_ = int(plain["n_features_in"])
-        if plain["feature_names_in"] is not None:
-            new.feature_names_in_ = np.array(plain["feature_names_in"], dtype=object)
-        new.encoders_ = [encoders.encoder_from_dict(encoder) for encoder in plain["encoders"]]
-        if len(new.encoders_) != new.n_features_in_:
-            raise ValueError(f"a map of {new.n_features_in_} columns has encoders for {len(new.encoders_)}")
-        names = plain["feature_names_in"]
-        if names is not None and not (len(names) == len(new.encoders_) and all(isinstance(n, str) for n in names)):
-            raise ValueError(f"the names of a map of {new.n_features_in_} columns do not fit")
-        new._restore(plain)
-        return new
-
-    def _restore(self, plain: Mapping[str, Any]) -> None:
-        """Restore what a map stores in addition to its encoders; raise an error if it is invalid."""

@@ -21,8 +21,8 @@ from vrspam._utils.parameters import Interval, StrOptions
 from vrspam._utils.validation import check_labels, check_weights
 from vrspam._utils.warnings import NumbersAreNames
 from vrspam.features.base import FeatureMap, share_map_texts
-from vrspam.features.encoders import N_NODES, Curves, Indicators, encoder_from_dict
-from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of, trees_from_dict
+from vrspam.features.encoders import N_NODES, Curves, Indicators
+from vrspam.features.parts import MOST_DEPTH, TREE_ARRAYS, Block, Parts, TreePart, places_of
 from vrspam.metrics import roc_auc_columns
 from vrspam.tables import frames
 
@@ -195,32 +195,6 @@ class LabelledTrees(FeatureMap):
 
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         return [f"{self.kind}{number}" for number in range(len(self.groves_))]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
-        groves = []
-        for grove in self.groves_:
-            places = [(str(j), one) for j, one in enumerate(grove.encoders)]
-            orders = {j: list(one.categories) for j, one in places if isinstance(one, Indicators)}
-            named = {j: one.to_dict() for j, one in places if isinstance(one, Curves) and one.names_as is not None}
-            groves.append({"orders": orders, "named": named, "trees": dict(grove.trees), "coef": grove.coef})
-        return {**super().to_dict(), "groves": groves}
-
-    def _restore(self, plain: Mapping[str, Any]) -> None:
-        self.groves_ = []
-        for stored in plain["groves"]:
-            encoders = list(self.encoders_)
-            for place, names in stored["orders"].items():
-                known = encoders[int(place)]
-                if not isinstance(known, Indicators) or not set(names) <= set(known.categories):
-                    raise ValueError("the categories of trees are not those of their column")
-                encoders[int(place)] = Indicators(tuple(names), missing=False)
-            for place, plain_encoder in stored.get("named", {}).items():
-                if not isinstance(encoders[int(place)], Curves):
-                    raise ValueError("a column of categories has no numbers that are names")
-                encoders[int(place)] = encoder_from_dict(plain_encoder)
-            part = trees_from_dict({"trees": stored["trees"], "coef": stored["coef"]}, encoders, 2)
-            self.groves_.append(part)
 
 
 def order_categories(

@@ -1,6 +1,6 @@
 """`KernelFeatures`: Nyström features of a Gaussian kernel between ranks, beside the additive ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from numbers import Integral, Real
@@ -114,10 +114,6 @@ class LandmarkFeatures(FeatureMap):
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         kernel = [f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])]
         return kernel if self.additive_ is None else [*self.additive_._feature_names(columns), *kernel]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
-        return {**super().to_dict(), "landmarks": self.landmarks_, "whitening": self.whitening_}
 
 
 FIRST_LANDMARKS = 128  # the first step of a large whitening removes from the others what these landmarks explain
@@ -300,20 +296,3 @@ class KernelFeatures(LandmarkFeatures):
         new = copy(self)
         new._begun = TwoSteps(self.whitening_, FIRST_LANDMARKS)
         return new, LastProduct(self.n_features_out_ - m + FIRST_LANDMARKS, new._begun.last)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
-        return {
-            **super().to_dict(),
-            "gamma": self.gamma_,
-            "additive": None if self.additive_ is None else self.additive_.to_dict(),
-            "additive_scale": self.additive_scale_,
-        }
-
-    def _restore(self, plain: Mapping[str, Any]) -> None:
-        part = parts.kernel_from_dict({**plain, "coef": plain["whitening"]}, self.encoders_, 2)
-        self.landmarks_, self.gamma_, self.whitening_ = part.landmarks, part.gamma, part.coef
-        self.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
-        self.additive_scale_ = parts.floats(plain["additive_scale"], True)
-        if self.additive_ is not None and self.additive_.n_features_in_ != self.n_features_in_:
-            raise ValueError(f"curves of {self.additive_.n_features_in_} columns in a map of {self.n_features_in_}")

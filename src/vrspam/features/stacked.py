@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.parameters import Instance
 from vrspam._utils.warnings import NumbersAreNames
@@ -143,22 +142,3 @@ class StackedFeatures(FeatureMap):
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         maps = enumerate(self.maps_)
         return [f"{number}: {name}" for number, part in maps for name in part._feature_names(columns)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
-        check_is_fitted(self, "maps_")
-        return {"map": type(self).__name__, "maps": [part.to_dict() for part in self.maps_]}
-
-    @classmethod
-    def _from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        from vrspam.features import MAPS
-
-        known = {name: kind for name, kind in MAPS.items() if name != cls.__name__}
-        if not all(isinstance(part, Mapping) and part.get("map") in known for part in plain["maps"]):
-            raise ValueError(f"a stacked map holds something else than maps out of {', '.join(known)}")
-        maps = [known[part["map"]].from_dict(part) for part in plain["maps"]]
-        if not maps:
-            raise ValueError("a stacked map holds no map")
-        if len({(part.n_features_in_, tuple(getattr(part, "feature_names_in_", ()))) for part in maps}) > 1:
-            raise ValueError("the maps of a stacked map take different columns")
-        return cls.of_fitted(maps)

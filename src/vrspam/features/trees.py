@@ -1,8 +1,6 @@
 """`TreeFeatures`: Nyström features of the kernel of random trees, which are grown without labels."""
 
-from collections.abc import Mapping
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
@@ -150,13 +148,3 @@ class TreeFeatures(LandmarkFeatures):
     def blocks(self) -> list[parts.Block]:
         """Return the features of the fitted map as blocks: those of the kernel of its trees."""
         return [parts.TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
-        return {**super().to_dict(), "trees": dict(self.trees_)}
-
-    def _restore(self, plain: Mapping[str, Any]) -> None:
-        stored = {"trees": plain["trees"], "leaves": plain["landmarks"], "coef": plain["whitening"]}
-        part = parts.trees_from_dict(stored, self.encoders_, 2)
-        assert part.leaves is not None
-        self.trees_, self.landmarks_, self.whitening_ = dict(part.trees), part.leaves, part.coef

@@ -193,9 +193,6 @@ class Shapes:
     interactions: float | None = None
     share: float = 0.0  # share of that part in the variance of the score
     pairs: tuple[PairEffect, ...] = ()  # the strongest pairs of columns that interact
-    # whether the curves are the best additive reading of the whole score. Earlier versions stored the curves of
-    # a part of the score, and the rest may undo them
-    whole: bool = True
     # (columns,): standard deviation of what each column does to the score, by its curve and in interactions;
     # not in files
     effects: np.ndarray | None = None
@@ -276,16 +273,12 @@ class Shapes:
                 for a in pair.columns
             ]
             pairs.append({"columns": axes, "share": pair.share, "values": [_with_gaps(row) for row in pair.values]})
-        facts = {"interactions": self.interactions, "share": self.share, "whole": self.whole}
-        return {"columns": columns, "pairs": pairs, **facts}
+        return {"columns": columns, "pairs": pairs, "interactions": self.interactions, "share": self.share}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
-        """Return what `to_dict` wrote, now or in an earlier version; raise an error if it is invalid."""
+        """Return what `to_dict` wrote; raise an error if it is invalid."""
         interactions = plain["interactions"]
-        whole = plain.get("whole", interactions is None)
-        if not isinstance(whole, bool):
-            raise TypeError("whole must be true or false")
         columns = []
         for one in plain["columns"]:
             texts = all(isinstance(value, str) for value in one["grid"])
@@ -323,7 +316,6 @@ class Shapes:
             None if interactions is None else float(interactions),
             float(plain.get("share", 0.0)),
             tuple(map(_pair, plain.get("pairs", ()))),
-            whole,
         )
         if not np.isfinite([shape.importance for shape in shapes.columns] + [shapes.interactions or 0.0]).all():
             raise ValueError("the spread of a curve is not finite")

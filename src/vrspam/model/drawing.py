@@ -393,7 +393,7 @@ def explain(model: Model) -> list[Effect]:
         ]
     else:
         found, shapes, apart = [], model.shapes, model.features.keeps_columns_apart
-        if shapes is not None and shapes.whole and not apart:  # what the curve of each column adds, and interactions
+        if shapes is not None and not apart:  # what the curve of each column adds, and interactions
             of_parts = {shape.name: shape.difference for shape in shapes.columns}
             of_parts[shapes.rest_name] = float(contributions.sum()) - sum(of_parts.values())
         else:

@@ -37,7 +37,7 @@ from vrspam.penalties.base import Penalty, Separable, soft_threshold
 from vrspam.penalties.bounded import Bounded
 from vrspam.penalties.concave import MCP, SCAD
 from vrspam.penalties.elastic_net import ElasticNet
-from vrspam.penalties.family import ELASTIC_NET, PenaltyFamily, Strengths
+from vrspam.penalties.family import ELASTIC_NET, PenaltyFamily, Strengths, register_penalty
 from vrspam.penalties.limits import Limits
 from vrspam.penalties.shaped import Shaped
 
@@ -56,6 +56,7 @@ __all__ = [  # what losses, penalties and solvers defined outside of vrspam need
     "SquaredHingeLoss",
     "SquaredPairLoss",
     "l2_unit",
+    "register_penalty",
     "soft_threshold",
 ]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam import __version__
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.messages import USUAL_PENALTY, Message, Parameter
 from vrspam._utils.texts import auc_text, interval_text, isolated, shorten, signed
 from vrspam.measures.outcome import Outcome
 
@@ -546,11 +546,6 @@ def describe_curves(model: Model) -> str:
     what = (
         "What each column adds to the score, the most important first, with a 95 % band of its shape, from the folds."
     )
-    if shapes.interactions is not None and not shapes.whole:
-        return (
-            f"{what} An earlier version wrote this model: its curves leave out what the kernel adds in single "
-            "columns, which may undo them. Train it again for curves of the whole score."
-        )
     if shapes.interactions is None:
         what = f"{what} Together they are the score."
     return what
@@ -627,7 +622,8 @@ def training_facts(model: Model) -> dict[str, str]:
     if kind == "stacked":
         words["penalty"] = "each model of the blend has its own, chosen by the folds"
     elif facts.keys() >= {"l2", "l1"}:
-        called = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
+        penalty = facts.get("penalty", USUAL_PENALTY)
+        called = "" if penalty == USUAL_PENALTY else f"{penalty}, "
         used = "l2 keeps coefficients small, l1 sets some to 0" if facts["l1"] else "keeps coefficients small"
         words["penalty"] = f"{called}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
     if (fit := describe_fit(facts)) is not None:

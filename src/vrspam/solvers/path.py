@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import PenaltyName
 from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss, Strengths, l2_unit
@@ -116,7 +115,7 @@ def coef_path(
     l2s: ArrayLike = "auto",
     l1s: ArrayLike = (0.0,),
     *,
-    penalty: PenaltyName = "elasticnet",
+    penalty: str = "elasticnet",
     gamma: float | None = None,
     monotonic_cst: ArrayLike | None = None,
     positive: bool = False,
@@ -183,4 +182,4 @@ def warn_if_not_converged(converged: np.ndarray, penalty: PenaltyFamily, more_ad
     """One warning for all points of a grid whose certificate, or stationarity, did not reach the tolerance."""
     missed = int(np.count_nonzero(~converged))
     if missed:
-        warn(GridNotCertified(missed, converged.size, penalty.is_convex, more_advice))
+        warn(GridNotCertified(missed, converged.size, penalty.kind.has_gap, more_advice))

@@ -363,11 +363,9 @@ class Model:
             return dict(zip(distinct(self.schema.columns), found.T, strict=True))
         if self.shapes is None:
             raise ValueError(
-                "This model has no curves, because it has too many columns or categories, or an early version wrote "
-                "it: its single rows cannot be explained."
+                "This model has no curves, because it has too many columns or categories: its single rows cannot be "
+                "explained."
             )
-        if not self.shapes.whole:
-            raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
         return self.shapes.parts(X, self.score(X))
 
     def open(

@@ -3,10 +3,6 @@
 A file is JSON with a version and a checksum, whose long arrays are packed. Nothing in it is ever executed. A packed
 array is Base64 of its compressed bytes, little-endian, with its type and shape; equal arrays are stored once. Arrays
 are read back with the same bits. Their unpacked size is bounded by the shapes before anything is allocated.
-
-Files of versions 1 to 4 held feature maps, from which the parts of the score follow. Maps of version 1 took
-standardised one-hot rows. There, a category adds the curves of all indicators of its column: its own at 1, the others
-at 0.
 """
 
 from __future__ import annotations
@@ -14,13 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import lzma
 import os
 import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
-from itertools import pairwise
+from dataclasses import asdict, fields
 from math import prod
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,22 +23,22 @@ import numpy as np
 
 import vrspam
 from vrspam._utils.atomic import replacing, replacing_all
-from vrspam._utils.messages import THRESHOLD_RULES, Message
+from vrspam._utils.findings import Note, note_from_plain
+from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam.data import DataError, Schema
 from vrspam.data.readers.base import problem_of
-from vrspam.features import map_from_dict
 from vrspam.features import parts as score_parts
-from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict, same_encoders
-from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table, floats
+from vrspam.features.encoders import Curves, Encoder, encoder_from_dict, same_encoders
+from vrspam.features.parts import Curve, Effect, Parts, Table, floats
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.calibration import Calibration, Isotonic, Sigmoid
-from vrspam.tool.model import Fingerprint, Model, parts_of_map
+from vrspam.tool.model import Fingerprint, Model
 from vrspam.tool.read_back import ProbeRows, check_onnx, check_python, check_sql
 
 FORMAT = "vrspam-model"
-VERSION = 5  # 4: maps instead of the parts of the score, numbers as text; 3: no readings of text and dates; 2: no pairs
+VERSION = 5
 PACKED = ("coef", "means", "deviations", "features", "shapes", "calibration")  # where arrays may be packed
 TYPES = ("|u1", "|i1", "<u2", "<i2", "<i4", "<i8", "<f8")
 _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
@@ -126,7 +120,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     content["threshold"] = None if model.threshold is None else asdict(model.threshold)
     if "warnings" in model.training:  # with their fields, so that parameters can be shown as keywords or as options
         said = model.training["warnings"]
-        plain = [note.to_plain() if isinstance(note, Message) else note for note in said]
+        plain = [note.to_plain() if isinstance(note, Note) else note for note in said]
         content["training"] = {**model.training, "warnings": plain}
     return pack(content)
 
@@ -224,12 +218,13 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     version = whole.get("version")
     if isinstance(version, int) and version > VERSION:
         raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
+    if isinstance(version, int) and 1 <= version < VERSION:
+        raise ModelFileError(f"{name} was written before the first release of vrspam: train the model again")
     content = whole.get("model")
-    known = version if isinstance(version, int) and 1 <= version <= VERSION else None
-    if known is None or not isinstance(content, dict) or whole.get("checksum") != checksum(content):
+    if version != VERSION or not isinstance(content, dict) or whole.get("checksum") != checksum(content):
         raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
     try:
-        return _model(unpack(content) if known == VERSION else content, known)
+        return _model(unpack(content))
     except Exception as error:  # wrong types deep inside make NumPy and others raise almost anything
         reason = str(problem_of(error))  # without the advice to those who put the parts together
         reason = f"{reason} is missing" if isinstance(error, KeyError) else " ".join(reason.split())
@@ -305,7 +300,7 @@ def export_model(
     return list(contents)
 
 
-def _model(content: Mapping[str, Any], version: int) -> Model:
+def _model(content: Mapping[str, Any]) -> Model:
     """Make a model from plain values; raise an error where the parts do not fit together."""
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema, content["schema"])
@@ -336,14 +331,12 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
             if name in training and not _fits(kind, training[name]):
                 raise TypeError(f"training holds a wrong value for {name!r}")
     if "warnings" in training:
-        training["warnings"] = [Message.from_plain(note) for note in training["warnings"]]
+        training["warnings"] = [note_from_plain(note) for note in training["warnings"]]
     for texts in (content["identifiers"], list(schema.identifiers)):
         if not _fits("texts", texts) or len(set(texts)) < len(texts):
             raise TypeError("identifiers must be a list of different texts")
     arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
-    if content["features"] is not None and version < VERSION:
-        arrays = parts_of_old_file(content["features"], schema, arrays["coef"], arrays["means"], version)
-    elif content["features"] is not None:
+    if content["features"] is not None:
         arrays["features"] = parts_from_dict(content["features"])
     taken = len(arrays["features"].effects if "features" in arrays else arrays["coef"])
     if (schema.width or 0) > taken:  # before a name is made for each
@@ -431,18 +424,8 @@ def _fits(kind: str, value: Any) -> bool:
             return isinstance(value, dict) and all(sign in (-1, 0, 1) for sign in value.values())
         case "texts" | "notes":
             return isinstance(value, list) and all(_fits(kind[:-1], one) for one in value)
-        case "note" if isinstance(value, dict):  # a template, and fields that can be shown
-            fields = value.get("fields")
-            is_worded = isinstance(value.get("template"), str) and ("code" in value) == ("severity" in value)
-            is_worded &= all(isinstance(value.get(name, ""), str) for name in ("code", "severity"))
-            return is_worded and isinstance(fields, dict) and all(_fits("field", one) for one in fields.values())
-        case "note":
-            return isinstance(value, str)
-        case "field" if isinstance(value, dict):
-            named = isinstance(value.get("parameter"), str) and "value" in value
-            return named and not isinstance(value["value"], dict) and _fits("field", value["value"])
-        case "field":
-            return value is None or isinstance(value, bool | str) or is_number or _fits("texts", value)
+        case "note":  # `note_from_plain` looks at the parts of a dict
+            return isinstance(value, str | dict)
         case _:  # the feature maps that were compared
             shown = {"features": "text", "n_features": "count", "auc": "number", "standard_error": "number"}
             others = {"score": "number", "weight": "number", "rows": "count"}
@@ -571,11 +554,11 @@ def _unpack_array(plain: Mapping[str, Any]) -> np.ndarray:
     if not isinstance(data, str):
         raise TypeError("an array holds no data")
     size = prod(shape) * kind.itemsize
-    # long arrays were once packed by LZMA
-    unpacking: Any = zlib.decompressobj() if plain.get("packed") == "zlib" else lzma.LZMADecompressor(memlimit=1 << 26)
+    if plain.get("packed") != "zlib":
+        raise ValueError("an array is packed in an unknown way")
     try:
-        raw = unpacking.decompress(base64.b64decode(data, validate=True), size + 1)  # never more than was declared
-    except (ValueError, zlib.error, lzma.LZMAError) as error:
+        raw = zlib.decompressobj().decompress(base64.b64decode(data, validate=True), size + 1)  # no more than declared
+    except (ValueError, zlib.error) as error:
         raise ValueError("an array is damaged") from error
     if len(raw) != size:
         raise ValueError("an array has another size than it says")
@@ -669,77 +652,3 @@ def parts_from_dict(plain: Any) -> Parts:
         if len(set(kinds)) > 1:
             raise ValueError(f"column {j} holds numbers in one part of the score, and categories in another")
     return Parts(tuple(effects), kernels, trees)
-
-
-# Files of versions 1 to 4.
-
-
-def parts_of_old_file(plain: Any, schema: Schema, coef: np.ndarray, means: np.ndarray, version: int) -> dict[str, Any]:
-    """Fields of a `Model` from a stored map, the coefficients of its features and their class means.
-
-    For version 1, a score of standardised numbers and indicators of categories becomes a score of the columns.
-    """
-    features = map_from_dict(plain["map"] if version == 1 else plain)
-    if coef.shape != (features.n_features_out_,) or means.shape != (2, features.n_features_out_):
-        raise ValueError(f"coef has shape {coef.shape} where the columns need {(features.n_features_out_,)}")
-    found = parts_of_map(features, coef, means)
-    if version > 1:
-        return found
-    parts: Parts = found["features"]
-    centre, deviations = (np.array(plain[name], dtype=np.float64) for name in ("centre", "deviations"))
-    n_encoded, gaps = schema.n_features, bool(plain.get("gaps", False))
-    fits = centre.shape == deviations.shape == (n_encoded,) and len(parts.effects) == n_encoded and not parts.trees
-    if not (fits and np.isfinite(centre).all() and np.isfinite(deviations).all() and (deviations > 0.0).all()):
-        raise ValueError("the feature map is broken")
-    n_numbers = len(schema.columns) - len(schema.categorical)
-    fill = [None] * n_numbers if gaps or schema.width is not None else list(schema.fill or (None,) * n_numbers)
-    stops = np.cumsum([n_numbers, *map(len, schema.categorical.values())]).tolist()
-    groups = [[j] for j in range(n_numbers)]
-    groups += [list(range(*ends)) for ends in pairwise(stops)]
-    effects: list[Effect | None] = [None] * len(groups)
-    if parts.has_effects:
-        curves = [_on_scale(curve, *ends) for curve, *ends in zip(parts.effects, centre, deviations, strict=True)]
-        numbers = [
-            curve if value is None else replace(curve, missing=float(curve(np.array([value]))[0]))
-            for curve, value in zip(curves, fill, strict=False)
-        ]
-        of_categories = zip(schema.categorical.values(), groups[n_numbers:], strict=True)
-        effects = [*numbers, *(_table(names, [curves[j] for j in group]) for names, group in of_categories)]
-        columns, rest = found["means"][:, :n_encoded], found["means"][:, n_encoded:]
-        found["means"] = np.hstack([*(columns[:, group].sum(axis=1, keepdims=True) for group in groups), rest])
-    kernels = tuple(_kernel(part, centre, deviations, fill, schema, groups) for part in parts.kernels)
-    ones = np.ones(found["means"].shape[1])
-    return {**found, "features": Parts(tuple(effects), kernels), "coef": ones, "deviations": ones}
-
-
-def _on_scale(curve: Any, centre: float, deviation: float) -> Curve:
-    """Turn a curve of a standardised column into a curve of the column itself."""
-    nodes, first = np.unique(curve.nodes * deviation + centre, return_index=True)
-    return Curve(nodes, curve.values[first], curve.left / deviation, curve.right / deviation, curve.missing)
-
-
-def _table(names: Sequence[str], curves: Sequence[Curve]) -> Table:
-    off, on = (np.array([float(curve(np.array([x]))[0]) for curve in curves]) for x in (0.0, 1.0))
-    return Table(dict(zip(names, (off.sum() + on - off).tolist(), strict=True)), off.sum(), off.sum())
-
-
-def _kernel(
-    part: KernelPart, centre: np.ndarray, deviations: np.ndarray, fill: Sequence[Any], schema: Schema, groups: Any
-) -> KernelPart:
-    """The kernel of columns, shifted so that an indicator at 0, or the value that fills a missing number, gives 0."""
-    own_ranks = [Curve.of(encoder, np.ones(1)) for encoder in part.encoders if isinstance(encoder, Curves)]
-    ranks = [_on_scale(curve, *ends) for curve, *ends in zip(own_ranks, centre, deviations, strict=True)]
-    starts = np.cumsum([0, *(encoder.width for encoder in part.encoders)])
-    names, encoders, landmarks = list(schema.categorical.values()), list[Encoder](), []
-    for number, group in enumerate(groups):
-        if number < len(fill):
-            own, rank, value = part.encoders[number], ranks[number], fill[number]
-            moved = 0.0 if value is None else float(rank(np.array([value]))[0])
-            table = (rank.values - moved)[:, np.newaxis]
-            encoders.append(Curves(rank.nodes, table, ("",), own.missing, False))
-            landmarks.append(part.landmarks[:, starts[number] : starts[number + 1]] - [moved, 0.0][: own.width])
-            continue
-        off, on = (np.array([float(ranks[j](np.array([x]))[0]) for j in group]) for x in (0.0, 1.0))
-        encoders.append(Indicators(tuple(names[number - len(fill)]), False, tuple((on - off).tolist())))
-        landmarks.append(part.landmarks[:, starts[group]] - off)
-    return KernelPart(encoders, np.hstack(landmarks), part.gamma, part.coef)

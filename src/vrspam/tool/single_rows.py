@@ -56,7 +56,7 @@ def single_rows(
     `places` are those of the evaluated rows among the labelled ones, and `identifiers` have values that name them.
     There are none if the model cannot say what each column adds, or has more than 5,000 columns.
     """
-    has_curves = model.features is None or (model.shapes is not None and model.shapes.whole)
+    has_curves = model.features is None or model.shapes is not None
     if not has_curves or len(model.schema.columns) > MOST_COLUMNS:
         return ()
     right = ranked_right(evaluation)
