@@ -77,7 +77,8 @@ def predict(
     require("data", "pyarrow")
     from vrspam.report import words
     from vrspam.tool import load_model
-    from vrspam.tool.prediction import check_out, describe_unscored, predict_rows
+    from vrspam.tool.prediction import describe_unscored, predict_rows
+    from vrspam.tool.write_scores import check_out
 
     reading = app.read_options(given)
     with app.misuse():
