@@ -258,8 +258,8 @@ class PairProducts:
 
     With s = Xw, Σ c_i c_j (s_i - s_j)(x_i - x_j) = Xᵀr, where r_i = c_i ((e N + b) s_i - e Σ_below c s - Σ_above c s),
     in the notation of `vrspam.moments.pairs`. From the scores of a stratum their mean is subtracted, which changes no
-    difference inside it: an offset of the stratum costs no digits. For the same reason rows that are far from the origin
-    are centred. `share` is the weight of the pairs of each row over that of its stratum.
+    difference inside it: an offset of the stratum costs no digits. For the same reason rows far from the origin are
+    centred. `share` is the weight of the pairs of each row over that of its stratum.
     """
 
     def __init__(self, X: Any, groups: Comparable, moments: PairMoments):
