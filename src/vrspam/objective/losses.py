@@ -239,14 +239,14 @@ class DeviceProducts:
         return array_api.on_host(total - sums @ self.means), square
 
 
-def far_columns(X: Any, moments: ClassMoments) -> np.ndarray | None:
+def far_columns(X: Any, moments: PairSums) -> np.ndarray | None:
     """What is to be subtracted from rows that are far from the origin before they are multiplied; None if none are.
 
     Of sparse rows only columns that lack no entry can be far: in others the zeros are part of the spread.
     """
     if not are_far(moments):
         return None
-    centre = moments.means.mean(axis=0)
+    centre = moments.pair_statistics().means.mean(axis=0)
     if sparse.issparse(X):
         stored = np.bincount(X.indices, minlength=X.shape[1]) if X.has_canonical_format else np.zeros(X.shape[1])
         centre = np.where(stored == X.shape[0], centre, 0.0)
