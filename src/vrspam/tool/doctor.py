@@ -22,6 +22,7 @@ from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.data import DataError
 from vrspam.data.readers.problems import RowsUnlabelled
+from vrspam.data.rows import RowSample
 from vrspam.measures.rows import two_sides
 from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.folds import forward_folds
@@ -45,7 +46,7 @@ from vrspam.tool.repeats import (
     owners_of_copies,
     quick_scores,
 )
-from vrspam.tool.table import OpenedTable, RowSample, open_labelled
+from vrspam.tool.table import OpenedTable, open_labelled
 
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 MOST_COLUMNS = 1000  # columns that are looked at one by one
@@ -202,7 +203,7 @@ def open_table(path: Any, plan: TrainPlan, keep: Sequence[str] = ()) -> tuple[Op
     if found.repeats is None or plan.streaming:
         return opened, found
     if found.repeats.name == COPIES:
-        return replace(opened, groups=found.repeats.codes), found
+        return opened.with_groups(found.repeats.codes), found
     return keep_together(path, opened, found.repeats, keep), found
 
 
@@ -216,7 +217,7 @@ def keep_together(path: Any, opened: OpenedTable, repeats: Repeats, keep: Sequen
         # the first reading has warned; nothing may be left to learn from
         with warnings.catch_warnings(action="ignore", category=UserWarning), suppress(DataError):
             return open_labelled(path, named, keep)
-    return replace(opened, groups=repeats.codes, plan=named)
+    return replace(opened.with_groups(repeats.codes), plan=named)
 
 
 def examine(opened: OpenedTable, plan: TrainPlan, sample: RowSample | None = None) -> Diagnosis:

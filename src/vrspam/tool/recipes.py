@@ -20,6 +20,7 @@ from vrspam._utils.blas import blas_threads
 from vrspam._utils.findings import Finding
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.progress import is_terminal
+from vrspam.data.rows import RowSample
 from vrspam.estimators.search import fit_read_columns
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, named_maps
@@ -33,7 +34,7 @@ from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.model import Scaling
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.repeats import describe_step
-from vrspam.tool.table import OpenedTable, RowSample
+from vrspam.tool.table import OpenedTable
 
 NOTHING_TO_LEARN = "every feature is constant: there is nothing to learn from"
 FEW_MAPS = ("standardized", "forest", "boosted")  # which many features do not make slow
