@@ -333,11 +333,8 @@ def _notes_on_spellings(spellings: Mapping[Label, Label], counts: Mapping[Label,
     """Say which labels differ by case alone."""
     for spelling, label in spellings.items():
         if spelling != label:
-            sentence = (
-                f"the label {spelling!r} ({counts[spelling]:,} rows) differs from {label!r} by case alone, and is the same "
-                "class"
-            )
-            yield Finding("labels", "note", sentence)
+            words = f"the label {spelling!r} ({counts[spelling]:,} rows) differs from {label!r} by case alone"
+            yield Finding("labels", "note", f"{words}, and is the same class")
 
 
 def _notes_on_groups(others: Any, roles: Mapping[str, str]) -> Iterator[Finding]:
