@@ -22,7 +22,8 @@ from vrspam.estimators.base import AUCClassifierBase, validated_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features import FeatureMap
-from vrspam.features.mapped import MappedArray, is_plain, named_maps
+from vrspam.features.mapped import MappedArray
+from vrspam.features.names import is_plain, named_maps
 from vrspam.metrics.correction import Sample
 from vrspam.model_selection.block_source import (
     ClassSamples,

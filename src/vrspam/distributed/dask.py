@@ -26,7 +26,7 @@ from vrspam.distributed._cluster import TEXTS, fit_blocks, fit_blocks_by_folds, 
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
-from vrspam.features.mapped import is_plain
+from vrspam.features.names import is_plain
 from vrspam.model.scorer import Scorer
 
 documented = share_texts(

@@ -16,7 +16,7 @@ from vrspam._utils.warnings import ScoredAcrossStrata, warn
 from vrspam.estimators.base import share_estimator_texts
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
-from vrspam.features.mapped import is_plain
+from vrspam.features.names import is_plain
 from vrspam.metrics.concordance import canonical_target
 from vrspam.moments import RankedPairs
 from vrspam.objective import LossChoice

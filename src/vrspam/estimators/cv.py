@@ -22,8 +22,9 @@ from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, names_as_read, warn_of_raw_columns
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import SharedColumns
-from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
+from vrspam.features.learning import SharedColumns
+from vrspam.features.names import SPELLED_NAMES, is_plain, named_maps
+from vrspam.features.scoring import PreparedParts
 from vrspam.inspection import MOST_COLUMNS, Shapes, read_later, read_score
 from vrspam.metrics import correction, promises
 from vrspam.model_selection.block_source import BlocksInSequence
@@ -720,7 +721,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         more["_centre"] = moments.means.mean(axis=0)
         self._store(fit.solution, moments.classes, moments.means, fit.l2, like=like, **more)
         if isinstance(fit.features, FeatureMap):  # the parts of the score are made once: rows are scored by them
-            self._kept_parts = self.coef_, fit.features.parts(self.coef_[0])
+            self._kept_parts = self.coef_, PreparedParts(fit.features.parts(self.coef_[0]))
         if isinstance(calibration, Sigmoid) and not half_is_near(calibration, held_out):
             calibration = calibration.without_half()
         half = None if calibration is None else calibration.half

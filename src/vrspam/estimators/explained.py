@@ -18,6 +18,7 @@ from vrspam._utils.validation import check_columns
 from vrspam.estimators.base import MAPS_ON_HOST, names_as_read
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
+from vrspam.features.scoring import PreparedParts
 from vrspam.tables.frames import check_frame, in_order, is_frame
 
 
@@ -51,9 +52,12 @@ class ExplainedScores(BaseEstimator):
         rows = self._mapped(X)
         if not isinstance(self.features_, FeatureMap):
             return rows @ self.coef_[0] + self.intercept_[0]
-        coef, parts = self.__dict__.get("_kept_parts", (None, None))
-        parts = parts if coef is self.coef_ else self.features_.parts(self.coef_[0])
-        return parts.scores(rows.X)[:, 0] + self.intercept_[0]
+        return self._prepared_parts().scores(rows.X)[:, 0] + self.intercept_[0]
+
+    def _prepared_parts(self) -> PreparedParts:
+        """The parts of the score, which `fit` has prepared for its coefficients: users may replace these."""
+        coef, prepared = self.__dict__.get("_kept_parts", (None, None))
+        return prepared if coef is self.coef_ else PreparedParts(self.features_.parts(self.coef_[0]))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X) -> np.ndarray:

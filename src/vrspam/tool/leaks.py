@@ -16,7 +16,7 @@ from vrspam._utils.messages import Finding, Parameter
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import FewerFolds, in_short
 from vrspam.features import AdditiveFeatures
-from vrspam.features.mapped import named_maps
+from vrspam.features.names import named_maps
 from vrspam.metrics import roc_auc_columns
 from vrspam.model_selection.group_splits import group_folds
 from vrspam.tables.frames import rows_of

@@ -11,7 +11,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows
-from vrspam.features.mapped import MappedArray, hold_features, named_maps
+from vrspam.features.mapped import MappedArray, hold_features
+from vrspam.features.names import named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
 from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.learning_curve import LearningCurve, learning_curve

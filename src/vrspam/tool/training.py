@@ -34,7 +34,9 @@ from vrspam._utils.warnings import (
 )
 from vrspam.data.readers.base import RowsUnlabelled
 from vrspam.features import FeatureMap, LinearFeatures
-from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
+from vrspam.features.base import kind_of_map
+from vrspam.features.mapped import MAX_FEATURES
+from vrspam.features.names import is_plain, named_maps
 from vrspam.inspection import Shape, Shapes
 from vrspam.measures.fold_interval import fold_auc_ci
 from vrspam.measures.rows import two_sides
