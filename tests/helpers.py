@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from checks import Piece, signed_pieces
-from other_toys import LogisticByPairs, PlainNet, QuadraticFromOutside, WeightedLasso
+from other_toys import BEND, Huber, LogisticByPairs, PlainNet, QuadraticFromOutside, WeightedLasso
 from scipy import sparse
 from toy_loss import SquaredHingeByPairs
 from toy_penalty import MCP as TextbookMCP
@@ -91,6 +91,11 @@ def scad_pieces(l2, l1, gamma, h):
     return signed_pieces(l2, l1, most=first) + middle + signed_pieces(l2, 0.0, least=end)
 
 
+def huber_pieces(l2, l1):
+    """l1 w²/(2 BEND) up to |w| = BEND, l1|w| beyond; plus l2/2 w²."""
+    return signed_pieces(l2 + l1 / BEND, 0.0, most=BEND) + signed_pieces(l2, l1, least=BEND)
+
+
 SIGNS = np.array([0.0, -np.inf, 0.0, -np.inf]), np.array([np.inf, 0.0, np.inf, np.inf])  # of the coefficients
 
 
@@ -116,6 +121,8 @@ PENALTIES = {
     "mcp with signs": PenaltyCase(
         Bounded(MCP(0.01, 0.04, 3.0, CURVATURE), *SIGNS), one_sided([mcp_pieces(0.01, 0.04, 3.0, h) for h in CURVATURE])
     ),
+    "huber": PenaltyCase(Huber(0.01, 0.05), 4 * [huber_pieces(0.01, 0.05)]),
+    "huber with signs": PenaltyCase(Bounded(Huber(0.01, 0.05), *SIGNS), one_sided(4 * [huber_pieces(0.01, 0.05)])),
     "weighted lasso": PenaltyCase(WeightedLasso(0.04, WEIGHTS), [signed_pieces(0.0, 0.04 * c) for c in WEIGHTS]),
 }
 SOLVERS: dict[str, Callable] = {type(solver).__name__: type(solver) for solver in exact_solvers()}

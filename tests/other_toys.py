@@ -117,3 +117,55 @@ def plain_net_prox(penalty, v, step, j):
 def weighted_lasso_prox(penalty, v, step, j):
     size = max(abs(v) - step * penalty.l1 * penalty.weights[j], 0.0)
     return size if v > 0.0 else -size
+
+
+BEND = 0.1  # where the smooth l1 of `Huber` goes over into a straight line
+
+
+class Huber(NetNumbers, Separable):
+    """l2/2 ‖w‖² + l1 Σ_j h(w_j), h(w) = w²/(2 BEND) up to |w| = BEND and |w| - BEND/2 beyond: smooth and convex."""
+
+    is_convex = True
+    has_gap = True
+
+    @property
+    def strong_convexity(self):
+        return self.l2
+
+    def value(self, w):
+        size = np.abs(w)
+        smooth = np.where(size <= BEND, size**2 / (2.0 * BEND), size - BEND / 2.0)
+        return float(0.5 * self.l2 * (w @ w) + self.l1 * smooth.sum())
+
+    def prox(self, v, step):
+        ridge = 1.0 + step * self.l2
+        inside = v / (ridge + step * self.l1 / BEND)
+        return np.where(np.abs(inside) <= BEND, inside, soft_threshold(v, step * self.l1) / ridge)
+
+    def gap(self, w, grad):
+        """Value of tangent + Ω at w minus that at its minimiser u: the Bregman distance of w from u."""
+        if self.l2 == 0.0:
+            return float("nan")
+        u = -grad / (self.l2 + self.l1 / BEND)
+        u = np.where(np.abs(u) <= BEND, u, -soft_threshold(grad, self.l1) / self.l2)
+        flat = np.clip(u, -BEND, BEND)  # BEND times the slope of h at u
+        of_h = (np.clip(w, -BEND, BEND) - flat) ** 2 / (2.0 * BEND)
+        of_h += np.maximum(np.abs(w) - BEND, 0.0) * (1.0 - np.sign(w) * flat / BEND)
+        return float(0.5 * self.l2 * np.sum((w - u) ** 2) + self.l1 * of_h.sum())
+
+    def gap_curvature(self, curvature):
+        return self.l2 or float(np.mean(curvature))
+
+    def zero_from(self, grad):
+        """It has no kink at 0."""
+        return float("inf") if np.any(grad) else 0.0
+
+
+@register_prox(Huber)
+def huber_prox(penalty, v, step, j):
+    ridge = 1.0 + step * penalty.l2
+    inside = v / (ridge + step * penalty.l1 / BEND)
+    if abs(inside) <= BEND:
+        return inside
+    size = max(abs(v) - step * penalty.l1, 0.0) / ridge
+    return size if v > 0.0 else -size

@@ -16,7 +16,7 @@ from vrspam._utils.messages import WordedError
 from vrspam.cli import main
 from vrspam.cli.app import app
 from vrspam.objective import LOSSES
-from vrspam.penalties.family import CONCAVE
+from vrspam.penalties.family import PENALTIES
 from vrspam.tool import TrainPlan, make_report, rows, train
 from vrspam.tool.plan import OPTIONS, PANELS, ReportPlan, options_of
 
@@ -58,7 +58,7 @@ def test_options_of_the_commands_are_those_of_the_plan(name):
 
 def test_choices_are_those_of_the_estimators():
     assert inspect.get_annotations(TrainPlan)["loss"].__args__ == tuple(LOSSES)
-    assert inspect.get_annotations(TrainPlan)["penalty"].__args__ == ("elasticnet", *CONCAVE)
+    assert inspect.get_annotations(TrainPlan)["penalty"].__args__ == tuple(PENALTIES)
 
 
 REFUSED: list[tuple[dict[str, Any], list[str], str]] = [

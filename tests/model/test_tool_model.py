@@ -31,14 +31,14 @@ from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.drawing import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.choose_model import choose_map
-from vrspam.report.sections import explanation_page
-from vrspam.report.words import expected_auc
+from vrspam.report.pages.model import explanation_page
+from vrspam.report.words.auc import expected_auc
 from vrspam.selection import select
 from vrspam.tool import evaluation, load_model, save_model
+from vrspam.tool.notes import note_of
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.prediction import predict
-from vrspam.tool.table import choose_positive, open_labelled
-from vrspam.tool.training import RowSample, note_of
+from vrspam.tool.table import RowSample, choose_positive, open_labelled
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
@@ -360,7 +360,7 @@ def test_warnings_of_the_estimator_say_what_train_can_do(folder, monkeypatch, op
     def estimator(*args, **given):
         return AUCClassifierCV(*args, **{**given, **options})
 
-    monkeypatch.setattr("vrspam.tool.training.AUCClassifierCV", estimator)
+    monkeypatch.setattr("vrspam.tool.recipes.AUCClassifierCV", estimator)
     notes = train(path, SICK, l1=[0.001] if "max_iter" in options else [0.0]).training["warnings"]
     assert any(words in note for note in notes), notes
     assert not any(not_there in note for note in notes)

@@ -142,7 +142,8 @@ def test_compiled_code_follows_an_edit_of_a_penalty_defined_elsewhere(tmp_path):
     The smallest loop with a penalty stands for all of them: they share the cache, and it compiles quickest.
     """
     path = tmp_path / "shrink.py"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    package = str(Path(vrspam.features.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": package, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
     def run(program, **more):
         command = [sys.executable, "-c", program]

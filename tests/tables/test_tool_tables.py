@@ -475,7 +475,7 @@ def test_what_is_chosen_by_default_is_the_same_everywhere():
 
 
 def test_a_table_too_wide_for_any_map_gets_straight_lines_and_a_note(tmp_path, monkeypatch):
-    monkeypatch.setattr("vrspam.tool.training.MAX_FEATURES", 3)
+    monkeypatch.setattr("vrspam.tool.recipes.MAX_FEATURES", 3)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((80, 4)), columns=list("abcd"))
     frame["sick"] = frame.a + 0.5 * rng.standard_normal(80) > 0

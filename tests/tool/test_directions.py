@@ -78,13 +78,13 @@ def test_a_frame_may_have_an_ordered_type(table, kind):
 def test_levels_keep_their_coefficients(table, monkeypatch, typed):
     """The coefficients of a map are in the order of the levels; the categories of a file are sorted."""
     fits, order = [], ["small", "medium", "large"]
-    make = training._parts
+    make = training.make_model
 
-    def kept(fit, opened):
+    def kept(opened, fit, facts, **options):
         fits.append(fit.estimator)
-        return make(fit, opened)
+        return make(opened, fit, facts, **options)
 
-    monkeypatch.setattr(training, "_parts", kept)
+    monkeypatch.setattr(training, "make_model", kept)
     rng = np.random.default_rng(1)
     frame = pd.read_csv(table)
     frame["late"] = np.where(frame["size"].map(order.index) + rng.logistic(size=len(frame)) > 1.0, "yes", "no")
@@ -128,7 +128,7 @@ def test_directions_of_categories_are_not_lost_in_encoded_rows(table, monkeypatc
     for options in ({"streaming": True}, {"features": "auto"}):
         with pytest.raises(ValueError, match="'size', which holds categories"):
             train(table, "late", monotone={"size": 1, "age": 1}, **options)
-        monkeypatch.setattr("vrspam.tool.training.MAX_FEATURES", 2)  # a table too wide for maps
+        monkeypatch.setattr("vrspam.tool.recipes.MAX_FEATURES", 2)  # a table too wide for maps
     model = train(table, "late", monotone={"age": -1, "income": -1})
     coefs = dict(zip(model.schema.feature_names, model.coef, strict=True))
     assert coefs["age"] == 0.0 > coefs["income"]

@@ -13,7 +13,7 @@ from vrspam._utils.messages import WordedError
 from vrspam._utils.warnings import GridNotCertified, NotConverged
 from vrspam.cli import main
 from vrspam.tool import load_model, save_model, train
-from vrspam.tool.training import note_of
+from vrspam.tool.notes import note_of
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,15 @@
 """Allowed parameters of estimators: a table of rules for each class, checked when it is fitted; links to pages.
 
-A parameter satisfies one of its rules: an `Interval`, `StrOptions`, `HasMethods`, `Instance`, None, `callable`, or one
-of the words in `_NAMED`. The errors read like those of scikit-learn, whose own checks are not public.
+A parameter satisfies one of its rules: an `Interval`, `StrOptions`, `HasMethods`, `Instance`, None, `callable`, a table
+of which it is a name, or one of the words in `_NAMED`. The errors read like those of scikit-learn, whose own checks are
+not public.
 """
 
 from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -89,13 +90,22 @@ _NAMED: dict[Any, tuple[Rule, ...]] = {
 }
 
 
+def rules_of(given: Any) -> tuple[Rule, ...]:
+    """The rules that an entry of `_parameter_constraints` stands for."""
+    if isinstance(given, Rule):
+        return (given,)
+    if isinstance(given, Mapping):  # its names, of which there may be more by now
+        return (StrOptions(given),)
+    return _NAMED[given]
+
+
 def check_parameters(estimator: Any) -> None:
     """Refuse the first parameter that satisfies none of its rules in `_parameter_constraints`, if it has any."""
     owner = type(estimator).__name__
     for name, value in estimator.get_params(deep=False).items():
         each: list[Rule] = []
         for given in estimator._parameter_constraints.get(name, ()):
-            each += (given,) if isinstance(given, Rule) else _NAMED[given]
+            each += rules_of(given)
         if each and not any(rule.accepts(value) for rule in each):
             *first, last = (rule.words for rule in each)
             words = f"{', '.join(first)} or {last}" if first else last

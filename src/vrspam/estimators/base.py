@@ -24,10 +24,10 @@ from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
 from vrspam.model.scorer import scorer_of_estimator
 from vrspam.model_selection.block_source import add_block
-from vrspam.moments import ClassMoments, PairMoments, RankedPairs
+from vrspam.moments import ClassMoments, PairMoments, PairSums, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
-from vrspam.penalties.family import CONCAVE
+from vrspam.penalties.family import PENALTIES, register_penalty, registered
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 from vrspam.solvers.limits import limits_of
@@ -99,7 +99,7 @@ class RowBlocks:
         """The names of the columns, if the blocks are frames."""
         return getattr(self._validator, "feature_names_in_", None)
 
-    def moments(self, most_once: int) -> ClassMoments:
+    def moments(self, most_once: int) -> PairSums:
         """Moments of all rows, in one pass, with scatter matrices up to 5,000 features.
 
         Those of strata, and of a stream that can be read only once, always have matrices, of at most `most_once`
@@ -198,7 +198,7 @@ class PairsOfStrata(NamedTuple):
 class BlockProducts:
     """Σ as a sum over the blocks of a stream: each multiplication reads the stream once."""
 
-    def __init__(self, blocks: RowBlocks, moments: ClassMoments):
+    def __init__(self, blocks: RowBlocks, moments: PairSums):
         self.blocks, self.moments = blocks, moments
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
@@ -222,7 +222,7 @@ PENALTY_CONSTRAINTS: dict = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
 }
 CHOSEN_PENALTY: dict = {
-    "penalty": [StrOptions({"elasticnet", *CONCAVE})],
+    "penalty": [PENALTIES],
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
 share_estimator_texts = share_texts("""
@@ -285,6 +285,18 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     _loss = SQUARED
 
     _validate_params = check_parameters
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the class of a registered penalty, so that a worker, or a later session, knows the name too."""
+        state = super().__getstate__()
+        kind = registered(getattr(self, "penalty", ""))
+        return state if kind is None else {**state, "_registered_penalty": kind}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind = state.pop("_registered_penalty", None)
+        if kind is not None:
+            register_penalty(state["penalty"])(kind)
+        super().__setstate__(state)
 
     @property
     def _limits(self) -> Callable[[int], Any] | None:
@@ -577,7 +589,7 @@ def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
     return list(validation.column_names(estimator))
 
 
-def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float, names: Any = None) -> None:
+def warn_of_raw_columns(estimator: AUCClassifierBase, moments: PairSums, l2: float, names: Any = None) -> None:
     """Warn if standard deviations of dense columns differ so much that l2 shrinks these columns very differently."""
     deviations = spread(moments)[1]
     varying = np.flatnonzero(deviations)

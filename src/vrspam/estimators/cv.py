@@ -40,6 +40,7 @@ from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource
 from vrspam.moments import RankedPairs
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
+from vrspam.penalties.family import PENALTIES
 from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, names_of
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 from vrspam.tables import frames
@@ -569,7 +570,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             words += "'boosted' or 'auto', or leave {cst} out."
             raise WordedError(words, maps=", ".join(others), additive=Parameter("features", "additive"), cst=cst)
         curved = any(new.kind != "standardized" for new in able.values())
-        if curved and (self.penalty != "elasticnet" or not np.array_equal(np.atleast_1d(self.l1s), [0.0])):
+        only_l2 = PENALTIES[self.penalty].ridge_without_l1 and np.array_equal(np.atleast_1d(self.l1s), [0.0])
+        if curved and not only_l2:
             raise WordedError(
                 "Curves that must rise or fall allow only l2: leave {l1s} and {penalty} out, or use {lines}.",
                 l1s=Parameter("l1s"),

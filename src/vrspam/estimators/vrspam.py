@@ -11,7 +11,8 @@ from vrspam._utils.progress import StatusLine
 from vrspam._utils.validation import Rows, counted_rows
 from vrspam.estimators import base
 from vrspam.moments import ClassMoments
-from vrspam.objective import PenaltyFamily
+from vrspam.objective import ElasticNet, PenaltyFamily, Separable
+from vrspam.penalties.family import PENALTIES
 from vrspam.solvers.base import run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
 from vrspam.solvers.limits import LIMITS
@@ -176,7 +177,8 @@ class VRSPAMClassifier(base.AUCClassifierBase):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.penalty == "elasticnet" and self._limits is None
+        kind = PENALTIES.get(self.penalty, Separable)
+        tags.input_tags.sparse = issubclass(kind, ElasticNet) and self._limits is None
         return tags
 
     @checks_parameters(skip_nested=True)

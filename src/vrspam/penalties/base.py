@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, Self
 
 import numpy as np
+
+from vrspam.penalties.multipliers import gap_by_multipliers
 
 
 class Penalty(Protocol):
@@ -17,7 +20,9 @@ class Penalty(Protocol):
     strong_convexity : float
         The largest l2 such that the penalty minus l2/2 ‖w‖² is convex; 0 for penalties that are not convex.
     is_convex : bool
-        If not, F may have several local minima: there is no certificate, and the start decides which one is found.
+        If not, F may have several local minima, and the start decides which one is found.
+    has_gap : bool
+        Whether `gap` is a certificate. If not, its `violation` says how accurate a solution is.
 
     Examples
     --------
@@ -34,6 +39,8 @@ class Penalty(Protocol):
     def strong_convexity(self) -> float: ...
     @property
     def is_convex(self) -> bool: ...
+    @property
+    def has_gap(self) -> bool: ...
 
     def value(self, w: np.ndarray) -> float:
         """Ω(w)."""
@@ -54,7 +61,7 @@ class Penalty(Protocol):
         """The number by which the gap, or the violation, divides squares of the gradient."""
 
     def zero_from(self, grad: np.ndarray) -> float:
-        """The smallest l1 for which w = 0 is the solution, given grad = ∇f(0)."""
+        """The smallest l1 for which w = 0 is the solution, given grad = ∇f(0); infinite without a kink at 0."""
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
         """(c, s) such that Ω(u) = Σ_j (c_j/2 u_j² + s_j u_j) + a constant, for u near w with the same zeros."""
@@ -75,6 +82,15 @@ class Separable:
     Inherit from it and from a named tuple of the penalty's numbers: ``class MCP(NumbersOfMCP, Separable)``;
     docs/add_a_penalty.md shows an example.
 
+    Attributes
+    ----------
+    needs_l1 : bool
+        Whether l1 is its strength, so that l1 = 0 is refused.
+    ridge_without_l1 : bool
+        Whether it is l2/2 ‖w‖² where l1 = 0: curves that must rise or fall need that.
+    usual_gamma : float or None
+        The default of the parameter `gamma` of estimators, which must be more than `least_gamma`. None if it has none.
+
     Examples
     --------
     >>> from vrspam.objective import MCP, Separable
@@ -87,13 +103,27 @@ class Separable:
     ridge: float | None = None
     strong_convexity = 0.0
     is_convex = False
+    has_gap = False
+    needs_l1 = False
+    ridge_without_l1 = False
+    usual_gamma: float | None = None
+    least_gamma = 0.0
+
+    @classmethod
+    def of_loss(cls, loss: Any, gamma: float | None) -> Callable[[float, float], Any]:
+        """The function from l2 and l1 to the penalty for one loss: the class, called with them."""
+        return cls
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define its prox.")
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
-        """No certificate: F may have several local minima."""
+        """NaN: there is no certificate."""
         return float("nan")
+
+    def gap_inside(self, w: np.ndarray, grad: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+        """The gap where w must stay inside bounds (`Bounded`), for a penalty that has a gap."""
+        return gap_by_multipliers(self, w, grad, lower, upper)
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
         """Σ_j h_j/2 (w_j - prox_j(w_j - grad_j/h_j))², h = curvature: what a step along each coordinate gains."""

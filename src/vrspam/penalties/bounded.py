@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam.penalties.base import Penalty, Separable
-from vrspam.penalties.elastic_net import ElasticNet
 
 
 class BoundedNumbers(NamedTuple):
@@ -40,9 +38,25 @@ class Bounded(BoundedNumbers, Separable):
 
     __slots__ = ()
 
-    is_convex, strong_convexity, l1 = (  # those of the penalty
-        property(attrgetter(f"penalty.{name}")) for name in ("is_convex", "strong_convexity", "l1")
-    )
+    @property
+    def l1(self) -> float:
+        """That of the penalty."""
+        return self.penalty.l1
+
+    @property
+    def is_convex(self) -> bool:  # type: ignore[override]
+        """Whether the penalty is."""
+        return self.penalty.is_convex
+
+    @property
+    def has_gap(self) -> bool:  # type: ignore[override]
+        """Whether the penalty has one."""
+        return self.penalty.has_gap
+
+    @property
+    def strong_convexity(self) -> float:  # type: ignore[override]
+        """That of the penalty."""
+        return self.penalty.strong_convexity
 
     def value(self, w: np.ndarray) -> float:
         """Ω(w), infinite outside the bounds, with room for rounding."""
@@ -55,70 +69,12 @@ class Bounded(BoundedNumbers, Separable):
         return np.clip(self.penalty.prox(v, step), self.lower, self.upper)
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
-        """Fenchel-Young gap of an elastic net, NaN if l2 = 0; of another convex penalty, `gap_by_multipliers`.
-
-        With u = clip(-soft(grad, l1)/l2, lower, upper), which minimises tangent + Ω, r = -(grad + l2 u), s the slope of
-        l1 |u| that is nearest to r, and λ = r - s, which is 0 unless u lies on a bound,
-
-            gap = Σ_j (l2/2 (w_j - u_j)² + (l1 |w_j| - s_j w_j) + λ_j (u_j - w_j));
-
-        every term is ≥ 0 inside the bounds, so nothing cancels.
-        """
-        is_net = isinstance(self.penalty, ElasticNet)
-        if not self.is_convex or (is_net and self.penalty.l2 == 0.0):
+        """That of the penalty inside the bounds; NaN where the penalty has none."""
+        if not self.is_convex or np.isnan(self.penalty.gap(w, grad)):
             return float("nan")
         if np.isinf(self.value(w)):
             return float("inf")
-        if not is_net:
-            return self.gap_by_multipliers(w, grad)
-        l2, l1 = self.penalty
-        best = -np.sign(grad) * np.maximum(np.abs(grad) - l1, 0.0) / l2
-        u = np.clip(best, self.lower, self.upper)
-        r = -(grad + l2 * u)
-        s = np.where(u == 0.0, np.clip(r, -l1, l1), l1 * np.sign(u))
-        off = np.where(best == u, 0.0, (r - s) * (u - w))
-        scaled = np.sqrt(l2 / 2.0) * (w - u)
-        return float(scaled @ scaled) + float(np.sum(l1 * np.abs(w) - s * w)) + float(np.sum(off))
-
-    def gap_by_multipliers(self, w: np.ndarray, grad: np.ndarray) -> float:
-        """The gap of the penalty without bounds, with multipliers λ, μ ≥ 0 of the lower and upper bounds:
-
-            gap of the penalty at (w, grad - λ + μ) + λ·(w - lower) + μ·(upper - w).
-
-        It is a bound for all multipliers, and 0 at the optimum for those that take from -grad what no slope of the
-        penalty at the bound explains.
-        """
-        if np.isnan(self.penalty.gap(w, grad)):
-            return float("nan")
-        step = 1.0 / (self.strong_convexity or 1.0)
-        near = self.prox(w - step * grad, step)
-        # v - u is a slope at u, times the step, where prox(v) = u: look for the v nearest to u - step·grad
-        free = near - step * grad
-        pushed_down = np.isfinite(self.lower) & (near == self.lower) & (self.penalty.prox(free, step) < near)
-        pushed_up = np.isfinite(self.upper) & (near == self.upper) & (self.penalty.prox(free, step) > near)
-        signs = pushed_up.astype(float) - pushed_down  # of the penalty's own minimiser, seen from the bound
-        multipliers = self._distance_to_slope(near, free, signs, step) / step
-        below, above = np.where(pushed_down, multipliers, 0.0), np.where(pushed_up, multipliers, 0.0)
-        rest = float(below[pushed_down] @ (w - self.lower)[pushed_down])
-        rest += float(above[pushed_up] @ (self.upper - w)[pushed_up])
-        return self.penalty.gap(w, grad - below + above) + max(rest, 0.0)
-
-    def _distance_to_slope(self, u: np.ndarray, free: np.ndarray, signs: np.ndarray, step: float) -> np.ndarray:
-        """The least t with prox(free - signs·t) = u, by halving an interval; rounded up."""
-
-        def reached(t: np.ndarray) -> np.ndarray:
-            return signs * (self.penalty.prox(free - signs * t, step) - u) <= 0.0
-
-        low, high = np.zeros_like(u), np.maximum(np.abs(u - free), np.finfo(float).tiny)
-        for _ in range(200):
-            if reached(high).all():
-                break
-            high = np.where(reached(high), high, 2.0 * high)
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            done = reached(middle)
-            low, high = np.where(done, low, middle), np.where(done, middle, high)
-        return high
+        return self.penalty.gap_inside(w, grad, self.lower, self.upper)
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
         """The gap or, where it is not finite, what a step along each coordinate gains."""
@@ -127,8 +83,9 @@ class Bounded(BoundedNumbers, Separable):
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
         """That of the penalty, or the mean curvature if the penalty is convex and l2 = 0."""
-        known = self.is_convex and self.strong_convexity == 0.0
-        return super().gap_curvature(curvature) if known else self.penalty.gap_curvature(curvature)
+        if self.is_convex and self.strong_convexity == 0.0:
+            return super().gap_curvature(curvature)
+        return self.penalty.gap_curvature(curvature)
 
     def zero_from(self, grad: np.ndarray) -> float:
         """That of the penalty, for the slopes at 0 in directions that the bounds allow."""

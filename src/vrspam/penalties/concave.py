@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -31,6 +33,14 @@ class Concave(ConcaveNumbers, Separable):
     __slots__ = ()
 
     onset = 0.0
+    needs_l1 = True
+
+    @classmethod
+    def of_loss(cls, loss: Any, gamma: float | None) -> Callable[[float, float], Any]:
+        """With the curvature of the loss along each column."""
+        gamma = cls.usual_gamma if gamma is None else gamma
+        assert gamma is not None
+        return partial(cls, gamma=float(gamma), h=np.array(loss.curvature(), dtype=np.float64))
 
     @property
     def bend(self) -> float:
@@ -108,6 +118,9 @@ class MCP(Concave):
 
     __slots__ = ()
 
+    usual_gamma = 3.0
+    least_gamma = 1.0
+
 
 class SCAD(Concave):
     """Smoothly clipped absolute deviation: l1 |w_j| up to l1/h_j, then as MCP, constant from gamma·l1/h_j on.
@@ -132,3 +145,5 @@ class SCAD(Concave):
     __slots__ = ()
 
     onset = 1.0
+    usual_gamma = 3.7
+    least_gamma = 2.0

@@ -35,6 +35,8 @@ class ElasticNet(ElasticNetNumbers, Separable):
     __slots__ = ()
 
     is_convex = True
+    has_gap = True
+    ridge_without_l1 = True
 
     @property
     def ridge(self) -> float | None:  # type: ignore[override]
@@ -78,6 +80,25 @@ class ElasticNet(ElasticNetNumbers, Separable):
         # Divided before it is squared: l2 and grad may be near the ends of the floating-point range.
         scaled = (self.l2 * w + s) / np.sqrt(2.0 * curvature)
         return float(scaled @ scaled) + max(kinks, 0.0)
+
+    def gap_inside(self, w: np.ndarray, grad: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+        """Fenchel-Young gap inside bounds, for l2 > 0.
+
+        With u = clip(-soft(grad, l1)/l2, lower, upper), which minimises tangent + Ω, r = -(grad + l2 u), s the slope of
+        l1 |u| that is nearest to r, and λ = r - s, which is 0 unless u lies on a bound,
+
+            gap = Σ_j (l2/2 (w_j - u_j)² + (l1 |w_j| - s_j w_j) + λ_j (u_j - w_j));
+
+        every term is ≥ 0 inside the bounds, so nothing cancels.
+        """
+        l2, l1 = self
+        best = -np.sign(grad) * np.maximum(np.abs(grad) - l1, 0.0) / l2
+        u = np.clip(best, lower, upper)
+        r = -(grad + l2 * u)
+        s = np.where(u == 0.0, np.clip(r, -l1, l1), l1 * np.sign(u))
+        at_bounds = np.where(best == u, 0.0, (r - s) * (u - w))
+        scaled = np.sqrt(l2 / 2.0) * (w - u)
+        return float(scaled @ scaled) + float(np.sum(l1 * np.abs(w) - s * w)) + float(np.sum(at_bounds))
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
         """The gap; for l2 = 0 its terms are divided by the `gap_curvature` instead of by l2."""

@@ -38,11 +38,11 @@ class Limits:
     def __call__(self, penalty: Any) -> Penalty:
         """The penalty with these limits, or the penalty itself if there are none."""
         if self.curves:
-            if penalty.l1 != 0.0 or not self.are_signs:  # |w| has no meaning in the rotated basis of a curve
+            if penalty.ridge is None or not self.are_signs:  # |w| has no meaning in the rotated basis of a curve
                 raise ValueError(
                     "Curves that must rise or fall cannot be combined with l1 or bounds: leave l1 and bounds out."
                 )
-            return Shaped(penalty.l2, self.blocks())
+            return Shaped(penalty.ridge, self.blocks())
         if np.isneginf(self.lower).all() and np.isposinf(self.upper).all():
             return penalty
         return Bounded(penalty, self.lower, self.upper)

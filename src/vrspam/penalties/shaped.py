@@ -82,6 +82,7 @@ class Shaped:
 
     ridge = None
     is_convex = True
+    has_gap = True
 
     @property
     def strong_convexity(self) -> float:

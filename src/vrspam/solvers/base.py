@@ -156,7 +156,7 @@ def certify(
     value, grad = objective.loss.value_and_grad(w, product)
     gap, left = objective.certificate(w, grad)
     converged = bool(left <= tol * objective.loss.scale)
-    stationarity = None if objective.penalty.is_convex else float(left)
+    stationarity = None if objective.penalty.has_gap else float(left)
     value += objective.penalty.value(w)
     return Solution(w, value, known_gap(gap), n_iter, converged, stationarity=stationarity, left=float(left))
 
@@ -196,7 +196,7 @@ def run(
     if refusal is not None:
         raise ValueError(f"{type(solver).__name__} cannot minimise this objective: {refusal}.")
     rows: list[dict[str, float]] = []
-    seconds, target, convex = 0.0, tol * objective.scale, objective.penalty.is_convex
+    seconds, target, has_gap = 0.0, tol * objective.scale, objective.penalty.has_gap
     least, last_progress = np.inf, 0
 
     def record(epoch: int) -> tuple[float, bool]:
@@ -214,7 +214,7 @@ def run(
             "seconds": seconds,
             "objective": state.value,
             "gap": gap,
-            **({} if convex else {"stationarity": left}),
+            **({} if has_gap else {"stationarity": left}),
             **state.extra,
         }
         rows.append(row)
@@ -240,6 +240,6 @@ def run(
             break
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     history["epoch"] = history["epoch"].astype(np.int64)
-    stationarity = None if convex else float(left)
+    stationarity = None if has_gap else float(left)
     gap = known_gap(rows[-1]["gap"])
     return Solution(state.w, state.value, gap, epoch, bool(left <= target), history, stationarity, float(left))

@@ -8,6 +8,7 @@ import numpy as np
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Instance
 from vrspam.objective import Limits
+from vrspam.penalties.family import PENALTIES
 
 LIMITS: dict = {
     "monotonic_cst": ["array-like", Instance(dict), None],
@@ -102,7 +103,7 @@ def limits_of(estimator: Any, n: int) -> Limits | None:
                 words = "{given} must hold pairs (lower, upper) with 0 between them, None for no bound; got {pair!r}."
                 raise WordedError(words, given=Parameter("bounds"), pair=pair)
             lower[j], upper[j] = max(lower[j], low), min(upper[j], high)
-        if estimator.penalty != "elasticnet" and not Limits(lower, upper).are_signs:
+        if not PENALTIES[estimator.penalty].is_convex and not Limits(lower, upper).are_signs:
             raise WordedError(
                 "{penalty} cannot be combined with these bounds: use {cst} or {positive} for signs, or {net}.",
                 penalty=Parameter("penalty", estimator.penalty),

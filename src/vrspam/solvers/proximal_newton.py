@@ -306,7 +306,7 @@ class EdgeWeights:
         assert best is not None
         names = ("epoch", "passes", "seconds", "objective", "gap")
         history = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
-        stationarity = None if objective.penalty.is_convex else best.stationarity
+        stationarity = None if objective.penalty.has_gap else best.stationarity
         return replace(best, n_iter=steps, history=history, stationarity=stationarity)
 
 

@@ -13,7 +13,16 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from vrspam._utils.messages import CODES, THRESHOLD_RULES, LossName, Parameter, PenaltyName, Selection, WordedError
+from vrspam._utils.findings import CODES
+from vrspam._utils.messages import (
+    THRESHOLD_RULES,
+    USUAL_PENALTY,
+    LossName,
+    Parameter,
+    PenaltyName,
+    Selection,
+    WordedError,
+)
 
 INDEPENDENT = "none"  # the value of `groups` for independent rows
 COPIES = "duplicates"  # the value of `groups` for groups of equal or nearly equal rows
@@ -125,6 +134,15 @@ share = must(lambda value: 0.0 < value < 1.0, "must be between 0 and 1")
 share_or_all = must(lambda value: 0.0 < value <= 1.0, "must be above 0 and at most 1")
 one_or_more = at_least(1)
 positive_number = must(lambda value: 0.0 < value < float("inf"), "must be a positive number")
+
+
+def needs_l1(penalty: str) -> bool:
+    """Whether l1 is the strength of a penalty, so that it cannot be 0."""
+    if penalty == USUAL_PENALTY:
+        return False
+    from vrspam.penalties.family import PENALTIES  # NumPy is loaded only when it is needed
+
+    return PENALTIES[penalty].needs_l1
 
 
 def _l1(value: Any) -> str | None:
@@ -427,7 +445,7 @@ class TrainPlan:
         for one in fields(self):
             if (value := getattr(self, one.name)) is not one.default:
                 check_option(one.name, value)
-        if self.penalty != "elasticnet" and not isinstance(self.l1, str) and not all(value > 0.0 for value in self.l1):
+        if not isinstance(self.l1, str) and any(value <= 0.0 for value in self.l1) and needs_l1(self.penalty):
             words = "{penalty} needs positive numbers for l1, its strength: give {l1}, or numbers above 0"
             raise error_about(words, penalty=self.penalty, l1="auto")
         if self.streaming and self.features not in (None, "linear"):

@@ -1,0 +1,86 @@
+"""The pages that say how to add something are followed literally, in a copy of the repository, and it works.
+
+A block after a line that begins with the name of a file is that file, or a change of it: `-` and `+` before lines that
+go and that come, `@@` between places. If a page forgot a file, what it adds would not work.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^`([\w/.]+)` [^\n]*:\n\n```(python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def changed(text: str, diff: str) -> str:
+    """The text with the changes of a block."""
+    for place in re.split(r"^@@\n", diff, flags=re.MULTILINE):
+        lines = place.splitlines(keepends=True)
+        before = "".join(line[1:] or "\n" for line in lines if not line.startswith("+"))
+        after = "".join(line[1:] or "\n" for line in lines if not line.startswith("-"))
+        assert text.count(before) == 1, f"not found, or not once:\n{before}"
+        text = text.replace(before, after)
+    return text
+
+
+def follow(page: str, copy: Path) -> list[str]:
+    """Write and change the files that a page names, in a copy of the package and its tests; return their names."""
+    leave_out = shutil.ignore_patterns("__pycache__", "golden", "defects", "data")
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tests", copy / "tests", ignore=leave_out)
+    steps = BLOCK.findall((ROOT / "docs" / page).read_text("utf-8"))
+    for name, kind, block in steps:
+        file = copy / name
+        assert file.exists() == (kind == "diff")
+        file.write_text(changed(file.read_text("utf-8"), block) if kind == "diff" else block, "utf-8")
+    return [name for name, _, _ in steps]
+
+
+def run(copy: Path, program: str) -> None:
+    """Run a program with the copy in place of the package."""
+    path = os.pathsep.join(map(str, (copy / "src", copy / "tests")))
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(copy / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], env=environment, cwd=copy, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+PENALTY = """
+from typing import get_args
+import numpy as np
+from checks import best_of_all_pieces, check_penalty
+from helpers import LOSSES, PENALTIES, make_data
+from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam._utils.messages import PenaltyName
+from vrspam.objective import Objective
+from vrspam.penalties import family
+from vrspam.solvers.gram import GramDescent
+from vrspam.tool import TrainPlan
+
+case = PENALTIES["rounded net"]
+check_penalty(case.penalty, 4)
+X, y = make_data(40, 4, seed=3, correlated=False)
+X /= X.std(axis=0)
+value, w = best_of_all_pieces(X, y, False, case.pieces, case.penalty.value)
+objective = Objective(LOSSES["squared, moments"].make(X, y), case.penalty)
+assert GramDescent().refuses(objective) is None
+np.testing.assert_allclose(GramDescent().solve(objective, tol=1e-16, max_iter=5000).w, w, atol=1e-8)
+for model in (AUCClassifier(0.01, 0.05, penalty="huber"), AUCClassifierCV([0.01], l1s=[0.05], penalty="huber", cv=2)):
+    np.testing.assert_allclose(model.set_params(tol=1e-14, max_iter=5000).fit(X, y).coef_[0], w, atol=1e-5)
+assert get_args(PenaltyName) == tuple(family.PENALTIES)
+assert TrainPlan(target="y", penalty="huber", l1=[0.0]).penalty == "huber"
+"""
+
+
+@pytest.mark.parametrize(("page", "program", "n_files"), [("add_a_penalty.md", PENALTY, 5)])
+def test_a_page_names_all_files(page, program, n_files, tmp_path):
+    assert len(follow(page, tmp_path)) == n_files
+    run(tmp_path, program)
