@@ -1,4 +1,5 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .estimators.coef_path import coef_path
 from .estimators.concordance import ConcordanceRanker, ConcordanceRankerCV
 from .estimators.cv import AUCClassifierCV
 from .estimators.exact import AUCClassifier, OneVsRestAUC
@@ -6,7 +7,6 @@ from .estimators.online import OPAUCClassifier, SOLAMClassifier, SPAMClassifier
 from .estimators.vrspam import VRSPAMClassifier
 from .model_selection.hashing import HashFolds
 from .moments import ClassMoments, SlidingMoments
-from .solvers.path import coef_path
 
 __version__: str
 

@@ -86,10 +86,11 @@ def fit_blocks(estimator: AUCClassifier, blocks: Blocks, strata: bool = False) -
     if moments.n_features is None:
         raise ValueError(NO_ROWS)
     estimator._store_columns(moments.n_features, blocks.feature_names)
+    solver = estimator._solver(moments.n_features)
     if full:
-        fit = estimator._solver.from_moments(moments)
+        fit = solver.from_moments(moments)
     else:
-        fit = estimator._solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
+        fit = solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
     estimator._store_exact(fit)
 
 

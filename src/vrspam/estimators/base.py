@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -22,15 +21,15 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, lin
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
+from vrspam.estimators.constraints import limits_of
 from vrspam.model.scorer import scorer_of_estimator
 from vrspam.model_selection.block_source import add_block
 from vrspam.moments import ClassMoments, PairMoments, RankedPairs
 from vrspam.moments.class_moments import spread
-from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
+from vrspam.objective import SQUARED, LossChoice, PenaltyFamily, WithinProducts, multiply
 from vrspam.penalties.family import PENALTIES, register_penalty, registered
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
-from vrspam.solvers.limits import limits_of
 from vrspam.tables.frames import check_frame, is_frame
 from vrspam.tables.schema import TableSchema
 
@@ -299,10 +298,14 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         super().__setstate__(state)
 
     @property
-    def _limits(self) -> Callable[[int], Any] | None:
-        """A function from the number of columns to the limits of their coefficients; None if there are no limits."""
-        asked = self.monotonic_cst is not None or self.positive or self.bounds is not None
-        return partial(limits_of, self) if asked else None
+    def _has_limits(self) -> bool:
+        """Whether coefficients have limits."""
+        return self.monotonic_cst is not None or self.positive or self.bounds is not None
+
+    def _family(self, n_features: int) -> PenaltyFamily:
+        """The penalties that are asked for, with the limits of the coefficients of so many columns."""
+        limits = limits_of(self, n_features) if self._has_limits else None
+        return PenaltyFamily(self.penalty, self.gamma, limits)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -20,6 +20,8 @@ from vrspam._utils.validation import Rows, counted_rows
 from vrspam._utils.warnings import AllCoefficientsZero, MapsLeftOut, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, names_as_read, warn_of_raw_columns
+from vrspam.estimators.coef_path import warn_if_not_converged
+from vrspam.estimators.constraints import LIMITS, directions_as_read, directions_of, names_of
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
@@ -40,8 +42,7 @@ from vrspam.model_selection.sources import FoldSource
 from vrspam.moments import RankedPairs
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.penalties.family import PENALTIES
-from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, names_of
-from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
+from vrspam.solvers.path import check_grid_axis
 from vrspam.tables import frames
 from vrspam.tables.frames import HeldColumns, is_frame, needs_reading
 from vrspam.tables.schema import TableSchema
@@ -534,7 +535,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
                 reading = TableSchema.learn(rows.X, means=False)
                 rows = rows._replace(X=reading.read(rows.X)[0])
             rows = rows._replace(X=HeldColumns.of(rows.X, orders=self._orders))
-        if self._limits is not None:
+        if self._has_limits:
             maps = self._obeying(maps, reading)
         folds = folds._replace(rows=rows)
         with StepProgress("comparing models", self._in_words) if self.verbose else nullcontext() as progress:
@@ -660,8 +661,9 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             rule = "best" if len(maps) < 2 or foreign else "blend"
         # The seed of the correction is the same in each fit if random_state is None.
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        limits = None if maps else self._limits  # maps have their own
-        scoring, family = make_scoring(self.scoring, self.max_fpr), PenaltyFamily(self.penalty, self.gamma, limits)
+        scoring = make_scoring(self.scoring, self.max_fpr)
+        # maps have limits of their own
+        family = PenaltyFamily(self.penalty, self.gamma) if maps else self._family(self.n_features_in_)
         loss = self._loss if pairs is None else self._loss.on_pairs(pairs)
         solving = (self.tol, self.max_iter, self.n_jobs, family, scoring, loss)
         return GridSearch(self.l2s, self.l1s, *solving, rule=rule, seed=seed)
@@ -688,7 +690,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         else:
             share = 1.0 / folds.n_folds
         if fit.features is None:
-            signs = None if self._limits is None else directions_of(self, names_of(self), w.size)
+            signs = None if not self._has_limits else directions_of(self, names_of(self), w.size)
             signs = np.zeros(w.size) if signs is None else signs
             return read_later(coefs, fit.moments, share, X, folds.positive, weights, names, seed, signs.tolist())
         return read_score(fit.features, coefs, fit.moments, left_out, X, folds.positive, weights, names, seed, shared)

@@ -17,12 +17,12 @@ from vrspam._utils.validation import Rows, union_of_labels
 from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, warn
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
+from vrspam.estimators.constraints import LIMITS
 from vrspam.moments import ClassMoments, PairMoments, one_vs_rest_moments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, choose_solver
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import COARSE_FROM, ExactSolver
-from vrspam.solvers.limits import LIMITS
 
 __all__ = ["AUCClassifier", "OneVsRestAUC", "choose_solver", "warn_of_raw_columns"]
 
@@ -207,7 +207,7 @@ class AUCClassifier(AUCClassifierBase):
 
     def _fit_rows(self, rows: Rows, classes: np.ndarray, loss: LossChoice) -> Self:
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        fit = replace(self._solver, loss=loss).from_rows(rows, classes, solver)
+        fit = replace(self._solver(rows.X.shape[1]), loss=loss).from_rows(rows, classes, solver)
         self._store_exact(fit, rows.X)
         if not sparse.issparse(rows.X):
             warn_of_raw_columns(self, fit.moments, fit.l2)
@@ -254,7 +254,7 @@ class AUCClassifier(AUCClassifierBase):
                 self._forget_columns()
             raise
         self.moments_ = moments
-        return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
+        return self._store_exact(self._solver(d).from_moments(moments), rows.X) if moments.complete else self
 
     @checks_parameters(skip_nested=True)
     def fit_stream(self, chunks, *, progress: bool = False) -> Self:
@@ -291,11 +291,13 @@ class AUCClassifier(AUCClassifierBase):
         base.refuse_without_rows(self, "fit_stream")
         blocks = base.RowBlocks(self, chunks, progress, takes_strata=True)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
-        self._store_columns(moments.means.shape[1], blocks.feature_names)  # the names that limits may use
+        d = moments.means.shape[1]
+        self._store_columns(d, blocks.feature_names)  # the names that limits may use
+        solver = self._solver(d)
         if moments.has_scatter:
-            fit = self._solver.from_moments(moments)
+            fit = solver.from_moments(moments)
         else:
-            fit = self._solver.from_operator(base.BlockProducts(blocks, moments), moments)
+            fit = solver.from_operator(base.BlockProducts(blocks, moments), moments)
         self._store_exact(fit)
         if not blocks.sparse:
             warn_of_raw_columns(self, moments, fit.l2)
@@ -318,13 +320,12 @@ class AUCClassifier(AUCClassifierBase):
         base.refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, ClassMoments):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
-        fit = self._solver.from_moments(moments.copy())
+        fit = self._solver(moments.n_features or 0).from_moments(moments.copy())
         return self._store_exact(fit)._store_columns(fit.moments.means.shape[1])
 
-    @property
-    def _solver(self) -> ExactSolver:
-        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
-        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, self._loss)
+    def _solver(self, n_features: int) -> ExactSolver:
+        """What solves for the parameters of this estimator, on so many columns."""
+        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, self._family(n_features), self._loss)
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
         """Store the optimum, and the moments if it was computed from them."""
@@ -418,6 +419,7 @@ class OneVsRestAUC(AUCClassifierBase):
 
     _parameter_constraints: dict = {**base.PENALTY_CONSTRAINTS, **LIMITS}
     penalty = "elasticnet"
+    gamma = None
 
     def __init__(self, l2="auto", l1=0.0, *, monotonic_cst=None, positive=False, bounds=None, tol=1e-8, max_iter=1000):
         self.l2 = l2
@@ -452,7 +454,7 @@ class OneVsRestAUC(AUCClassifierBase):
         classes = self._labels(rows, several=True)
         (X, y, weights), (n, d) = rows, rows.X.shape
         solver, codes = choose_solver(n, d, sparse.issparse(X)), np.searchsorted(classes, y)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, PenaltyFamily(limits=self._limits))
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, self._family(d))
         of_all: Any = [None] * classes.size
         if solver == "products" or 8 * d * d * classes.size <= MOST_BYTES:
             kept = {"scatter": solver == "moments", "precise": d < COARSE_FROM}

@@ -10,12 +10,12 @@ from vrspam._utils.parameters import Interval, StrOptions, check_parameters, che
 from vrspam._utils.progress import StatusLine
 from vrspam._utils.validation import Rows, counted_rows
 from vrspam.estimators import base
+from vrspam.estimators.constraints import LIMITS
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, PenaltyFamily, Separable
 from vrspam.penalties.family import PENALTIES
 from vrspam.solvers.base import run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
-from vrspam.solvers.limits import LIMITS
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
 
@@ -178,7 +178,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         kind = PENALTIES.get(self.penalty, Separable)
-        tags.input_tags.sparse = issubclass(kind, ElasticNet) and self._limits is None
+        tags.input_tags.sparse = issubclass(kind, ElasticNet) and not self._has_limits
         return tags
 
     @checks_parameters(skip_nested=True)
@@ -205,8 +205,7 @@ class VRSPAMClassifier(base.AUCClassifierBase):
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
         l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
-        family = PenaltyFamily(self.penalty, self.gamma, self._limits)
-        objective = objective_on_rows(rows, l2, l1, family)
+        objective = objective_on_rows(rows, l2, l1, self._family(rows.X.shape[1]))
         asked = usual_spelling(self.variant, VARIANTS)
         variant = variant_that_runs(asked, objective.penalty, rows.is_sparse, *rows.X.shape)
         solver = VRSPAM(
