@@ -17,11 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.messages import Message, Parameter, WordedError, worded
+from vrspam._utils.findings import Note, note_from_plain, text_of
+from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
 from vrspam.cli import app as options
 from vrspam.cli import main
-from vrspam.cli.app import app, as_option, warnings_as_lines
+from vrspam.cli.app import app, warnings_as_lines
+from vrspam.cli.typed import OTHER_OPTIONS, SPECIAL_VALUES
+from vrspam.cli.typed import typed as as_typed
 from vrspam.data import readers
 from vrspam.tool import load_model, save_model
 from vrspam.tool.notes import note_of
@@ -86,12 +89,12 @@ def test_names_from_a_file_do_not_steer_the_terminal(tmp_path, capsys):
     ],
 )
 def test_a_parameter_is_written_as_it_is_typed(parameter, typed):
-    assert as_option(parameter) == typed
+    assert as_typed(parameter) == typed
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), min_size=1))
 def test_names_of_columns_come_back_from_the_shell(names):
-    option, line = shlex.split(as_option(Parameter("drop", names)))
+    option, line = shlex.split(as_typed(Parameter("drop", names)))
     assert option == "--drop"
     assert read_names(line) == tuple(names)
 
@@ -106,7 +109,7 @@ def test_every_option_of_the_table_is_one_of_the_commands():
         for parameter in command.params
         for option in (*parameter.opts, *parameter.secondary_opts)
     }
-    written = {typed.split()[0] for typed in (*options._OTHER.values(), *options._VALUES.values())}
+    written = {typed.split()[0] for typed in (*OTHER_OPTIONS.values(), *SPECIAL_VALUES.values())}
     declared_ones = {one.flag for one in OPTIONS.values() if one.panel is not None}
     assert written | declared_ones <= there
 
@@ -137,7 +140,7 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
     save_model(model, tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
     assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]
-    assert worded(loaded.training["warnings"][0], as_option) == """'day' knows the answer: --drop '"day, hour"'"""
+    assert text_of(loaded.training["warnings"][0], as_typed) == """'day' knows the answer: --drop '"day, hour"'"""
     assert main(["explain", str(tmp_path / "m.json"), "--html", str(tmp_path / "m.html")]) == 0
     page = html.unescape(re.sub("</?code>", "", (tmp_path / "m.html").read_text("utf-8")))
     assert """'day' knows the answer: --drop '"day, hour"'""" in page
@@ -162,11 +165,11 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
 def test_a_note_goes_through_json(noticed, options):
     note = note_of(noticed)
     assert note_of(note) is note
-    plain = json.loads(json.dumps(note.to_plain() if isinstance(note, Message) else note))
-    back = Message.from_plain(plain)
+    plain = json.loads(json.dumps(note.to_plain() if isinstance(note, Note) else note))
+    back = note_from_plain(plain)
     assert back == note
-    assert worded(back, as_option) == worded(note, as_option)
-    assert worded(back, as_option).endswith(options)
+    assert text_of(back, as_typed) == text_of(note, as_typed)
+    assert text_of(back, as_typed).endswith(options)
     if "--" in options:
         assert "--" not in note
 

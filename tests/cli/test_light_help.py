@@ -55,7 +55,7 @@ def test_list_of_commands_imports_none_of_them():
         "print([name for name in sys.modules if name.startswith('vrspam.cli.')])"
     )
     modules = ast.literal_eval(found.splitlines()[-1])
-    assert set(modules) == {"vrspam.cli.app", "vrspam.cli.streams"}
+    assert set(modules) == {"vrspam.cli.app", "vrspam.cli.streams", "vrspam.cli.typed"}
 
 
 def test_help_of_one_command_imports_no_other():

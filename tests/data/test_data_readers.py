@@ -23,6 +23,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from vrspam._utils.warnings import TextRead, UnseenValues
 from vrspam.data import Chunks, DataError, Schema, read_chunks
+from vrspam.data.readers.base import problem_of
 from vrspam.tables.schema import TableSchema
 from vrspam.tool import train
 from vrspam.tool.plan import TrainPlan
@@ -522,7 +523,7 @@ def test_truncated_files(tmp_path):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(DataError, match=r"t\.parquet is truncated, or not a Parquet file") as refused:
         read_chunks(path, target="sick")
-    assert refused.value.message.fields["problem"].startswith("is truncated, or not a Parquet file")
+    assert problem_of(refused.value).startswith("is truncated, or not a Parquet file")
     path = write(data, tmp_path / "t.feather")
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(DataError, match="truncated, or not an Arrow file"):
@@ -532,7 +533,7 @@ def test_truncated_files(tmp_path):
     (tmp_path / "t.npy").write_bytes(whole[:-100])
     with pytest.raises(DataError, match=r"t\.npy is truncated, or not a \.npy file") as refused:
         read_chunks(tmp_path / "t.npy")
-    assert refused.value.message.fields["problem"] == "is truncated, or not a .npy file of numbers; get it again"
+    assert problem_of(refused.value) == "is truncated, or not a .npy file of numbers; get it again"
 
 
 def test_broken_file_among_good_ones(tmp_path):

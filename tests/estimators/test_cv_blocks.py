@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds, metrics
-from vrspam._utils.messages import Parameter, WordedError, worded
+from vrspam._utils.findings import text_of
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.model_selection.block_source import add_scores, held_out_of, score_block
 from vrspam.model_selection.hashing import row_hashes
@@ -151,7 +152,7 @@ def test_refusals_leave_the_model_alone():
 def test_an_error_in_a_block_keeps_its_fields():
     error = error_in_block(3, WordedError("no column {name!r}: give {option}", name="age", option=Parameter("target")))
     assert str(error) == "Block 3: no column 'age': give target="
-    assert worded(error, lambda parameter: f"--{parameter.name}") == "Block 3: no column 'age': give --target"
+    assert text_of(error, lambda fix: f"--{fix.option}") == "Block 3: no column 'age': give --target"
 
 
 @pytest.mark.parametrize("where", ["_validate_rows", "moments"])
@@ -164,7 +165,7 @@ def test_an_error_of_the_reader_of_a_block_keeps_its_fields(where, monkeypatch):
     monkeypatch.setattr(owner, "_validate_rows" if where == "_validate_rows" else "add_checked", refuse)
     with pytest.raises(WordedError, match="Block 0: give target=") as refused:
         AUCClassifierCV().fit_stream([(X, y)])
-    assert worded(refused.value, lambda parameter: f"--{parameter.name}") == "Block 0: give --target"
+    assert text_of(refused.value, lambda fix: f"--{fix.option}") == "Block 0: give --target"
 
 
 def test_too_many_features_for_blocks_say_what_any_reader_can_do():

@@ -119,7 +119,7 @@ def test_a_gap_in_a_column_of_groups_that_was_found(command):
     table["outcome"] = np.where(rng.random(100) < 0.5, "sick", "well")[unit]
     found = command(table, "outcome", "sick")
     notes = found if command is check else found.training["warnings"]
-    assert next(one for one in notes if getattr(one, "code", "") == "repeated-rows").fix == ("groups", "patient")
+    assert next(one for one in notes if getattr(one, "code", "") == "repeated-rows").fix[:2] == ("groups", "patient")
     assert any("1 rows have no 'patient'" in str(one) for one in notes)
 
 
@@ -222,5 +222,5 @@ def test_the_sentence_about_rows_of_one_kind_that_all_come_first():
     table = pd.DataFrame({"a": np.arange(300.0) % 7, "day": np.arange(300)})
     table["outcome"] = np.where(table.day < 150, "well", "sick")
     said = outcome_of(train, table, time="day", features="linear")
-    assert said.startswith("WordedError: time='day': folds train on earlier rows and test on later ones")
+    assert said.startswith("VrspamError: time='day': folds train on earlier rows and test on later ones")
     assert "sick" in said

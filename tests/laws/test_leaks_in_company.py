@@ -43,11 +43,11 @@ def test_leaks_in_company_are_found_and_named(seed):
     assert [one.code for one in found] == ["leak"]
     (severe,) = found
     assert severe.fix is not None
-    assert severe.fix.name == "drop"
+    assert severe.fix.option == "drop"
     assert set(severe.fix.value) <= set(leaks)
     left = [name for name in leaks if name not in severe.fix.value]
     assert len(left) <= 2  # too few to be too good
-    assert 0.5 < float(severe.fields["rest"]) < 0.95
+    assert 0.5 < float(severe.numbers["auc_left"]) < 0.95
 
 
 @pytest.mark.parametrize("seed", range(examples(6)))
@@ -72,6 +72,6 @@ def test_a_promise_that_is_too_good_is_a_finding_after_the_fit(seed):
     (severe,) = (one for one in model.training["warnings"] if getattr(one, "code", "") == "leak")
     assert severe.severity == "severe"
     assert set(severe.fix.value) <= {"start", "end"}
-    assert float(severe.fields["rest"]) < 0.9
+    assert float(severe.numbers["auc_left"]) < 0.9
     muted = train(table, "outcome", "sick", features="linear", ignore=["leak"])
     assert not [one for one in muted.training["warnings"] if getattr(one, "code", "") == "leak"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tool_data import make_model, patients, write
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix, Note
 from vrspam.cli import main
 from vrspam.data import Schema
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
@@ -208,42 +208,35 @@ def test_contradictions_in_the_schema_are_named(tmp_path, key, value, words):
 
 
 @pytest.mark.parametrize(
-    ("template", "fields"),
+    "note",
     [
-        ("{a.__class__.__mro__} {a:>5000000}", {"a": 1}),
-        ("{a.__class__}", {"a": 1}),
-        ("{a[0]}", {"a": [1]}),
-        ("{a!a}", {"a": "ü"}),
-        ("{a:>5000000}", {"a": 1}),
-        ("{a:.5000000f}", {"a": 1.0}),
-        ("{a:{b}}", {"a": 1, "b": ">5000000"}),
-        ("{a}" * 1000, {"a": "long"}),
-        ("{}", {"a": 1}),
-        ("{0}", {"a": 1}),
-        ("{b}", {"a": 1}),
-        ("{a", {"a": 1}),
-        (5, {"a": 1}),
+        {"template": "{a.__class__}", "fields": {"a": 1}},
+        {"parts": [5]},
+        {"parts": [{"option": "drop", "value": None}]},
+        {"parts": [{"option": 5, "value": None, "does": ""}]},
+        {"parts": [{"option": "drop", "value": {"a": 1}, "does": ""}]},
+        {"parts": [{"option": "drop", "value": [["a"]], "does": ""}]},
+        {"code": "leak", "severity": "grave", "sentence": "", "fixes": [], "numbers": {}, "columns": []},
+        {"code": "leak", "severity": "severe", "sentence": 5, "fixes": [], "numbers": {}, "columns": []},
+        {"code": "leak", "severity": "severe", "sentence": "", "fixes": [], "numbers": {"a": "b"}, "columns": []},
+        {"code": "leak", "severity": "severe", "sentence": "", "fixes": [], "numbers": {}, "columns": [5]},
+        {"code": "leak", "severity": "severe", "sentence": ""},
     ],
 )
-def test_templates_that_are_not_plain_are_refused(tmp_path, template, fields):
+def test_notes_that_are_not_plain_are_refused(tmp_path, note):
     path = tmp_path / "m.json"
     save_model(make_model(), path)
-    changed(path, training={"warnings": [{"template": template, "fields": fields}]})
+    changed(path, training={"warnings": [note]})
     refused(path, "contradicts itself")
 
 
-def test_plain_templates_come_back(tmp_path):
+def test_notes_come_back(tmp_path):
     path = tmp_path / "m.json"
-    note = Message(
-        "{name!r}: {rows:,} rows, {auc:.4f}, {share:.2%}, {l1:g}, {lead:.2g}, use {drop}",
-        **{"name": "größe", "rows": 5000, "auc": 0.75, "share": 0.5, "l1": 1e-9, "lead": 0.125},
-        drop=Parameter("drop", ["größe"]),
-    )
-    braces = Message("{ is not a field")
-    save_model(make_model(training={"warnings": [note, braces, "naïve"]}), path)
+    note = Note("'größe': {5000} rows, use ", Fix("drop", ["größe"]))
+    save_model(make_model(training={"warnings": [note, "{ is not a field", "naïve"]}), path)
     found = load_model(path).training["warnings"]
-    assert found == [note, braces, "naïve"]
-    assert found[0].fields == note.fields
+    assert found == [note, "{ is not a field", "naïve"]
+    assert found[0].parts == note.parts
 
 
 def test_newer_and_edited_files_are_refused(tmp_path):

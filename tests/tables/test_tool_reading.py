@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from tool_data import patients, write
 
-from vrspam._utils.messages import worded
+from vrspam._utils.findings import text_of
 from vrspam.cli import main
 from vrspam.data import DataError
 from vrspam.data.readers import READERS, csv_reader, guess_format
@@ -184,4 +184,4 @@ def test_warnings_keep_their_parameters_in_the_file(table, tmp_path):
     save_model(train(table, "sick", n_splits=2, features="linear"), tmp_path / "m.json")
     (note,) = [note for note in load_model(tmp_path / "m.json").training["warnings"] if "patient" in note]
     assert note.endswith("use include=['patient'] to keep it")
-    assert worded(note, lambda parameter: f"--{parameter.name}").endswith("use --include to keep it")
+    assert text_of(note, lambda fix: f"--{fix.option}").endswith("use --include to keep it")

@@ -14,7 +14,7 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from vrspam._utils.messages import CODES, SEVERITIES, Finding, Message
+from vrspam._utils.findings import CODES, SEVERITIES, Finding, Fix, note_from_plain
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.cli import main
 from vrspam.model_selection.calibration import calibrate
@@ -55,6 +55,11 @@ def visits(rng: np.random.Generator, patients: int = 120, each: int = 6, effect:
     return table
 
 
+def remedy(finding: Finding) -> tuple[str, Any] | None:
+    """The option that mends what was found, with its value."""
+    return None if finding.fix is None else (finding.fix.option, finding.fix.value)
+
+
 def codes(table, **asked) -> dict[str, str]:
     """The findings of a table: code -> severity."""
     return {one.code: one.severity for one in check(table, "y", **asked)}
@@ -64,8 +69,8 @@ def test_rows_of_one_patient_are_found_and_rows_of_one_town_are_not():
     rng = np.random.default_rng(0)
     found = next(one for one in check(visits(rng), "y") if one.code == "repeated-rows")
     assert found.severity == "severe"
-    assert found.fix == ("groups", "patient")
-    assert float(found.fields["apart"]) > float(found.fields["together"]) + 0.02
+    assert remedy(found) == ("groups", "patient")
+    assert float(found.numbers["apart"]) > float(found.numbers["together"]) + 0.02
     for seed in range(3):
         assert "repeated-rows" not in codes(independent(np.random.default_rng(seed)))
 
@@ -131,7 +136,7 @@ def test_of_groups_that_cross_the_one_that_labels_go_with_is_kept_together():
         table = payments(np.random.default_rng(5), of_card, of_store)
         found = {one.code: one for one in check(table, "y")}["repeated-rows"]
         assert found.severity in ("severe", "warning")
-        assert found.fix == ("groups", expected)
+        assert remedy(found) == ("groups", expected)
         assert (other in str(found)) == (of_card > 0.0)  # both are said where both matter
     table = payments(np.random.default_rng(6), 2.5, 1.0, 6000)
     old, new = table[table.card_id < 51_800], table[table.card_id >= 51_800]
@@ -145,7 +150,7 @@ def test_all_groups_that_cross_are_named():
     found = Repeats("card", 0.9, np.arange(3), apart=0.9, together=0.7, z=5.0, bound=0.5, bound_z=9.0)
     (told,) = describe_repeats(found, ["store", "till"])
     assert "Rows with the same 'store' or 'till' are alike too: groups='store' would" in str(told)
-    assert told.fix == ("groups", "card")
+    assert remedy(told) == ("groups", "card")
 
 
 def test_a_model_that_knows_the_groups_predicts_errors_as_well_as_any_linear_one():
@@ -219,7 +224,7 @@ def test_a_leak_is_graded_by_what_the_column_explains_alone():
         assert (found["leak"].severity if "leak" in found else None) == expected
         if expected:
             assert auc_text(auc) in found["leak"]
-            assert found["leak"].fix == ("drop", ["told"])
+            assert remedy(found["leak"]) == ("drop", ["told"])
     bent = np.abs(sick + 0.15 * rng.standard_normal(2000) - 0.5) + 0.01 * rng.random(2000)
     away = np.where(sick, rng.choice([-3.0, 3.0], 2000), 0.0) + 0.2 * rng.standard_normal(2000)  # no order tells it
     assert abs(roc_auc_score(sick, away) - 0.5) < 0.1
@@ -229,7 +234,7 @@ def test_a_leak_is_graded_by_what_the_column_explains_alone():
     assert codes(table.assign(told=kind))["leak"] == "severe"
     several = check(table.assign(told=sick * 1.0, twice=sick * 2.0), "y")
     assert [one.code for one in several].count("leak") == 1
-    assert several[0].fix == ("drop", ["told", "twice"])
+    assert remedy(several[0]) == ("drop", ["told", "twice"])
 
 
 @pytest.mark.parametrize(("auc", "shown", "expected"), [(0.98996, "0.990", "severe"), (0.9894, "0.989", "warning")])
@@ -238,7 +243,7 @@ def test_the_grade_of_a_leak_agrees_with_the_number_that_is_shown(monkeypatch, a
     monkeypatch.setattr("vrspam.tool.doctor.alone", lambda codes, y, fold, ordered: auc if codes.max() == 299 else 0.6)
     table["b"], table["d"] = table["b"].round(0), table["d"] // 10
     (leak,) = (one for one in check(table.assign(c=np.arange(300) * 0.37 % 7), "y") if one.code == "leak")
-    assert (leak.severity, leak.fix) == (expected, ("drop", ["c"]))
+    assert (leak.severity, remedy(leak)) == (expected, ("drop", ["c"]))
     assert f"(AUC {shown})" in leak
 
 
@@ -354,13 +359,13 @@ def test_spellings_and_codes(tmp_path):
     table.assign(told=told, zip=zips, salary=rng.integers(20_000, 90_000, 400)).to_csv(path, index=False)
     found = {one.code: one for one in check(path, "y")}
     assert "'told' ('Yes' and 'Yes ')" in found["spellings"]
-    assert found["codes"].fix == ("categorical", ["zip"])
+    assert remedy(found["codes"]) == ("categorical", ["zip"])
     assert "codes" not in codes(path, categorical=["zip"])
     assert not {"spellings", "codes"} & codes(table).keys()
     mixed = np.where(np.arange(400) < 390, zips, "90210-1234")
     table.assign(place=mixed).to_csv(path, index=False)
     found = {one.code: one for one in check(path, "y")}
-    assert "codes" not in found or found["codes"].fix == ("categorical", ["place"])
+    assert "codes" not in found or remedy(found["codes"]) == ("categorical", ["place"])
     model = train(path, "y", features="linear")
     assert "place" in model.schema.categorical or "codes" in found
 
@@ -372,8 +377,8 @@ def test_drift_along_a_date_and_none_where_nothing_changes(tmp_path, capsys):
     level = rng.choice([-2.0, 2.0], 10)[np.arange(3000) // 300]  # what held in the last months says nothing of the next
     changed = table.assign(day=day, y=np.where(rng.random(3000) < expit(level + table.a), "yes", "no"))
     found = next(one for one in check(changed, "y") if one.code == "drift")
-    assert found.fix == ("time", "day")
-    assert float(found.fields["mixed"]) > float(found.fields["forward"]) + 0.02
+    assert remedy(found) == ("time", "day")
+    assert float(found.numbers["mixed"]) > float(found.numbers["forward"]) + 0.02
     changed.to_csv(tmp_path / "changed.csv", index=False)
     words = ["check", str(tmp_path / "changed.csv"), "--target", "y", "--groups", "duplicates"]
     assert main(words) == 0
@@ -521,10 +526,12 @@ def test_train_and_report_begin_with_the_findings(tmp_path, capsys):
 
 
 def test_a_finding_is_kept_by_files_and_pickles(tmp_path):
-    found = Finding("leak", "severe", "{columns} alone", columns="'a'")
-    for again in (pickle.loads(pickle.dumps(found)), Message.from_plain(json.loads(json.dumps(found.to_plain())))):
+    found = Finding("leak", "severe", "'a' alone", [Fix("drop")], {"auc": 0.99}, ["a"])
+    for again in (pickle.loads(pickle.dumps(found)), note_from_plain(json.loads(json.dumps(found.to_plain())))):
+        assert isinstance(again, Finding)
         assert again == found
         assert (again.code, again.severity, again.fix) == ("leak", "severe", None)
+        assert (again.fixes, again.numbers, again.columns) == ((Fix("drop"),), {"auc": 0.99}, ("a",))
     table = independent(np.random.default_rng(20), 300).assign(same="x")
     model = train(table, "y", features="linear")
     save_model(model, tmp_path / "m.json")

@@ -124,7 +124,7 @@ def test_a_column_that_knows_the_answer_is_named(kind, width):
         seen = Examined.of(rows, labels, schema, {})
         found = look_at_columns(seen, aucs_alone(seen, seed=0), seed=0)
         leaks.append([one for one in found if one.code == "leak"])
-    assert [one.fields["columns"] for one in leaks[0]] == [repr(schema.columns[4])]
+    assert [one.columns for one in leaks[0]] == [(schema.columns[4],)]
     assert "(AUC 1.000)" in leaks[0][0]
     assert leaks[0][0].severity == "severe"
     assert leaks[1] == []

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from vrspam._utils import array_api
+from vrspam._utils.findings import VrspamError
 from vrspam._utils.messages import WordedError
 from vrspam._utils.warnings import IntegersRounded, warn
 
@@ -149,8 +150,9 @@ def numbers_of(labels: Any, n_rows: int, name: str, one: str) -> np.ndarray:
 
 
 def error_in_block(number: int, error: ValueError) -> WordedError:
-    """The same error with the number of its block in front; its fields are kept."""
-    return WordedError("Block {number}: {error}", number=number, error=getattr(error, "message", str(error)))
+    """The same error with the number of its block in front."""
+    parts = error.note.parts if isinstance(error, VrspamError) else (str(error),)
+    return WordedError(f"Block {number}: ", *parts)
 
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -1,21 +1,23 @@
-"""Warnings of the estimators as classes with fields, worded once, and `warn`, which points at the user's own line."""
+"""Warnings of the estimators as classes with fields and a text, and `warn`, which points at the user's own line."""
 
 import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, dataclass_transform
 
 from sklearn.exceptions import ConvergenceWarning
 
-from vrspam._utils.messages import Message
+from vrspam._utils.findings import Fix, Note, parts_of
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line outside of this package and of the libraries that may call it for a user."""
-    level, frame = 2, sys._getframe(1)
+    level = 2
+    frame = sys._getframe(1)
     while frame.f_back is not None and _is_passed_over(frame):
-        level, frame = level + 1, frame.f_back
+        level += 1
+        frame = frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
 
@@ -27,14 +29,15 @@ def warn_once_in_cross_validation(message: Warning, about: tuple[Any, ...]) -> N
 
     There each fold has its own model and its own new rows, so that each would say nearly the same.
     """
-    frame, inside = sys._getframe(1), False
+    inside = False
+    frame = sys._getframe(1)
     while frame.f_back is not None and _is_passed_over(frame):
-        inside |= frame.f_globals["__name__"] == "sklearn.model_selection._validation"
+        inside = inside or frame.f_globals["__name__"] == "sklearn.model_selection._validation"
         frame = frame.f_back
-    key = (frame.f_code.co_filename, frame.f_lineno, type(message), about)
-    if inside and key in _told_in_cross_validation:
-        return
     if inside:
+        key = (frame.f_code.co_filename, frame.f_lineno, type(message), about)
+        if key in _told_in_cross_validation:
+            return
         _told_in_cross_validation.add(key)
     warn(message)
 
@@ -46,20 +49,18 @@ def _is_passed_over(frame: Any) -> bool:
 
 @dataclass_transform(eq_default=False)
 class WordedWarning(UserWarning):
-    """A warning with a template; each subclass becomes a data class, whose fields fill the template and are pickled."""
-
-    template: ClassVar[str] = ""
+    """A warning whose text is a `Note`; each subclass becomes a data class of what the text tells, and is pickled."""
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False)(cls)
 
     @property
-    def message(self) -> Message:
-        """The text, with the fields it is made of."""
-        return Message(self.template, **vars(self))
+    def note(self) -> Note:
+        """The text."""
+        raise NotImplementedError
 
     def __str__(self) -> str:
-        return str(self.message)
+        return str(self.note)
 
     def __reduce__(self) -> Any:
         return type(self), tuple(vars(self).values())
@@ -75,22 +76,26 @@ def in_short(names: Sequence[Any], quoted: bool = True) -> str:
     >>> in_short("abcdefg")
     "'a', 'b', 'c', 'd', 'e' and 2 more"
     """
-    more = len(names) - SHOWN
-    return ", ".join(map(repr if quoted else str, names[:SHOWN])) + (f" and {more} more" if more > 0 else "")
+    shown = ", ".join(repr(name) if quoted else str(name) for name in names[:SHOWN])
+    not_shown = len(names) - SHOWN
+    return f"{shown} and {not_shown} more" if not_shown > 0 else shown
 
 
 class NotConverged(WordedWarning, ConvergenceWarning):
     """A solver stopped before its certificate reached the tolerance."""
 
-    template = (
-        "{estimator} stopped after {n_iter} iterations with {measure} = {gap:.3g}, above tol * F(0): raise max_iter, "
-        "standardise the features, or give a larger l2{more_advice}."
-    )
     estimator: str
     n_iter: int
     gap: float  # or `measure`, where that is another
     more_advice: str = ""
     measure: str = "gap_"
+
+    @property
+    def note(self) -> Note:
+        return Note(
+            f"{self.estimator} stopped after {self.n_iter} iterations with {self.measure} = {self.gap:.3g}, above "
+            f"tol * F(0): raise max_iter, standardise the features, or give a larger l2{self.more_advice}."
+        )
 
 
 class GridNotCertified(WordedWarning, ConvergenceWarning):
@@ -102,11 +107,11 @@ class GridNotCertified(WordedWarning, ConvergenceWarning):
     more_advice: str = ""
 
     @property
-    def template(self) -> str:  # type: ignore[override]
+    def note(self) -> Note:
         what = "were not certified" if self.has_gap else "are not stationary"
-        return (
-            f"{{missed}} of {{total}} solutions of the grid {what} to tol: raise max_iter, standardise the features, "
-            "or leave out the smallest l2{more_advice}."
+        return Note(
+            f"{self.missed} of {self.total} solutions of the grid {what} to tol: raise max_iter, standardise the "
+            f"features, or leave out the smallest l2{self.more_advice}."
         )
 
 
@@ -135,10 +140,11 @@ class GridEdge(WordedWarning):
         return f" in {self.measure}" if self.measure else ""
 
     @property
-    def template(self) -> str:  # type: ignore[override]
-        return (
-            f"The best {{parameter}} is {{value:g}}, the {{end}} of the grid, and beats its neighbour by {{lead:.2g}}"
-            f"{self.unit}, more than one standard error ({{error:.2g}}): add {self.beyond} values of {{parameter}}."
+    def note(self) -> Note:
+        return Note(
+            f"The best {self.parameter} is {self.value:g}, the {self.end} of the grid, and beats its neighbour by "
+            f"{self.lead:.2g}{self.unit}, more than one standard error ({self.error:.2g}): add {self.beyond} values of "
+            f"{self.parameter}."
         )
 
 
@@ -148,43 +154,53 @@ class AllCoefficientsZero(WordedWarning):
     l1: float
 
     @property
-    def template(self) -> str:  # type: ignore[override]
+    def note(self) -> Note:
         if self.l1 == 0.0:
-            return "All coefficients are 0: the classes have the same mean in every feature (or no feature varies)."
-        return (
-            "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 of the grid is too large, or no feature ranks "
-            "the validation rows better than chance. Add smaller values of l1, if there is anything to find."
+            return Note(
+                "All coefficients are 0: the classes have the same mean in every feature (or no feature varies)."
+            )
+        return Note(
+            f"All coefficients are 0 at the chosen l1 = {self.l1:g}: every l1 of the grid is too large, or no feature "
+            "ranks the validation rows better than chance. Add smaller values of l1, if there is anything to find."
         )
 
 
 class NothingAtTheTop(WordedWarning):
     """All coefficients are 0, because no score ranks the positives above the highest-scored negatives."""
 
-    template = (
-        "With max_fpr={max_fpr:g} all coefficients are 0: no score of these features puts the positives clearly above "
-        "the negatives at the top. Use a larger max_fpr, more features, or loss='squared' and choose by the partial "
-        "AUC (AUCClassifierCV)."
-    )
     max_fpr: float
+
+    @property
+    def note(self) -> Note:
+        return Note(
+            f"With max_fpr={self.max_fpr:g} all coefficients are 0: no score of these features puts the positives "
+            "clearly above the negatives at the top. Use a larger max_fpr, more features, or loss='squared' and choose "
+            "by the partial AUC (AUCClassifierCV)."
+        )
 
 
 class NoCorrection(WordedWarning):
     """The cross-validated AUC could not be corrected for the choice."""
 
-    template = (
-        "The corrected AUC and its interval are NaN: no fold holds out two rows of each class, so nothing shows "
-        "how much its AUC varies. Use fewer folds."
-    )
+    @property
+    def note(self) -> Note:
+        return Note(
+            "The corrected AUC and its interval are NaN: no fold holds out two rows of each class, so nothing shows "
+            "how much its AUC varies. Use fewer folds."
+        )
 
 
 class FewGroups(WordedWarning):
     """Too few groups for an interval."""
 
     groups: int
-    template = (
-        "The rows are of {groups} groups, too few to say how far off the AUC may be for new groups: an interval needs "
-        "at least 6 groups, and 3 folds that hold out both classes."
-    )
+
+    @property
+    def note(self) -> Note:
+        return Note(
+            f"The rows are of {self.groups} groups, too few to say how far off the AUC may be for new groups: an "
+            "interval needs at least 6 groups, and 3 folds that hold out both classes."
+        )
 
 
 class FewerFolds(WordedWarning):
@@ -192,7 +208,13 @@ class FewerFolds(WordedWarning):
 
     folds: int
     asked: int
-    template = "{folds} folds instead of {asked}: with more, a fold of whole groups would lack one of the classes."
+
+    @property
+    def note(self) -> Note:
+        return Note(
+            f"{self.folds} folds instead of {self.asked}: with more, a fold of whole groups would lack one of the "
+            "classes."
+        )
 
 
 class StrataWithoutPairs(WordedWarning):
@@ -201,13 +223,20 @@ class StrataWithoutPairs(WordedWarning):
     strata: int
     of: int
     rows: int
-    template = "{strata} of {of} strata have no pair to rank, and their {rows} rows are left out."
+
+    @property
+    def note(self) -> Note:
+        return Note(f"{self.strata} of {self.of} strata have no pair to rank, and their {self.rows} rows are left out.")
 
 
 class ScoredAcrossStrata(WordedWarning):
     """A model of pairs inside strata is scored on all pairs."""
 
-    template = "This model was fitted on pairs inside strata, and score counts all pairs: give score the strata too."
+    @property
+    def note(self) -> Note:
+        return Note(
+            "This model was fitted on pairs inside strata, and score counts all pairs: give score the strata too."
+        )
 
 
 class RawColumns(WordedWarning):
@@ -218,14 +247,14 @@ class RawColumns(WordedWarning):
     ratio: float
 
     @property
-    def template(self) -> str:  # type: ignore[override]
-        return (
-            "Columns have very different scales: the standard deviation of {largest!r} is about "
-            f"{float(f'{self.ratio:.0e}'):,.0f} times that of {{smallest!r}}. The penalty l2 holds columns of small "
-            "numbers back more than others, so the ranking may be poor, however well it is certified: standardise the "
-            "columns first (sklearn.pipeline.make_pipeline(StandardScaler(), ...)), or use "
-            "AUCClassifierCV(features='standardized'). Ignore this where the scales are meant, as those of principal "
-            "components or of the features of a map are."
+    def note(self) -> Note:
+        ratio = float(f"{self.ratio:.0e}")  # one digit
+        return Note(
+            f"Columns have very different scales: the standard deviation of {self.largest!r} is about {ratio:,.0f} "
+            f"times that of {self.smallest!r}. The penalty l2 holds columns of small numbers back more than others, so "
+            "the ranking may be poor, however well it is certified: standardise the columns first "
+            "(sklearn.pipeline.make_pipeline(StandardScaler(), ...)), or use AUCClassifierCV(features='standardized'). "
+            "Ignore this where the scales are meant, as those of principal components or of the features of a map are."
         )
 
 
@@ -235,13 +264,18 @@ class IntegersRounded(WordedWarning):
     columns: tuple[Any, ...]
 
     @property
-    def message(self) -> Message:
-        one = len(self.columns) == 1
-        return Message(
-            f"Column{'' if one else 's'} {{names}} {'holds' if one else 'hold'} integers beyond 2**53, which lose "
-            f"digits as 64-bit floats: leave {'it' if one else 'them'} out if {'it names' if one else 'they name'} the "
-            "rows, subtract a constant if the differences count, or make text of the numbers if they are categories.",
-            names=in_short(self.columns),
+    def note(self) -> Note:
+        names = in_short(self.columns)
+        if len(self.columns) == 1:
+            return Note(
+                f"Column {names} holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out if it "
+                "names the rows, subtract a constant if the differences count, or make text of the numbers if they are "
+                "categories."
+            )
+        return Note(
+            f"Columns {names} hold integers beyond 2**53, which lose digits as 64-bit floats: leave them out if they "
+            "name the rows, subtract a constant if the differences count, or make text of the numbers if they are "
+            "categories."
         )
 
 
@@ -253,36 +287,43 @@ class CategoriesGrouped(WordedWarning):
     grouped: int
 
     @property
-    def message(self) -> Message:
-        """The text, with the parameter to raise."""
-        return Message(
-            "Column {column!r} has {total:,} categories: the {kept:,} most frequent are kept, and the other "
-            "{grouped:,} count as one, as do new ones. Drop the column if it is a name, or raise {max_categories} to "
-            "keep more.",
-            **vars(self),
-            total=self.kept + self.grouped,
+    def note(self) -> Note:
+        return Note(
+            f"Column {self.column!r} has {self.kept + self.grouped:,} categories: the {self.kept:,} most frequent are "
+            f"kept, and the other {self.grouped:,} count as one, as do new ones. Drop the column if it is a name, or "
+            "raise ",
+            Fix("max_categories"),
+            " to keep more.",
         )
 
 
 class NumbersAreNames(WordedWarning):
     """Trees take the numbers of a column as names: equal numbers have similar labels, near numbers do not."""
 
-    template = (
-        "Column {column!r} holds {different:,} different numbers that are names: rows with equal numbers have similar "
-        "labels, rows with near numbers do not. Scores use the training labels of each number, so a new number adds "
-        "nothing. If new rows have new numbers, give the column as {groups}, or drop it."
-    )
-    column: str
+    column: Any
     different: int
+
+    @property
+    def note(self) -> Note:
+        return Note(
+            f"Column {self.column!r} holds {self.different:,} different numbers that are names: rows with equal "
+            "numbers have similar labels, rows with near numbers do not. Scores use the training labels of each "
+            "number, so a new number adds nothing. If new rows have new numbers, give the column as ",
+            Fix("groups"),
+            ", or drop it.",
+        )
 
 
 class TextRead(WordedWarning):
     """The text of a column is read as numbers, dates or times."""
 
-    template = "Column {column!r} holds {remark}: make it categorical if its values are names."
     column: Any
     kind: str  # "numbers", "dates" or "times"
     remark: str
+
+    @property
+    def note(self) -> Note:
+        return Note(f"Column {self.column!r} holds {self.remark}: make it categorical if its values are names.")
 
 
 class ColumnsLeftOut(WordedWarning):
@@ -291,11 +332,12 @@ class ColumnsLeftOut(WordedWarning):
     columns: tuple[Any, ...]
 
     @property
-    def message(self) -> Message:
-        many = "Columns {names} look like identifiers and are not used. To use one: X[{first}].astype('category')"
-        one = "Column {names} looks like an identifier and is not used. To use it: X[{first}].astype('category')"
-        first = repr(self.columns[0])
-        return Message(one if len(self.columns) == 1 else many, names=in_short(self.columns), first=first)
+    def note(self) -> Note:
+        names = in_short(self.columns)
+        use_one = f"X[{self.columns[0]!r}].astype('category')"
+        if len(self.columns) == 1:
+            return Note(f"Column {names} looks like an identifier and is not used. To use it: {use_one}")
+        return Note(f"Columns {names} look like identifiers and are not used. To use one: {use_one}")
 
 
 class MapsLeftOut(WordedWarning):
@@ -304,11 +346,9 @@ class MapsLeftOut(WordedWarning):
     maps: tuple[str, ...]
 
     @property
-    def message(self) -> Message:
-        return Message(
-            "These models cannot keep a score rising or falling with a column, and were left out: {names}.",
-            names=", ".join(self.maps),
-        )
+    def note(self) -> Note:
+        names = ", ".join(self.maps)
+        return Note(f"These models cannot keep a score rising or falling with a column, and were left out: {names}.")
 
 
 class MapsNotFitted(WordedWarning):
@@ -318,13 +358,11 @@ class MapsNotFitted(WordedWarning):
     reasons: tuple[str, ...]
 
     @property
-    def message(self) -> Message:
+    def note(self) -> Note:
         """The text, with the reason of the first."""
-        return Message(
-            "These models could not be fitted and were left out of the comparison: {names} ({reason}).",
-            names=", ".join(self.maps),
-            reason=self.reasons[0].rstrip("."),
-        )
+        names = ", ".join(self.maps)
+        reason = self.reasons[0].rstrip(".")
+        return Note(f"These models could not be fitted and were left out of the comparison: {names} ({reason}).")
 
 
 class UnseenValues(WordedWarning):
@@ -333,9 +371,13 @@ class UnseenValues(WordedWarning):
     sentences: tuple[str, ...]
 
     @property
-    def message(self) -> Message:
+    def note(self) -> Note:
         """The text, with the first few sentences."""
-        more = len(self.sentences) - SHOWN
-        parts = {f"part{number}": sentence for number, sentence in enumerate(self.sentences[:SHOWN])}
-        shown = "; ".join(f"{{{part}}}" for part in parts) + (f"; and {more} more" if more > 0 else "")
-        return Message(f"Compared with training: {shown}.", **parts)
+        parts: list[str | Fix] = ["Compared with training: "]
+        for place, sentence in enumerate(self.sentences[:SHOWN]):
+            if place > 0:
+                parts.append("; ")
+            parts += parts_of(sentence)
+        not_shown = len(self.sentences) - SHOWN
+        parts.append(f"; and {not_shown} more." if not_shown > 0 else ".")
+        return Note(*parts)

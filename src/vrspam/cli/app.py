@@ -8,13 +8,11 @@ width of a terminal; where the output goes elsewhere, each is one line.
 
 from __future__ import annotations
 
-import csv
 import glob
 import inspect
 import io
 import os
 import re
-import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,9 +34,11 @@ from rich.text import Text
 
 from vrspam import __version__
 from vrspam._utils.atomic import check_replaceable
-from vrspam._utils.messages import Finding, MissingExtra, Parameter, WordedError, require, worded
+from vrspam._utils.findings import Finding, VrspamError, text_of
+from vrspam._utils.messages import MissingExtra, require
 from vrspam._utils.plain import json_text
 from vrspam.cli.streams import can_hold, drop
+from vrspam.cli.typed import typed
 
 if TYPE_CHECKING:
     from vrspam.tool.plan import ReportPlan
@@ -213,7 +213,7 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
-        sentence = " ".join(worded(error, as_option).split())  # one line, whatever bytes of a damaged file it quotes
+        sentence = " ".join(text_of(error, typed).split())  # one line, whatever bytes of a damaged file it quotes
         if isinstance(error, MemoryError):
             detail = f" ({sentence})" if sentence else ""
             sentence = f"the memory is not enough{detail}: free some, leave out columns, or train with --streaming"
@@ -270,7 +270,7 @@ def worries(interval: Any, notes: Iterable[str], measure: str = "AUC", marked: b
     doubt = [] if interval is None else doubt_of(interval.low, interval.high, at, measure)
     grade, lines = {"severe": 0, "note": 2}, []
     for note in sorted([*doubt, *notes], key=lambda note: grade.get(getattr(note, "severity", ""), 1)):
-        line = worded(note, as_option)
+        line = text_of(note, typed)
         if marked:
             line = f"{note.severity}: {line} [{note.code}]" if isinstance(note, Finding) else f"warning: {line}"
         lines.append(line)
@@ -289,8 +289,8 @@ def findings(notes: Iterable[str]) -> list[dict[str, Any]]:
         {
             "code": note.code,
             "severity": note.severity,
-            "sentence": worded(note, as_option),
-            **({} if note.fix is None else {"fix": as_option(note.fix)}),
+            "sentence": text_of(note, typed),
+            **({} if note.fix is None else {"fix": typed(note.fix)}),
             "page": f"docs/doctor.md#{note.code}",
         }
         for note in notes
@@ -304,7 +304,7 @@ def warnings_as_lines() -> Iterator[None]:
     shown: set[str] = set()  # a file that is read twice has the same broken lines twice
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if (text := worded(message, as_option)) not in shown:
+        if (text := text_of(message, typed)) not in shown:
             shown.add(text)
             warn(f"warning: {text}")
 
@@ -319,8 +319,8 @@ def misuse() -> Iterator[None]:
     """Report what the library refuses as a wrong use of the command, in the same words."""
     try:
         yield
-    except WordedError as error:
-        raise Misuse(worded(error, as_option)) from error
+    except VrspamError as error:
+        raise Misuse(text_of(error, typed)) from error
 
 
 def tell(text: str, margin: int = 0) -> None:
@@ -494,7 +494,7 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
 
     with misuse():
         found = ReportPlan(
-            **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{worded(stage, as_option)} ...")
+            **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{text_of(stage, typed)} ...")
         )
     if found.target is None:  # refused, unless the rows carry their labels
         from vrspam.data.readers import Source
@@ -504,54 +504,6 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
         with misuse():
             check_target(source, None)
     return found
-
-
-# Options of the other commands, and values that have another form on the command line.
-_OTHER = {
-    name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "top", "width", "power", "scores")
-}
-_OTHER |= {"ids": "--id", "allow_missing": "--allow-missing", "drop_errors": "--drop-errors"}
-_OTHER |= {"l1s": "--l1", "difference": "--difference", "monotonic_cst": "--monotone"}
-_VALUES = {
-    Parameter("zero_based", False): "--one-based",
-    Parameter("on_error", "skip"): "--skip-errors",
-    Parameter("delimiter", "\t"): "--delimiter tab",
-}
-
-
-def as_option(parameter: Parameter) -> str:
-    """A parameter as it is typed into a shell; one that is not an option stays as Python writes it.
-
-    >>> as_option(Parameter("drop", ["day"])), as_option(Parameter("target")), as_option(Parameter("streaming", True))
-    ('--drop day', '--target', '--streaming')
-    >>> as_option(Parameter("include", ["cholesterol, mg/dl"]))
-    '--include \\'"cholesterol, mg/dl"\\''
-    """
-    from vrspam.tool.plan import OPTIONS
-
-    name, value = parameter
-    if not isinstance(value, list | tuple | dict) and parameter in _VALUES:
-        return _VALUES[parameter]
-    known = name in OPTIONS and OPTIONS[name].panel is not None
-    if not (known or name in _OTHER):
-        return str(parameter)
-    flag = OPTIONS[name].flag if known else _OTHER[name]
-    if value is None or value is True:
-        return flag
-    if value is False:
-        return f"no {flag}"
-    texts = [_as_names(value) if isinstance(value, list | tuple) else str(value)]
-    if isinstance(value, dict) and OPTIONS[name].several:  # columns, each with its categories
-        texts = [f"{column}={_as_names(names)}" for column, names in value.items()]
-    return " ".join(f"{flag} {shlex.quote(text)}" for text in texts)
-
-
-def _as_names(names: Sequence[Any]) -> str:
-    """Names as `vrspam.tool.plan.read_names` reads them."""
-    outer_blanks = any(str(name) != str(name).strip() for name in names)
-    line = io.StringIO()
-    csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)
-    return line.getvalue().removesuffix("\r\n")
 
 
 def page_name(data: str) -> str:

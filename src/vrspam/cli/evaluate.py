@@ -10,6 +10,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import app
+from vrspam.cli.typed import typed
 from vrspam.tool.plan import check_measures, read_names
 
 NO_MODEL = "--allow-missing is about the columns of a model: leave it out"
@@ -103,7 +104,7 @@ def evaluate(
         if html is not None:
             from vrspam.report.sections import columns_page, evaluation_page
 
-            page: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": app.as_option}
+            page: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
             if several is None:
                 page |= {"model_name": Path(model).name, "data_name": app.page_name(str(data))}
                 evaluation_page(loaded, found, **page).write(html)

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vrspam._utils.messages import require, worded
+from vrspam._utils.findings import text_of
+from vrspam._utils.messages import require
 from vrspam._utils.progress import StatusLine, is_terminal
 from vrspam.cli import app
+from vrspam.cli.typed import typed
 from vrspam.tool.plan import PANELS, check_option, positive_number, read_names, share
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def reproduce(
         protocol = paper_protocol(runs=runs, cv=cv, scaling=scaling, **({"sets": chosen} if chosen else {}))
         protocol = protocol.with_algorithms(wanted) if wanted else protocol
     except ValueError as error:
-        raise typer.BadParameter(worded(error, app.as_option)) from error
+        raise typer.BadParameter(text_of(error, typed)) from error
     done, words, written = _run(protocol, directory, jobs, skip_missing=chosen is None)
     if not as_json:
         app.say(words)
@@ -201,9 +203,9 @@ def demo(
     again = shlex.join(["vrspam", "report", str(table), "--target", TARGET, "--positive", POSITIVE, "--html"])
     with app.warnings_as_lines():
         report = make_report(table, TARGET, POSITIVE, progress=app.err.is_terminal)
-        report_page(
-            report, data_name=table.name, parameter=app.as_option, command=f"{again} {shlex.quote(str(page))}"
-        ).write(page)
+        report_page(report, data_name=table.name, parameter=typed, command=f"{again} {shlex.quote(str(page))}").write(
+            page
+        )
     if not as_json:
         expected = report.expected
         app.tell(

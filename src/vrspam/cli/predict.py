@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vrspam._utils.messages import require, worded
+from vrspam._utils.findings import text_of
+from vrspam._utils.messages import require
 from vrspam._utils.plain import readable_name
 from vrspam._utils.texts import percent
 from vrspam.cli import app
+from vrspam.cli.typed import typed
 from vrspam.tool.plan import NO_ROW, check_option, one_or_more, read_names
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def predict(
     for note in found.unseen:
         app.warn(f"warning: {note}")
     if found.unscored:
-        app.warn(f"warning: {worded(describe_unscored(found.unscored, top), app.as_option)}")
+        app.warn(f"warning: {text_of(describe_unscored(found.unscored, top), typed)}")
     scored = f"{found.rows - found.unscored:,} rows scored"
     app.say(f"{scored if top is None else f'the {found.rows:,} rows with the highest scores'}: {out}")
     for sentence in words.describe_scores(loaded, found.called):
@@ -235,7 +237,7 @@ def explain(
     if html is not None:
         from vrspam.report.sections import explanation_page
 
-        explanation_page(loaded, model_name=model.name, parameter=app.as_option).write(html)
+        explanation_page(loaded, model_name=model.name, parameter=typed).write(html)
     effects = explain_model(loaded)
     columns = dict(sum_by_column(effects))
     if as_json:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.messages import Parameter, require, worded
+from vrspam._utils.findings import Fix, text_of
+from vrspam._utils.messages import require
 from vrspam.cli import app
+from vrspam.cli.typed import typed
 from vrspam.tool.plan import CHECKED, OPTIONS, PAGE, PANELS, ROWS, options_of
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ def write_report(report: Report, html: Path, data: str, context: typer.Context) 
     from vrspam.report.sections import report_page
 
     command = shlex.join(["vrspam", *context.obj])
-    report_page(report, data_name=app.page_name(data), parameter=app.as_option, command=command).write(html)
+    report_page(report, data_name=app.page_name(data), parameter=typed, command=command).write(html)
 
 
 def _describe(model: Model, path: Path) -> None:
@@ -249,7 +251,7 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
         with app.warnings_as_lines():
             found = look(data, plan=plan)
     except (ValueError, OSError) as error:  # 1 says that something is severe
-        raise app.Misuse(worded(error, app.as_option)) from error
+        raise app.Misuse(text_of(error, typed)) from error
     severe = any(one.severity == "severe" for one in found)
     if as_json:
         app.print_json({"findings": app.findings(found), "severe": severe})
@@ -262,10 +264,10 @@ def check(data: app.Data, as_json: app.AsJson = False, **given: Any) -> None:
             if one.fix is not None and one.severity != "note":
                 fix, several = one.fix, isinstance(one.fix.value, list | tuple)
                 asked = {name: value for name in CHECKED if (value := getattr(plan, name)) != OPTIONS[name].default}
-                if fix.name == "time":  # which cannot be combined with groups
+                if fix.option == "time":  # which cannot be combined with groups
                     asked.pop("groups", None)
-                asked[fix.name] = [*asked.get(fix.name, ()), *fix.value] if several else fix.value
-                options = [app.as_option(Parameter(*given)) for given in asked.items()]
+                asked[fix.option] = [*asked.get(fix.option, ()), *fix.value] if several else fix.value
+                options = [typed(Fix(name, value)) for name, value in asked.items()]
                 app.tell(" ".join([shlex.join(["vrspam", "report", data]), *options]), app.INDENT)
     raise typer.Exit(int(severe))
 
@@ -308,7 +310,7 @@ def rows(
     if html is not None:
         from vrspam.report.sections import rows_page
 
-        rows_page(found, data_name=app.page_name(data), asked=asked, parameter=app.as_option).write(html)
+        rows_page(found, data_name=app.page_name(data), asked=asked, parameter=typed).write(html)
     if as_json:
         app.print_json({**found.flat(), "warnings": app.worries(None, found.notes)})
         return

@@ -400,8 +400,8 @@ def _scan(
 def warn_of_notes(notes: Iterable[Finding], ways: Callable[[Any], Mapping[str, Any]]) -> None:
     """Warn of what was learned; for a column, `ways` gives what stands in place of parameters of its note."""
     for note in notes:
-        own = ways(note.fields["column"])
-        warn(Message(note.template, **note.fields | {key: own[key] for key in note.fields.keys() & own.keys()}))
+        own_ways = ways(note.columns[0])
+        warn(note.text(lambda fix, own_ways=own_ways: str(own_ways.get(fix.option, fix))))  # type: ignore[misc]
 
 
 def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:

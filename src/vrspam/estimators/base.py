@@ -24,7 +24,7 @@ from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata,
 from vrspam.estimators.constraints import limits_of
 from vrspam.model.scorer import scorer_of_estimator
 from vrspam.model_selection.block_source import add_block
-from vrspam.moments import ClassMoments, PairMoments, RankedPairs
+from vrspam.moments import ClassMoments, PairMoments, PairSums, RankedPairs
 from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, PenaltyFamily, WithinProducts, multiply
 from vrspam.penalties.family import PENALTIES, register_penalty, registered
@@ -98,7 +98,7 @@ class RowBlocks:
         """The names of the columns, if the blocks are frames."""
         return getattr(self._validator, "feature_names_in_", None)
 
-    def moments(self, most_once: int) -> ClassMoments:
+    def moments(self, most_once: int) -> PairSums:
         """Moments of all rows, in one pass, with scatter matrices up to 5,000 features.
 
         Those of strata, and of a stream that can be read only once, always have matrices, of at most `most_once`
@@ -197,7 +197,7 @@ class PairsOfStrata(NamedTuple):
 class BlockProducts:
     """Σ as a sum over the blocks of a stream: each multiplication reads the stream once."""
 
-    def __init__(self, blocks: RowBlocks, moments: ClassMoments):
+    def __init__(self, blocks: RowBlocks, moments: PairSums):
         self.blocks, self.moments = blocks, moments
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
@@ -592,7 +592,7 @@ def names_as_read(estimator: Any, reading: TableSchema | None) -> Sequence[str]:
     return list(validation.column_names(estimator))
 
 
-def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float, names: Any = None) -> None:
+def warn_of_raw_columns(estimator: AUCClassifierBase, moments: PairSums, l2: float, names: Any = None) -> None:
     """Warn if standard deviations of dense columns differ so much that l2 shrinks these columns very differently."""
     deviations = spread(moments)[1]
     varying = np.flatnonzero(deviations)

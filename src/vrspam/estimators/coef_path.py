@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
 from vrspam.estimators.constraints import Constraints, limits_of
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, PairSums
 from vrspam.objective import PenaltyFamily, SquaredPairLoss
 from vrspam.solvers.path import grid_axes, solve_grid
 
@@ -67,7 +67,7 @@ def coef_path(
     >>> coefs.shape, (coefs != 0).sum(axis=2).tolist()
     ((2, 3, 30), [[30, 14, 3], [30, 17, 6]])
     """
-    if not isinstance(moments, ClassMoments):
+    if not isinstance(moments, PairSums):
         raise ValueError(f"coef_path takes a ClassMoments, got {type(moments).__name__}.")
     if not tol >= 0.0 or max_iter < 1:
         raise ValueError(f"coef_path needs tol ≥ 0 and max_iter ≥ 1, got tol={tol!r} and max_iter={max_iter!r}.")

@@ -18,7 +18,7 @@ from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, war
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
 from vrspam.estimators.constraints import LIMITS
-from vrspam.moments import ClassMoments, PairMoments, one_vs_rest_moments
+from vrspam.moments import ClassMoments, PairMoments, PairSums, one_vs_rest_moments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, choose_solver
 from vrspam.solvers.base import Solution
@@ -318,7 +318,7 @@ class AUCClassifier(AUCClassifierBase):
         self
         """
         base.refuse_without_rows(self, "fit_moments")
-        if not isinstance(moments, ClassMoments):
+        if not isinstance(moments, PairSums):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
         fit = self._solver(moments.n_features or 0).from_moments(moments.copy())
         return self._store_exact(fit)._store_columns(fit.moments.means.shape[1])

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, binom
 
-from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.findings import Fix, Note
+from vrspam._utils.messages import WordedError
 from vrspam.metrics.roc import checked_scores, positive_rows
 from vrspam.metrics.thresholds import ChosenThreshold, Curve
 
@@ -43,7 +44,7 @@ def choose_threshold(
         if place == 0:
             raise WordedError(
                 "no threshold keeps {given} on held-out rows: give {way}",
-                given=Parameter(rule, asked),
+                given=Fix(rule, asked),
                 way="a smaller number" if rule == "precision" else "a larger number",
             )
     return ChosenThreshold(**vars(curve.short(place)), rule=rule, asked=asked)
@@ -51,7 +52,7 @@ def choose_threshold(
 
 def stored_threshold(
     positive: NDArray, scores: NDArray, rule: str, asked: float, weights: NDArray | None = None, grouped: bool = False
-) -> tuple[ChosenThreshold, Message | None]:
+) -> tuple[ChosenThreshold, Note | None]:
     """The threshold that a model stores for a rule, and a message if it is no promise about new rows.
 
     A recall, a precision or a share of alerts is promised (:func:`promised_threshold`) if the held-out rows are enough
@@ -59,23 +60,24 @@ def stored_threshold(
     """
     if rule not in ("recall", "precision", "alerts"):
         return choose_threshold(positive, scores, rule, asked, weights), None
-    given, why = Parameter(rule, asked), "no number of rows can promise {given}"
+    target = Fix(rule, asked)
+    reason = Note("no number of rows can promise ", target)
     if asked < 1.0:
-        why = "rows in groups, or with weights, cannot promise {given}"
-    fields: dict[str, Any] = {"given": given}
+        reason = Note("rows in groups, or with weights, cannot promise ", target)
     if weights is None and not grouped and asked < 1.0:
         try:
             promised = promised_threshold(positive, scores, **{rule: asked})
         except WordedError as error:
-            why, fields = error.message.template, error.message.fields
+            reason = error.note
         else:
             curve = Curve.of(positive, scores)
             found = curve.short(curve.place(promised.threshold))
             if found.share > 0.0:
                 return ChosenThreshold(**vars(found), rule=rule, asked=asked, confidence=promised.confidence), None
-            why = "these rows are too few to promise {given}: no row would be called"
-    words = f"{why.rstrip('.')}. The stored threshold meets this target on the held-out rows alone."
-    return choose_threshold(positive, scores, rule, asked, weights), Message(words, **fields)
+            reason = Note("these rows are too few to promise ", target, ": no row would be called")
+    outlook = "The stored threshold meets this target on the held-out rows alone."
+    stop = " " if reason.endswith(".") else ". "
+    return choose_threshold(positive, scores, rule, asked, weights), Note(*reason.parts, stop, outlook)
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ def promised_threshold(
         rows = {"recall": "positives", "specificity": "negatives"}.get(measure, "rows")
         words = "{m} {rows} are too few to promise {given} with {sure:g} % confidence: it takes {least}. Promise less, "
         fields: dict[str, Any] = {"m": m, "rows": rows, "sure": 100 * confidence, "least": least}
-        raise WordedError(f"{words}or collect more rows.", **fields, given=Parameter(measure, share))
+        raise WordedError(f"{words}or collect more rows.", **fields, given=Fix(measure, share))
     if measure == "recall":
         threshold = float(judged[outside - 1])
         found = float(np.mean(judged >= threshold))
@@ -214,7 +216,7 @@ def _promised_precision(positive: NDArray, scores: NDArray, share: float, confid
     if not np.any(bounds >= share):
         words = "No threshold shows {given} with {sure:g} % confidence; the highest shown precision is {most:.2g}. "
         fields: dict[str, Any] = {"sure": 100 * confidence, "most": float(bounds.max(initial=0.0))}
-        raise WordedError(f"{words}Promise less, or collect more rows.", **fields, given=Parameter("precision", share))
+        raise WordedError(f"{words}Promise less, or collect more rows.", **fields, given=Fix("precision", share))
     count = int(above[bounds >= share].max())
     threshold = float(np.nextafter(ranked[count], np.inf))
     return PromisedThreshold(threshold, "precision", share, float(hits[count] / count), confidence, count)

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NewType
 import numpy as np
 
 from vrspam._utils.atomic import write_text
-from vrspam._utils.messages import Parameter, worded
+from vrspam._utils.findings import text_of
+from vrspam._utils.messages import Parameter
 from vrspam._utils.plain import json_text, readable
 from vrspam._utils.texts import auc_text, interval_text, percent, short_between
 from vrspam.metrics.thresholds import Curve, wilson
@@ -192,7 +193,7 @@ def noticed(
         severity, code = severities[place], escape(getattr(worries[place], "code", ""))
         code = f' <code title="docs/doctor.md#{code}">{code}</code>' if code else ""
         severe = "<b>Severe:</b> " if severity == "severe" else ""
-        item = f'<li class="{escape(severity)}">{severe}{spelled(worded(worries[place], parameter))}{code}</li>'
+        item = f'<li class="{escape(severity)}">{severe}{spelled(text_of(worries[place], parameter))}{code}</li>'
         grave, notes = (grave, notes + item) if severity == "note" else (grave + item, notes)
     title, count = f'<p class="title">{label}</p>', severities.count("note")
     more = folded(f"{count} note{'s' if count > 1 else ''} on the table", Html(f"<ul>{notes}</ul>")) if notes else ""

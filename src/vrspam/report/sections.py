@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter, worded
+from vrspam._utils.findings import text_of
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.texts import auc_text, interval_text, percent, shorten, signed
 from vrspam.measures.outcome import Outcome
 from vrspam.metrics import Estimate, net_benefit
@@ -696,7 +697,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
             "the final model, which was trained on all rows; they add up to its score."
         )
     private = "These are rows of your table, with their values; {none} makes a page without them."
-    without = worded(Message(private, none=Parameter("rows", 0)), parameter)
+    without = text_of(Message(private, none=Parameter("rows", 0)), parameter)
     shown: list[list[tuple[str, str, float]]] = []  # for each row its largest parts, and the sum of the others
     for row in report.rows:
         most = 8 if len(row.parts) > 9 else len(row.parts)
@@ -746,7 +747,7 @@ def add_origin(
     again = [html.paragraph("The command to do it again:", code=command)] if command else []
     facts = {**(more or {}), **words.training_facts(model)}
     noticed: list[Html] = []
-    if notes and (found := [worded(note, parameter) for note in model.training.get("warnings", ())]):
+    if notes and (found := [text_of(note, parameter) for note in model.training.get("warnings", ())]):
         noticed = [html.paragraph("Noticed in training:"), html.bullets(found)]
     fit = words.describe_fit(model.training)
     known = [html.folded("How we know that the fit is complete", html.paragraph(fit[1]))] if fit else []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vrspam.moments import ClassMoments
+from vrspam.moments import PairSums
 from vrspam.objective import ElasticNet, Objective, SmoothLoss, Strengths, l2_unit
 from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.base import Solver
@@ -31,7 +31,7 @@ AUTO_L2S = 17
 AUTO_L1S = 30
 
 
-def grid_axes(moments: ClassMoments, l2s: ArrayLike, l1s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def grid_axes(moments: PairSums, l2s: ArrayLike, l1s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The values of l2 and of l1 as arrays.
 
     For l2s="auto" 17 values from 1e-6 to 1e2 times the unit of l2; for l1s="auto" 30 values from the least l1 that

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.messages import CODES, SEVERITIES, Finding, Parameter
+from vrspam._utils.findings import CODES, OPTION, SEVERITIES, Finding, Fix, Severity
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import SHOWN, in_short
 from vrspam.data import DataError
@@ -28,11 +28,13 @@ from vrspam.model_selection.folds import forward_folds
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import numbers, rows_of
 from vrspam.tool.folds import can_keep_together, with_both_classes
-from vrspam.tool.leaks import SUSPECT, TOO_GOOD, alone, look_at_company
+from vrspam.tool.leaks import SUSPECT, TOO_GOOD, alone, is_made_of, look_at_company
 from vrspam.tool.plan import CHECKED, COPIES, INDEPENDENT, TrainPlan, takes
 from vrspam.tool.repeats import (
     QUICK_COLUMNS,
     QUICK_ROWS,
+    NamedGroups,
+    QuickTable,
     Repeats,
     find_copies,
     judge_groups,
@@ -47,17 +49,32 @@ from vrspam.tool.table import OpenedTable, RowSample, open_labelled
 SAMPLED = 20_000  # rows of a stream or a cluster that are looked at
 MOST_COLUMNS = 1000  # columns that are looked at one by one
 
-#: Sentences about several columns; the sentence about a single column comes from the reader of the table.
+#: What is said of several columns, and the option that mends it; the reader of the table speaks of a single column.
 SEVERAL = {
-    "identifiers": "columns {columns} look like identifiers and were left out; {include} would keep one",
-    "left-out": "columns {columns} have no values that can be used; left out",
-    "dates": "columns {columns} hold dates: their year, month, weekday and hour are features; {dates} leaves dates out",
-    "text-numbers": "columns {columns} hold text that was read as numbers; {categorical} would take one as categories",
-    "unread-text": "columns {columns} hold numbers; text among them counts as missing",
-    "codes": "columns {columns} hold codes that look like numbers: take them as categories with {categorical}",
-    "large-integers": "columns {columns} hold integers beyond 2**53, which lose digits: leave them out with {drop}",
-    "many-categories": "columns {columns} have very many categories, of which the rare ones count as one, as do new "
-    "ones; use {drop} if they are names",
+    "identifiers": ("look like identifiers and were left out", "include", f"; {OPTION} would keep one"),
+    "left-out": ("have no values that can be used; left out", None, ""),
+    "dates": (
+        "hold dates: their year, month, weekday and hour are features",
+        "dates",
+        f"; {OPTION} leaves dates out",
+    ),
+    "text-numbers": (
+        "hold text that was read as numbers",
+        "categorical",
+        f"; {OPTION} would take one as categories",
+    ),
+    "unread-text": ("hold numbers; text among them counts as missing", None, ""),
+    "codes": ("hold codes that look like numbers", "categorical", f": take them as categories with {OPTION}"),
+    "large-integers": (
+        "hold integers beyond 2**53, which lose digits",
+        "drop",
+        f": leave them out with {OPTION}",
+    ),
+    "many-categories": (
+        "have very many categories, of which the rare ones count as one, as do new ones",
+        "drop",
+        f"; use {OPTION} if they are names",
+    ),
 }
 
 
@@ -313,7 +330,7 @@ def company(*asked: Any) -> list[Finding]:
 def leaking_columns(findings: Iterable[Finding]) -> list[str]:
     """The columns that findings say give the answer away, which they advise to leave out."""
     told = (one.fix for one in findings if one.code in ("leak", "missingness"))
-    return [name for fix in told if fix is not None and fix.name == "drop" for name in fix.value]
+    return [name for fix in told if fix is not None and fix.option == "drop" for name in fix.value]
 
 
 def look_after(opened: OpenedTable, found: Diagnosis, promised: float, seed: int) -> list[Finding]:
@@ -334,8 +351,8 @@ def guarded(what: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
 
 
 def _failed(what: str, error: Exception) -> Finding:
-    words = "not looked at: {what}, which failed unexpectedly ({error}). The model does not depend on it"
-    return Finding("not-checked", "note", words, what=what, error=f"{type(error).__name__}: {error}")
+    reason = f"{type(error).__name__}: {error}"
+    return not_checked(f"{what}, which failed unexpectedly ({reason}). The model does not depend on it")
 
 
 def look_at_repeats(opened: OpenedTable, seen: Examined, plan: TrainPlan, leaks: Sequence[str]) -> Groups:
@@ -362,34 +379,45 @@ def _judged_groups(X: Any, seen: Examined, plan: TrainPlan, leaks: Sequence[str]
     answer away: they leave no errors that could tell whether groups matter.
     """
     order, sorted_rows = seen.sorted()
-    honest = [
-        name for name in X.column_names if not any(name == leak or name.startswith(f"{leak} (") for leak in leaks)
-    ]
-    independent: dict[int, tuple[float, np.ndarray]] = {}  # of the quick model, once for all groups
-    rows = X.select(honest) if honest else X, order, sorted_rows.positive, plan.random_state, independent
-    copies = find_copies(sorted_rows.codes, plan.random_state)
-    named = []
-    if plan.groups != COPIES:
-        told = sorted_rows.positive, sorted_rows.unordered, copies, leaks
-        named = name_groups(sorted_rows.codes, sorted_rows.names, plan.random_state, *told)
-    judged = [judge_groups(one.name, one.codes, *rows) for one in named if one.equal <= 0.95 or copies is None]
-    groups = sorted((one for one in judged if one.matters), key=lambda one: -one.bound)
-    if not groups and plan.groups != COPIES and copies is None:
-        crossed = name_crossed_groups(sorted_rows.codes, sorted_rows.names, plan.random_state)
-        tried = (judge_groups(one.name, one.codes, *rows) for one in crossed)
-        groups = [one for one in tried if one.matters]
-    if not groups:
-        of_copies = [] if copies is None else [judge_groups(COPIES, copies, *rows)]
-        matter = bool(of_copies) and of_copies[0].matters
-        groups = of_copies if not judged or matter else judged[:1]
-        if matter and copies is not None and plan.groups != COPIES:
-            columns = {**sorted_rows.codes, **sorted_rows.names}
-            owners = owners_of_copies(copies, columns, sorted_rows.positive, sorted_rows.unordered, plan.random_state)
-            by_owner = (judge_groups(one.name, one.codes, *rows) for one in owners)
-            groups = [one for one in by_owner if one.matters] or groups
-    in_file = np.empty_like(order)
-    in_file[order] = np.arange(order.size)
-    return [one._replace(codes=one.codes[in_file]) for one in groups]
+    honest = [name for name in X.column_names if not is_made_of(name, leaks)]
+    table = QuickTable(X.select(honest) if honest else X, order, sorted_rows.positive, plan.random_state)
+    groups = _choose_groups(sorted_rows, table, plan, leaks)
+    place_in_file = np.empty_like(order)
+    place_in_file[order] = np.arange(order.size)
+    return [one._replace(codes=one.codes[place_in_file]) for one in groups]
+
+
+def _choose_groups(rows: Examined, table: QuickTable, plan: TrainPlan, leaks: Sequence[str]) -> list[Repeats]:
+    """The groups that matter: of columns, of two columns together, of copies; else one of those that do not matter."""
+    seed = plan.random_state
+    copies = find_copies(rows.codes, seed)
+    if plan.groups == COPIES:
+        return [] if copies is None else [judge_groups(COPIES, copies, table)]
+
+    candidates = name_groups(rows.codes, rows.names, seed, rows.positive, rows.unordered, copies, leaks)
+    if copies is not None:  # rows that agree in nearly all columns are copies, whichever column names them
+        candidates = [groups for groups in candidates if groups.equal <= 0.95]
+    of_columns = _judged(candidates, table)
+    if groups := _that_matter(of_columns):
+        return sorted(groups, key=lambda one: -one.bound)
+
+    if copies is None:
+        crossed = _judged(name_crossed_groups(rows.codes, rows.names, seed), table)
+        return _that_matter(crossed) or of_columns[:1]
+    of_copies = judge_groups(COPIES, copies, table)
+    if not of_copies.matters:
+        return of_columns[:1] or [of_copies]
+    columns = {**rows.codes, **rows.names}
+    owners = _judged(owners_of_copies(copies, columns, rows.positive, rows.unordered, seed), table)
+    return _that_matter(owners) or [of_copies]
+
+
+def _judged(candidates: Iterable[NamedGroups], table: QuickTable) -> list[Repeats]:
+    return [judge_groups(groups.name, groups.codes, table) for groups in candidates]
+
+
+def _that_matter(judged: Iterable[Repeats]) -> list[Repeats]:
+    return [groups for groups in judged if groups.matters]
 
 
 def _quick_columns(X: Any, seen: Examined, opened: OpenedTable) -> Any:
@@ -402,7 +430,7 @@ def _quick_columns(X: Any, seen: Examined, opened: OpenedTable) -> Any:
 def constant_columns(names: Sequence[str]) -> Finding:
     """The finding that columns, or features made of them, are the same in all rows."""
     shown = in_short([str(name) for name in names])
-    return Finding("constant", "note", "constant and so without effect: {columns}", columns=shown)
+    return Finding("constant", "note", f"constant and so without effect: {shown}", columns=names)
 
 
 def _sampled(looked_at: int, rows: int) -> Finding:
@@ -419,68 +447,129 @@ def in_order(findings: Iterable[Finding], ignore: Sequence[str] = ()) -> list[Fi
     found = []
     for code, same in by_code.items():
         grade = min((one.severity for one in same), key=SEVERITIES.index)
-        columns = [str(one.fields["column"]) for one in same if one.fields.get("column")]
+        columns = [str(name) for one in same for name in one.columns]
         if len(same) <= 1:
             found += same
-        elif len(columns) < len(same) or code not in SEVERAL:  # one sentence after the other
-            parts = {f"part{number}": one for number, one in enumerate(same)}
-            found.append(Finding(code, grade, "; ".join(f"{{{part}}}" for part in parts), **parts))
+        elif len(columns) < len(same) or code not in SEVERAL:
+            found.append(one_after_the_other(same, grade))
         else:
-            some, template = columns[:1] if grade == "note" else columns, SEVERAL[code]
-            ways = {way: Parameter(way, some) for way in ("include", "drop", "categorical")}
-            fields = {**ways, "dates": Parameter("dates", "drop"), "columns": in_short(columns)}
-            used = {name: value for name, value in fields.items() if f"{{{name}}}" in template}
-            found.append(Finding(code, grade, template, **used))
+            found.append(about_several(code, grade, columns))
     return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), CODES.index(one.code)))
+
+
+def about_several(code: str, severity: Severity, columns: Sequence[str]) -> Finding:
+    """One finding about several columns of one code; a note names the first of them alone as an example."""
+    says, option, does = SEVERAL[code]
+    sentence = f"columns {in_short(columns)} {says}"
+    if option is None:
+        return Finding(code, severity, sentence, columns=columns)
+    value: Any = columns[:1] if severity == "note" else columns
+    if option == "dates":
+        value = "drop"
+    return Finding(code, severity, sentence, [Fix(option, value, does)], columns=columns)
+
+
+def one_after_the_other(several: Sequence[Finding], severity: Any) -> Finding:
+    """One finding of several of one code: their sentences in their order, and what can be done about each."""
+    sentence = several[0].sentence
+    fixes = list(several[0].fixes)
+    for finding in several[1:]:
+        if fixes:
+            fixes[-1] = fixes[-1]._replace(does=f"{fixes[-1].does}; {finding.sentence}")
+        else:
+            sentence += f"; {finding.sentence}"
+        fixes += finding.fixes
+    return Finding(several[0].code, severity, sentence, fixes)
 
 
 def not_checked(what: str) -> Finding:
     """The finding that something could not be looked at."""
-    return Finding("not-checked", "note", "not looked at: {what}", what=what)
+    return Finding("not-checked", "note", f"not looked at: {what}")
 
 
 def look_at_labels(opened: OpenedTable, is_positive: np.ndarray, all_events: bool = False) -> Iterator[Finding]:
     """Yield findings on labels: missing, misspelt, more than two, rare, or a majority as the default positive."""
-    positive, counts = opened.positive, dict(opened.counts)
+    positive = opened.positive
+    counts = dict(opened.counts)
     if not counts:  # of a file whose labels were not counted one by one
         another = next(label for label in opened.schema.labels or () if label != positive)
         counts = {positive: int(is_positive.sum()), another: int((~is_positive).sum())}
-    labelled, positives = sum(counts.values()), counts.get(positive, 0)
+    labelled = sum(counts.values())
     if opened.unlabelled:
-        rows = opened.unlabelled + labelled
-        share = 100.0 * opened.unlabelled / rows
-        grade = "severe" if share >= 50.0 else "warning" if share >= 5.0 else "note"
-        words = "{count:,} of {rows:,} rows ({share:.1f} %) have no label and are left out: are the rest like new rows?"
-        yield Finding("unlabelled", grade, words, count=opened.unlabelled, rows=rows, share=share)
+        yield _describe_unlabelled(opened.unlabelled, opened.unlabelled + labelled)
+
     if opened.times is not None and all_events:  # an order, or times of which none is censored
-        counts, positives = {positive: labelled}, labelled
+        counts = {positive: labelled}
     others = {str(label): count for label, count in counts.items() if label != positive}
-    for text, count in others.items():
-        near, short = [], text.strip().casefold()
-        for other in map(str, counts):  # at least 80 % of the letters of both must match
-            plain = other.strip().casefold()
-            possible = other != text and min(len(short), len(plain)) >= 3 and not short.isdigit()
-            near += [other] if possible and SequenceMatcher(None, short, plain).ratio() >= 0.8 else []
-        if near and count <= 0.05 * max(counts.values()):
-            words = "the label {label!r} ({count:,} rows) may be a misspelt {other!r}, and counts as another class"
-            yield Finding("labels", "warning", words, label=text, count=count, other=near[0])
+    yield from _misspelt_labels(others, counts)
     if len(counts) > 2:
-        listed = ", ".join(f"{name!r} ({count:,} rows)" for name, count in [*others.items()][:SHOWN])
-        words = "all labels but {positive!r} are one class: {others}; rows that are to be left out need an empty label"
-        yield Finding("labels", "note", words, positive=str(positive), others=listed)
-    for name, count in (("not positive", labelled - positives), ("positive", positives)):
-        if count < 50 and not (opened.times is not None and name == "not positive"):
-            words = "only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
-            yield Finding("few-rows", "warning", words, count=count, name=name)
-    if opened.plan.positive is None and len(counts) == 2 and positives > 0.6 * labelled:
-        ((other, _),) = others.items()
-        words = "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}."
-        fields = {"positive": str(positive), "share": 100.0 * positives / labelled, "other": other}
-        yield Finding("majority", "note", words, **fields, fix=Parameter("positive", other))
+        listed = ", ".join(f"{name!r} ({count:,} rows)" for name, count in list(others.items())[:SHOWN])
+        sentence = f"all labels but {str(positive)!r} are one class: {listed}; rows that are to be left out need an "
+        yield Finding("labels", "note", sentence + "empty label")
+
+    n_positive = counts.get(positive, 0)
+    n_others = labelled - n_positive
+    if opened.times is None and n_others < 50:
+        yield _describe_few_rows(n_others, "not positive")
+    if n_positive < 50:
+        yield _describe_few_rows(n_positive, "positive")
+    if opened.plan.positive is None and len(counts) == 2 and n_positive > 0.6 * labelled:
+        (other,) = others
+        share = 100.0 * n_positive / labelled
+        sentence = f"I look for {str(positive)!r} ({share:.0f} % of the rows)."
+        fix = Fix("positive", other, f" Looking for {other!r}? Add {OPTION}.")
+        yield Finding("majority", "note", sentence, [fix], {"share": share})
+
+
+def _describe_unlabelled(unlabelled: int, rows: int) -> Finding:
+    share = 100.0 * unlabelled / rows
+    severity: Severity = "note"
+    if share >= 50.0:
+        severity = "severe"
+    elif share >= 5.0:
+        severity = "warning"
+    sentence = (
+        f"{unlabelled:,} of {rows:,} rows ({share:.1f} %) have no label and are left out: are the rest like new rows?"
+    )
+    return Finding("unlabelled", severity, sentence, numbers={"count": unlabelled, "rows": rows})
+
+
+def _describe_few_rows(count: int, name: str) -> Finding:
+    sentence = f"only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
+    return Finding("few-rows", "warning", sentence, numbers={"count": count})
+
+
+def _misspelt_labels(others: Mapping[str, int], counts: Mapping[Any, int]) -> Iterator[Finding]:
+    """Yield a finding on each rare label that is nearly spelt like another one."""
+    most = max(counts.values())
+    for label, count in others.items():
+        if count > 0.05 * most:
+            continue
+        near = next((str(other) for other in counts if are_nearly_spelt_alike(label, str(other))), None)
+        if near is not None:
+            sentence = f"the label {label!r} ({count:,} rows) may be a misspelt {near!r}, and counts as another class"
+            yield Finding("labels", "warning", sentence, numbers={"count": count})
+
+
+def are_nearly_spelt_alike(label: str, other: str) -> bool:
+    """Whether two texts differ, but at least 80 % of the letters of both match.
+
+    >>> (
+    ...     are_nearly_spelt_alike("Regan", "Reagan"),
+    ...     are_nearly_spelt_alike("no", "none"),
+    ...     are_nearly_spelt_alike("101", "100"),
+    ... )
+    (True, False, False)
+    """
+    label_in_short = label.strip().casefold()
+    other_in_short = other.strip().casefold()
+    if label == other or label_in_short.isdigit() or min(len(label_in_short), len(other_in_short)) < 3:
+        return False
+    return SequenceMatcher(None, label_in_short, other_in_short).ratio() >= 0.8
 
 
 def look_at_columns(seen: Examined, aucs: Mapping[str, float], seed: int) -> Iterator[Finding]:
-    """Yield findings on columns: leaks, missing values, spellings, codes, and an order of rows that tells the label.
+    """Yield findings on columns: leaks, an order of rows that tells the label, missing values, spellings, codes.
 
     `aucs` are those of single columns.
     """
@@ -490,38 +579,80 @@ def look_at_columns(seen: Examined, aucs: Mapping[str, float], seed: int) -> Ite
     fold = rng.integers(0, 5, rows.size)
     if min(y.sum(), (~y).sum()) >= 20:
         yield from _leaks(seen, rows, y, aucs)
-        told = {"the order of the rows": alone(rows, y, fold, True)}
-        told |= {f"column {name!r}": alone(codes[rows], y, fold, True) for name, codes in seen.names.items()}
-        name = max(told, key=lambda one: told[one])
-        noise = roc_auc_ci(y, np.random.default_rng(0).random(y.size)).standard_error
-        if told[name] >= max(0.6, 0.5 + 4.0 * noise):
-            words = "{what} goes with the label (AUC {auc}), and is not used: was the table put together from lists?"
-            grade = "warning" if told[name] >= 0.8 else "note"
-            yield Finding("order", grade, words, what=name, auc=auc_text(told[name]))
-    missing = {name: float((codes < 0).mean()) for name, codes in seen.codes.items() if (codes < 0).any()}
-    if missing and not sparse.issparse(seen.X):
-        worst = sorted(missing, key=lambda name: -missing[name])
-        percents = {name: f"{100 * missing[name]:.1f} %" for name in worst[:SHOWN]}
-        percents |= {name: "less than 0.1 %" for name in percents if missing[name] < 5e-4}
-        shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
-        more = f", and in {rest} more column{'s' if rest > 1 else ''}" if (rest := len(worst) - SHOWN) > 0 else ""
-        yield Finding("missing-values", "note", "values are missing: {shown}", shown=shown + more)
-    spelt = []
+        yield from _order(seen, rows, y, fold)
+    if not sparse.issparse(seen.X):
+        yield from _missing_values(seen)
+    yield from _spellings(seen)
+    yield from _codes(seen)
+
+
+def _order(seen: Examined, rows: np.ndarray, y: np.ndarray, fold: np.ndarray) -> Iterator[Finding]:
+    """Yield a finding if the order of the rows, or a column that only names them, tells the label."""
+    aucs = {"the order of the rows": alone(rows, y, fold, True)}
+    for name, codes in seen.names.items():
+        aucs[f"column {name!r}"] = alone(codes[rows], y, fold, True)
+    what = max(aucs, key=aucs.__getitem__)
+    auc = aucs[what]
+    noise = roc_auc_ci(y, np.random.default_rng(0).random(y.size)).standard_error
+    if auc >= max(0.6, 0.5 + 4.0 * noise):
+        severity: Severity = "warning" if auc >= 0.8 else "note"
+        sentence = (
+            f"{what} goes with the label (AUC {auc_text(auc)}), and is not used: was the table put together from lists?"
+        )
+        yield Finding("order", severity, sentence, numbers={"auc": auc})
+
+
+def _missing_values(seen: Examined) -> Iterator[Finding]:
+    """Yield a finding on columns with gaps, the worst first."""
+    shares = {name: float((codes < 0).mean()) for name, codes in seen.codes.items() if (codes < 0).any()}
+    if not shares:
+        return
+    worst_first = sorted(shares, key=lambda name: -shares[name])
+    listed = ", ".join(f"{name!r} in {_percent(shares[name])} of the rows" for name in worst_first[:SHOWN])
+    not_shown = len(worst_first) - SHOWN
+    if not_shown > 0:
+        listed += f", and in {not_shown} more column{'s' if not_shown > 1 else ''}"
+    yield Finding("missing-values", "note", f"values are missing: {listed}", columns=worst_first)
+
+
+def _percent(share: float) -> str:
+    return "less than 0.1 %" if share < 5e-4 else f"{100 * share:.1f} %"
+
+
+def _spellings(seen: Examined) -> Iterator[Finding]:
+    """Yield a finding on columns with categories that differ by case or blanks alone."""
+    columns = []
+    examples = []
     for name, texts in seen.texts.items():
-        plain: dict[str, list[str]] = {}
-        for text in texts if len(texts) <= 100_000 else ():
-            plain.setdefault(" ".join(text.split()).casefold(), []).append(text)
-        pairs = [same for same in plain.values() if len(same) > 1]
-        if pairs:
-            spelt.append(f"{name!r} ({' and '.join(map(repr, sorted(pairs[0])[:2]))})")
-    if spelt:
-        words = "categories differ by case or blanks alone and count as different: {columns}; spell them in one way"
-        yield Finding("spellings", "warning", words, columns=in_short(spelt, quoted=False))
-    odd = re.compile(r"(^|[^a-z])(zip|zip.?codes?|plz|post.?codes?|postal.*|fips|naics|sic|icd.?\d*|phone|area.?code)$")
+        if len(texts) > 100_000:
+            continue
+        spellings: dict[str, list[str]] = {}
+        for text in texts:
+            spellings.setdefault(" ".join(text.split()).casefold(), []).append(text)
+        several = next((alike for alike in spellings.values() if len(alike) > 1), None)
+        if several is not None:
+            columns.append(name)
+            examples.append(f"{name!r} ({' and '.join(map(repr, sorted(several)[:2]))})")
+    if columns:
+        listed = in_short(examples, quoted=False)
+        sentence = f"categories differ by case or blanks alone and count as different: {listed}; spell them in one way"
+        yield Finding("spellings", "warning", sentence, columns=columns)
+
+
+NAME_OF_CODES = re.compile(
+    r"(^|[^a-z])(zip|zip.?codes?|plz|post.?codes?|postal.*|fips|naics|sic|icd.?\d*|phone|area.?code)$"
+)
+
+
+def _codes(seen: Examined) -> Iterator[Finding]:
+    """Yield a finding on each column of numbers whose name says that they are codes."""
     for name in sorted(seen.numeric):
-        if odd.search(name.lower()) and name not in seen.dates and seen.codes[name].max(initial=-1) >= 9:
-            words = "column {column!r} holds codes that look like numbers: take it as categories with {categorical}"
-            yield Finding("codes", "warning", words, column=name)
+        if not NAME_OF_CODES.search(name.lower()) or name in seen.dates:
+            continue
+        if seen.codes[name].max(initial=-1) >= 9:  # at least ten different numbers
+            sentence = f"column {name!r} holds codes that look like numbers"
+            fix = Fix("categorical", [name], f": take it as categories with {OPTION}")
+            yield Finding("codes", "warning", sentence, [fix], columns=[name])
 
 
 def aucs_alone(seen: Examined, seed: int) -> dict[str, float]:
@@ -544,32 +675,40 @@ def _leaks(seen: Examined, rows: np.ndarray, y: np.ndarray, aucs: Mapping[str, f
 
     An AUC of 0.95 is no surprise where other columns tell the label nearly as well, as in measurements of one thing.
     """
-    told, gaps, rest = dict[str, float](), dict[str, float](), 0.5
+    leaks: dict[str, float] = {}
+    gaps: dict[str, float] = {}
+    best_other = 0.5
     for name, auc in aucs.items():
         missing = seen.codes[name][rows] < 0
-        gap = 0.5 + abs(missing[y].mean() - missing[~y].mean()) / 2.0
-        if gap >= 0.8 and gap >= auc - 0.05:
-            gaps[name] = gap
+        auc_of_gaps = 0.5 + abs(missing[y].mean() - missing[~y].mean()) / 2.0
+        if auc_of_gaps >= 0.8 and auc_of_gaps >= auc - 0.05:
+            gaps[name] = auc_of_gaps
         elif auc >= 0.95:
-            told[name] = auc
+            leaks[name] = auc
         else:
-            rest = max(rest, auc)
-    if told and max(told.values()) < 0.99 and 1.0 - rest < 3.0 * (1.0 - min(told.values())):
-        told = {}
-    for code, found, severe, words in (
-        ("leak", told, 0.99, "alone nearly separates the classes ({aucs}): is it known before the outcome?"),
-        ("missingness", gaps, 0.95, "is filled in for one class ({aucs}): are its gaps known before the outcome?"),
-    ):
-        names = sorted(found, key=lambda name: -found[name])
-        if names:
-            told_as = {name: float(f"{found[name]:.3f}") for name in names}
-            grade = "severe" if told_as[names[0]] >= severe else "warning"
-            shown = ", ".join(auc_text(found[name]) for name in names[:SHOWN])
-            strong = [name for name in names if grade == "warning" or told_as[name] >= severe]
-            subject = "{columns} " if len(names) == 1 else "each of {columns} "
-            advice = " If not, leave it out with {drop}" if len(names) == 1 else " If not, leave them out with {drop}"
-            fields = {"columns": in_short(names), "aucs": f"AUC {shown}", "drop": Parameter("drop", strong)}
-            yield Finding(code, grade, subject + words + advice, **fields)
+            best_other = max(best_other, auc)
+    if leaks:
+        is_no_surprise = max(leaks.values()) < 0.99 and 1.0 - best_other < 3.0 * (1.0 - min(leaks.values()))
+        if not is_no_surprise:
+            question = "is it known before the outcome?"
+            yield _describe_telling("leak", leaks, 0.99, "alone nearly separates the classes", question)
+    if gaps:
+        question = "are its gaps known before the outcome?"
+        yield _describe_telling("missingness", gaps, 0.95, "is filled in for one class", question)
+
+
+def _describe_telling(code: str, aucs: Mapping[str, float], severe: float, what: str, question: str) -> Finding:
+    """The finding that each of these columns tells the label; it is severe from an AUC, as that is shown."""
+    names = sorted(aucs, key=lambda name: -aucs[name])
+    shown_aucs = {name: float(f"{aucs[name]:.3f}") for name in names}
+    strongest = [name for name in names if shown_aucs[name] >= severe]
+    severity: Severity = "severe" if strongest else "warning"
+    listed = ", ".join(auc_text(aucs[name]) for name in names[:SHOWN])
+    subject = in_short(names) if len(names) == 1 else f"each of {in_short(names)}"
+    them = "it" if len(names) == 1 else "them"
+    sentence = f"{subject} {what} (AUC {listed}): {question}"
+    fix = Fix("drop", strongest or names, f" If not, leave {them} out with {OPTION}")
+    return Finding(code, severity, sentence, [fix], {"auc": aucs[names[0]]}, names)
 
 
 def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[str]:
@@ -582,53 +721,72 @@ def _most_distant(X: Any, positive: np.ndarray, schema: Any, most: int) -> list[
     return [*(without.columns[place] for place in places), *schema.categorical]
 
 
-def describe_repeats(found: Repeats, others: Sequence[str] = ()) -> Iterator[Finding]:
+def describe_repeats(groups: Repeats, others: Sequence[str] = ()) -> Iterator[Finding]:
     """Yield a finding on groups of rows that matter or are many; `others` names more columns whose groups matter."""
-    copies, share = found.name == COPIES, 100.0 * found.share
-    if found.matters:
-        yield describe_groups_that_matter(found, others)
-    elif copies and found.share >= 0.05:
-        words = "{share:.0f} % of the rows are copies or near copies. The AUC does not depend on them"
-        yield Finding("duplicates", "note", words, share=share)
-    elif not copies:
-        words = "rows with the same {name!r} are alike; that changes no number here, and {fix} would keep them together"
-        yield Finding("repeated-rows", "note", words, name=found.name, fix=Parameter("groups", found.name))
-
-
-def describe_groups_that_matter(found: Repeats, others: Sequence[str]) -> Finding:
-    """The finding on groups of rows that folds have to keep together, or would have to."""
-    copies, known = found.name == COPIES, not np.isnan(found.apart)
-    severe = not found.possible or not known or found.changes_headline
-    each = "copies" if copies else f"each {found.name}"
-    new_rows = "new rows" if copies else f"rows of a new {found.name}"
-    fields: dict[str, Any] = {"share": 100.0 * found.share} if copies else {"name": found.name}
-
-    words = "{share:.0f} % of the rows are copies" if copies else "rows with the same {name!r} are alike"
-    if known:
-        words += ": a quick model has the AUC {apart} if rows are taken as independent, {together} if folds keep {how} "
-        words += "together"
-        fields |= {"apart": auc_text(found.apart, 2), "together": auc_text(found.together, 2), "how": each}
+    if groups.matters:
+        yield describe_groups_that_matter(groups, others)
+    elif groups.name == COPIES:
+        if groups.share >= 0.05:
+            sentence = (
+                f"{100.0 * groups.share:.0f} % of the rows are copies or near copies. The AUC does not depend on them"
+            )
+            yield Finding("duplicates", "note", sentence, numbers={"share": groups.share})
     else:
-        words += ", and so are their labels"
+        sentence = f"rows with the same {groups.name!r} are alike; that changes no number here"
+        fix = Fix("groups", groups.name, f", and {OPTION} would keep them together")
+        yield Finding("repeated-rows", "note", sentence, [fix])
 
-    if not found.possible:
-        words += ". But too few of them have another label than the others, so that folds cannot keep them together: "
-        words += "the AUC to expect is too high for {new}. {none} mutes this"
-        return Finding(found.code, "severe", words, **fields, new=new_rows, none=Parameter("groups", INDEPENDENT))
 
-    if found.changes_headline:
-        words += "; expect the second for {new}"
-        fields["new"] = new_rows
-    elif known:
-        words += "; intervals would be too narrow"
-    words += ". So folds keep them together, as with {fix}; "
-    words += "{none} takes rows as independent" if copies else "add {none} if {known} will come back in new rows"
-    fields |= {"fix": Parameter("groups", found.name), "none": Parameter("groups", INDEPENDENT)}
-    fields |= {} if copies else {"known": f"a known {found.name}"}
+def describe_groups_that_matter(groups: Repeats, others: Sequence[str]) -> Finding:
+    """The finding on groups of rows that folds have to keep together, or would have to."""
+    is_judged_by_model = not np.isnan(groups.apart)
+    is_severe = not groups.possible or not is_judged_by_model or groups.changes_headline
+    severity: Severity = "severe" if is_severe else "warning"
+    if groups.name == COPIES:
+        sentence = f"{100.0 * groups.share:.0f} % of the rows are copies"
+        together = "copies"
+        new_rows = "new rows"
+    else:
+        sentence = f"rows with the same {groups.name!r} are alike"
+        together = f"each {groups.name}"
+        new_rows = f"rows of a new {groups.name}"
+
+    numbers: dict[str, float] = {"share": groups.share}
+    if is_judged_by_model:
+        numbers |= {"apart": groups.apart, "together": groups.together}
+        sentence += (
+            f": a quick model has the AUC {auc_text(groups.apart, 2)} if rows are taken as independent, "
+            f"{auc_text(groups.together, 2)} if folds keep {together} together"
+        )
+    else:
+        sentence += ", and so are their labels"
+
+    if not groups.possible:
+        sentence += (
+            ". But too few of them have another label than the others, so that folds cannot keep them together: "
+            f"the AUC to expect is too high for {new_rows}"
+        )
+        mute = Fix("groups", INDEPENDENT, f". {OPTION} mutes this")
+        return Finding(groups.code, severity, sentence, [mute], numbers)
+
+    if groups.changes_headline:
+        sentence += f"; expect the second for {new_rows}"
+    elif is_judged_by_model:
+        sentence += "; intervals would be too narrow"
+    if groups.name == COPIES:
+        independent = f"; {OPTION} takes rows as independent"
+    else:
+        independent = f"; add {OPTION} if a known {groups.name} will come back in new rows"
+    fixes = [
+        Fix("groups", groups.name, f". So folds keep them together, as with {OPTION}"),
+        Fix("groups", INDEPENDENT, independent),
+    ]
     if others:
-        words += ". Rows with the same {others} are alike too: {another} would keep those together"
-        fields |= {"others": " or ".join(map(repr, others)), "another": Parameter("groups", others[0])}
-    return Finding(found.code, "severe" if severe else "warning", words, **fields)
+        alike = " or ".join(repr(name) for name in others)
+        fixes.append(
+            Fix("groups", others[0], f". Rows with the same {alike} are alike too: {OPTION} would keep those together")
+        )
+    return Finding(groups.code, severity, sentence, fixes, numbers)
 
 
 def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
@@ -643,12 +801,13 @@ def look_at_drift(X: Any, seen: Examined, seed: int) -> Iterator[Finding]:
     if len(folds) < 2:
         return
     later = np.concatenate([test for _, test in folds])
-    scores = (quick_scores(X, y, how, seed)[1][later] for how in (5, folds))
-    mixed, forward = (roc_auc_ci(y[later], quick) for quick in scores)
+    mixed = roc_auc_ci(y[later], quick_scores(X, y, 5, seed).scores[later])
+    forward = roc_auc_ci(y[later], quick_scores(X, y, folds, seed).scores[later])
     if mixed.auc - forward.auc >= max(0.03, 2.0 * forward.standard_error):
-        words = (
-            "the past predicts the future less well: a quick model has the AUC {mixed} with rows of all times mixed, "
-            "and {forward} for rows that are later (by {name!r}) than all it was trained on. Add {time} to measure that"
+        sentence = (
+            f"the past predicts the future less well: a quick model has the AUC {auc_text(mixed.auc, 2)} with rows of "
+            f"all times mixed, and {auc_text(forward.auc, 2)} for rows that are later (by {name!r}) than all it was "
+            "trained on"
         )
-        aucs = {"mixed": auc_text(mixed.auc, 2), "forward": auc_text(forward.auc, 2)}
-        yield Finding("drift", "warning", words, **aucs, name=name, time=Parameter("time", name))
+        fix = Fix("time", name, f". Add {OPTION} to measure that")
+        yield Finding("drift", "warning", sentence, [fix], {"mixed": mixed.auc, "forward": forward.auc})

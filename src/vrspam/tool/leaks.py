@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Finding, Parameter
+from vrspam._utils.findings import OPTION, Finding, Fix
 from vrspam._utils.texts import auc_text
 from vrspam._utils.warnings import FewerFolds, in_short
 from vrspam.features import AdditiveFeatures
@@ -53,16 +53,25 @@ def alone(codes: np.ndarray, positive: np.ndarray, fold: np.ndarray, ordered: bo
     if ordered and codes.max(initial=0) >= 64:
         edges = np.unique(np.quantile(codes[codes >= 0], np.linspace(0.0, 1.0, 33)[1:-1]))
         bins = np.where(codes < 0, 0, 1 + np.searchsorted(edges, codes, side="left"))
-    width = int(bins.max(initial=0)) + 1
+    by_share = _share_in_other_folds(bins, positive, fold)
+    if not ordered or not (codes >= 0).any():
+        return float(roc_auc_columns(positive, by_share[:, None])[0])
+
+    by_value = np.where(codes < 0, codes[codes >= 0].mean(), codes)
+    auc_by_share, auc_by_value = roc_auc_columns(positive, np.column_stack([by_share, by_value])).tolist()
+    return max(auc_by_share, auc_by_value, 1.0 - auc_by_value)
+
+
+def _share_in_other_folds(bins: np.ndarray, positive: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """The share of positives among the rows of the same bin in other folds, drawn a little to that of all rows."""
+    n_bins = int(bins.max(initial=0)) + 1
     cells = 5 * bins + fold
-    count, hits = (np.bincount(cells, weights, 5 * width).reshape(width, 5) for weights in (None, positive))
-    base = positive.mean()
-    share = (hits.sum(1, keepdims=True) - hits + base) / (count.sum(1, keepdims=True) - count + 1.0)
-    scores = [share.ravel()[cells]]
-    if ordered and (codes >= 0).any():
-        scores.append(np.where(codes < 0, codes[codes >= 0].mean(), codes))
-    found, *straight = roc_auc_columns(positive, np.column_stack(scores)).tolist()
-    return max(found, *(max(auc, 1.0 - auc) for auc in straight)) if straight else found
+    rows = np.bincount(cells, minlength=5 * n_bins).reshape(n_bins, 5)
+    positives = np.bincount(cells, positive, 5 * n_bins).reshape(n_bins, 5)
+    other_rows = rows.sum(axis=1, keepdims=True) - rows
+    other_positives = positives.sum(axis=1, keepdims=True) - positives
+    share = (other_positives + positive.mean()) / (other_rows + 1.0)
+    return share.ravel()[cells]
 
 
 def look_at_company(
@@ -85,28 +94,48 @@ def look_at_company(
     y = positive[rows]
     if min(y.sum(), (~y).sum()) < 20:
         return _without_columns(promised)
-    columns = [name for name in aucs if name not in named]
-    some = rows_of(_without(X, named), rows)
-    if not columns or not some.column_names:
+    unnamed = {name: auc for name, auc in aucs.items() if name not in named}
+    others = rows_of(_without(X, named), rows)
+    if not unnamed or not others.column_names:
         return None
+
     folds: Any = 5
     if groups is not None:
         with warnings.catch_warnings(action="ignore", category=FewerFolds):
             folds = group_folds(y, groups[rows], 5, seed)
-    maps: dict[str, Any] = {"additive": AdditiveFeatures(max_categories=20)}
-    first = quick_scores(some, y, folds, seed, maps)[0]
-    if promised is not None and not named and first < min(promised, TOO_GOOD) - 0.01:
-        maps = {"boosted": named_maps("boosted", None)["boosted"]}  # what curves do not see
-        first = quick_scores(some, y, folds, seed, maps)[0]
-    if first < TOO_GOOD and (promised is None or named):
-        return None
-    removed = leave_out(some, y, folds, {name: aucs[name] for name in columns}, first, seed, maps)
-    return describe_company(first if promised is None or named else promised, removed, named)
+    curves = {"additive": AdditiveFeatures(max_categories=20)}
+    quick = QuickModel(others, y, folds, seed, curves)
+    auc = quick.auc()
+    if promised is None or named:
+        if auc < TOO_GOOD:
+            return None
+        return describe_company(auc, leave_out(quick, unnamed, auc), named)
+
+    if auc < min(promised, TOO_GOOD) - 0.01:  # curves do not see what tells the answer
+        trees = {"boosted": named_maps("boosted", None)["boosted"]}
+        quick = QuickModel(others, y, folds, seed, trees)
+        auc = quick.auc()
+    return describe_company(promised, leave_out(quick, unnamed, auc), named)
 
 
-def leave_out(
-    X: Any, positive: np.ndarray, folds: Any, aucs: Mapping[str, float], auc: float, seed: int, maps: dict[str, Any]
-) -> list[Removal]:
+class QuickModel(NamedTuple):
+    """A quick model that is fitted again and again, without some of the columns."""
+
+    X: Any
+    positive: np.ndarray
+    folds: Any
+    seed: int
+    maps: dict[str, Any]
+
+    def auc(self, without: Collection[str] = ()) -> float:
+        """The AUC in folds of a model without these columns; 0.5 if no column is left."""
+        X = _without(self.X, without)
+        if not X.column_names:
+            return 0.5
+        return quick_scores(X, self.positive, self.folds, self.seed, self.maps).auc
+
+
+def leave_out(quick: QuickModel, aucs: Mapping[str, float], auc: float) -> list[Removal]:
     """Leave out one column after the other, the one without which a quick model is worst, until its AUC has fallen.
 
     Of the columns that are left, the two with the highest AUC alone are tried, and others where the AUC stays as it
@@ -117,37 +146,28 @@ def leave_out(
     while len(removed) < MOST_LEFT_OUT and len(left) > 1:
         if auc < FALLEN and (auc < HIGH or aucs[left[0]] < SUSPECT):
             break
-        tried = [_removal(X, positive, folds, name, aucs, removed, seed, maps) for name in left[:2]]
-        best = min(tried, key=lambda one: (one.without, -one.alone))
+        before = [removal.column for removal in removed]
+        tried = [Removal(name, aucs[name], quick.auc([*before, name])) for name in left[:2]]
+        best = min(tried, key=lambda removal: (removal.without, -removal.alone))
         if best.without > auc - CHANGED:
-            more = [_removal(X, positive, folds, name, aucs, removed, seed, maps) for name in left[2:MOST_TRIED]]
-            best = min([best, *more], key=lambda one: one.without + CHANGED * (one is not best))
+            others = [Removal(name, aucs[name], quick.auc([*before, name])) for name in left[2:MOST_TRIED]]
+            best_other = min(others, key=lambda removal: removal.without, default=best)
+            if best_other.without + CHANGED < best.without:
+                best = best_other
         removed.append(best)
         left.remove(best.column)
         auc = best.without
     return removed
 
 
-def _removal(
-    X: Any,
-    positive: np.ndarray,
-    folds: Any,
-    name: str,
-    aucs: Mapping[str, float],
-    removed: Sequence[Removal],
-    seed: int,
-    maps: dict[str, Any],
-) -> Removal:
-    """What is left without a column and those that were left out before; 0.5 if no column is left."""
-    others = _without(X, {name, *(one.column for one in removed)})
-    if not others.column_names:
-        return Removal(name, aucs[name], 0.5)
-    return Removal(name, aucs[name], quick_scores(others, positive, folds, seed, maps)[0])
-
-
 def _without(X: Any, names: Collection[str]) -> Any:
     """The columns of a table without some, and without what was made of these, such as the year of a date."""
-    return X.select([c for c in X.column_names if not any(c == name or c.startswith(f"{name} (") for name in names)])
+    return X.select([column for column in X.column_names if not is_made_of(column, names)])
+
+
+def is_made_of(feature: str, columns: Collection[str]) -> bool:
+    """Whether a feature is one of the columns, or was made of one of them, as the year of a date."""
+    return any(feature == column or feature.startswith(f"{column} (") for column in columns)
 
 
 def describe_company(auc: float, removed: Sequence[Removal], named: Collection[str] = ()) -> Finding:
@@ -160,34 +180,33 @@ def describe_company(auc: float, removed: Sequence[Removal], named: Collection[s
     too good to be true: the AUC is 0.997. Look at 'area' first (0.98 alone): without it the AUC is still 0.996,
     so many columns tell the answer. Are they known before the outcome?
     """
-    fields: dict[str, Any] = {"auc": auc_text(auc), "named": in_short(sorted(named))}
-    words = "too good to be true: " + ("even without {named} " if named else "") + "the AUC is {auc}"
-    if not named:
-        del fields["named"]
+    even_without = f"even without {in_short(sorted(named))} " if named else ""
+    sentence = f"too good to be true: {even_without}the AUC is {auc_text(auc)}"
     if not removed:
-        return Finding("leak", "severe", words + ". Look for columns that are filled in after the outcome", **fields)
-    shown = removed[:5]
-    words += ". Look at {first} first ({alone} alone)"
-    fields |= {"first": repr(shown[0].column), "alone": auc_text(shown[0].alone, 2)}
-    if others := [f"{one.column!r} ({auc_text(one.alone, 2)})" for one in shown[1:]]:
-        more = f" and {len(removed) - len(shown)} more" if len(removed) > len(shown) else ""
-        words += ", then at {others}"
-        fields["others"] = ", ".join(others) + more
-    them = "it" if len(removed) == 1 else "them"
-    last = removed[-1].without
-    fields["rest"] = auc_text(last, 2)
-    if last >= FALLEN:
-        words += f": without {them} the AUC is still {{rest}}, so many columns tell the answer. "
-        words += "Are they known before the outcome?"
-        return Finding("leak", "severe", words, **fields)
+        sentence += ". Look for columns that are filled in after the outcome"
+        return Finding("leak", "severe", sentence, numbers={"auc": auc})
 
-    fallen = "the AUC falls to" if len(removed) == 1 else "it falls to"
-    subject = "it is" if len(removed) == 1 else "they are"
-    words += (
-        f": without {them} {fallen} {{rest}}. If {subject} not known before the outcome, leave {them} out with {{drop}}"
-    )
-    names = [one.column for one in removed]
-    return Finding("leak", "severe", words, **fields, drop=Parameter("drop", names))
+    first, *others = removed[:5]
+    sentence += f". Look at {first.column!r} first ({auc_text(first.alone, 2)} alone)"
+    if others:
+        listed = ", ".join(f"{removal.column!r} ({auc_text(removal.alone, 2)})" for removal in others)
+        not_shown = len(removed) - 1 - len(others)
+        sentence += f", then at {listed}" + (f" and {not_shown} more" if not_shown > 0 else "")
+
+    them = "it" if len(removed) == 1 else "them"
+    columns = [removal.column for removal in removed]
+    auc_left = removed[-1].without
+    numbers = {"auc": auc, "auc_left": auc_left}
+    if auc_left >= FALLEN:
+        sentence += f": without {them} the AUC is still {auc_text(auc_left, 2)}, so many columns tell the answer. "
+        sentence += "Are they known before the outcome?"
+        return Finding("leak", "severe", sentence, numbers=numbers, columns=columns)
+
+    what_falls = "the AUC" if len(removed) == 1 else "it"
+    they_are = "it is" if len(removed) == 1 else "they are"
+    sentence += f": without {them} {what_falls} falls to {auc_text(auc_left, 2)}"
+    fix = Fix("drop", columns, f". If {they_are} not known before the outcome, leave {them} out with {OPTION}")
+    return Finding("leak", "severe", sentence, [fix], numbers, columns)
 
 
 def _without_columns(promised: float | None) -> Finding | None:

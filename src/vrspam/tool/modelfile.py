@@ -23,7 +23,8 @@ import numpy as np
 
 import vrspam
 from vrspam._utils.atomic import replacing, replacing_all
-from vrspam._utils.messages import THRESHOLD_RULES, Message
+from vrspam._utils.findings import Note, note_from_plain
+from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam.data import DataError, Schema
 from vrspam.data.readers.base import problem_of
@@ -119,7 +120,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     content["threshold"] = None if model.threshold is None else asdict(model.threshold)
     if "warnings" in model.training:  # with their fields, so that parameters can be shown as keywords or as options
         said = model.training["warnings"]
-        plain = [note.to_plain() if isinstance(note, Message) else note for note in said]
+        plain = [note.to_plain() if isinstance(note, Note) else note for note in said]
         content["training"] = {**model.training, "warnings": plain}
     return pack(content)
 
@@ -330,7 +331,7 @@ def _model(content: Mapping[str, Any]) -> Model:
             if name in training and not _fits(kind, training[name]):
                 raise TypeError(f"training holds a wrong value for {name!r}")
     if "warnings" in training:
-        training["warnings"] = [Message.from_plain(note) for note in training["warnings"]]
+        training["warnings"] = [note_from_plain(note) for note in training["warnings"]]
     for texts in (content["identifiers"], list(schema.identifiers)):
         if not _fits("texts", texts) or len(set(texts)) < len(texts):
             raise TypeError("identifiers must be a list of different texts")
@@ -423,18 +424,8 @@ def _fits(kind: str, value: Any) -> bool:
             return isinstance(value, dict) and all(sign in (-1, 0, 1) for sign in value.values())
         case "texts" | "notes":
             return isinstance(value, list) and all(_fits(kind[:-1], one) for one in value)
-        case "note" if isinstance(value, dict):  # a template, and fields that can be shown
-            fields = value.get("fields")
-            is_worded = isinstance(value.get("template"), str) and ("code" in value) == ("severity" in value)
-            is_worded &= all(isinstance(value.get(name, ""), str) for name in ("code", "severity"))
-            return is_worded and isinstance(fields, dict) and all(_fits("field", one) for one in fields.values())
-        case "note":
-            return isinstance(value, str)
-        case "field" if isinstance(value, dict):
-            named = isinstance(value.get("parameter"), str) and "value" in value
-            return named and not isinstance(value["value"], dict) and _fits("field", value["value"])
-        case "field":
-            return value is None or isinstance(value, bool | str) or is_number or _fits("texts", value)
+        case "note":  # `note_from_plain` looks at the parts of a dict
+            return isinstance(value, str | dict)
         case _:  # the feature maps that were compared
             shown = {"features": "text", "n_features": "count", "auc": "number", "standard_error": "number"}
             others = {"score": "number", "weight": "number", "rows": "count"}

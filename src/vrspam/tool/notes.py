@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix, Note
 from vrspam._utils.warnings import (
     AllCoefficientsZero,
     CategoriesGrouped,
@@ -53,30 +53,29 @@ def note_of(noticed: Warning | str) -> str:
         case GridEdge():
             return _note_of_edge(noticed)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
-            return Message(
-                "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no "
-                "feature ranks the validation rows better than chance; try smaller numbers with {option}",
-                l1=l1,
-                option=Parameter("l1"),
+            return Note(
+                f"All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no "
+                "feature ranks the validation rows better than chance; try smaller numbers with ",
+                Fix("l1"),
             )
         case NothingAtTheTop(max_fpr=max_fpr):
-            return Message(
-                "With {part} all coefficients are 0: no score of these columns puts the positives clearly above "
-                "the negatives at the top; use a larger share, more columns, or {squared}, which trains on the "
-                "whole curve and chooses by the part",
-                part=Parameter("max_fpr", max_fpr),
-                squared=Parameter("loss", "squared"),
+            return Note(
+                "With ",
+                Fix("max_fpr", max_fpr),
+                " all coefficients are 0: no score of these columns puts the positives clearly above the negatives at "
+                "the top; use a larger share, more columns, or ",
+                Fix("loss", "squared"),
+                ", which trains on the whole curve and chooses by the part",
             )
-    return getattr(noticed, "message", str(noticed))
+    return getattr(noticed, "note", str(noticed))
 
 
-def _note_of_edge(noticed: GridEdge) -> Message:
+def _note_of_edge(edge: GridEdge) -> Note:
     """A note that the best penalty is at the end of the grid."""
     at_the_edge = (
-        "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, "
-        "more than one standard error ({error:.2g}): "
+        f"The best {edge.parameter} is {edge.value:g}, the {edge.end} that was tried, and beats its neighbour by "
+        f"{edge.lead:.2g}{edge.unit}, more than one standard error ({edge.error:.2g}): "
     )
-    fields = {**vars(noticed), "unit": noticed.unit, "beyond": noticed.beyond}
-    if noticed.parameter == "l1":
-        return Message(at_the_edge + "try {beyond} numbers with {option}", **fields, option=Parameter("l1"))
-    return Message(at_the_edge + "a {beyond} value might rank better, but `train` does not try one", **fields)
+    if edge.parameter == "l1":
+        return Note(at_the_edge, f"try {edge.beyond} numbers with ", Fix("l1"))
+    return Note(at_the_edge, f"a {edge.beyond} value might rank better, but `train` does not try one")

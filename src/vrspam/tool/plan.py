@@ -13,8 +13,8 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
+from vrspam._utils.findings import CODES
 from vrspam._utils.messages import (
-    CODES,
     THRESHOLD_RULES,
     USUAL_PENALTY,
     LossName,

@@ -17,7 +17,8 @@ from scipy import sparse
 
 from vrspam import AUCClassifierCV, ClassMoments, ConcordanceRankerCV, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Finding, Message, Parameter
+from vrspam._utils.findings import Finding
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.progress import is_terminal
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, named_maps

@@ -19,6 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,9 +86,9 @@ class Repeats(NamedTuple):
 
         Errors of rows that are equal by chance are correlated too, a little; those of copies are equal.
         """
-        least = 0.5 if self.name == COPIES else 0.1
-        clearly = 2.0 if np.isnan(self.apart) else 3.0  # few rows show little
-        return self.changes_headline or (self.bound > least and self.bound_z > clearly)
+        least_bound = 0.5 if self.name == COPIES else 0.1
+        least_z = 2.0 if np.isnan(self.apart) else 3.0  # few rows show little
+        return self.changes_headline or (self.bound > least_bound and self.bound_z > least_z)
 
 
 class NamedGroups(NamedTuple):
@@ -149,16 +150,24 @@ def name_groups(
     """
     rng = np.random.default_rng(seed)
     likeness = Likeness.of(columns, texts)
-    found = []
+    candidates = []
     for name, codes in {**columns, **names}.items():
-        present = int((codes >= 0).sum())
-        values = int(codes.max(initial=-1)) + 1
-        if values < LEAST_GROUPS or not present / MOST_ROWS_EACH <= values <= 0.95 * present:
+        if not can_name_groups(codes):
             continue
         groups = _judge_column(name, codes, name in texts, likeness, positive, copies, rng)
-        if groups is not None and (name not in leaks or groups.label > 0.1):
-            found.append(groups)
-    return _most_likely(found)
+        if groups is None:
+            continue
+        if name in leaks and groups.label <= 0.1:  # its order tells the label, not its values
+            continue
+        candidates.append(groups)
+    return _most_likely(candidates)
+
+
+def can_name_groups(codes: np.ndarray) -> bool:
+    """Whether a column has enough values to name groups, and not nearly as many as rows."""
+    n_values = int(codes.max(initial=-1)) + 1
+    n_present = int((codes >= 0).sum())
+    return n_values >= LEAST_GROUPS and n_present / MOST_ROWS_EACH <= n_values <= 0.95 * n_present
 
 
 def _judge_column(
@@ -172,23 +181,25 @@ def _judge_column(
 ) -> NamedGroups | None:
     """The groups that a column names, or None if rows of one value are no more alike than others."""
     pairs = pairs_of(codes, rng)
-    beside = None if is_text else next_to(codes, rng)
-    found = _judge_pairs(name, codes, pairs, beside, likeness, positive, rng)
-    if found is None or copies is None:
-        return found
+    neighbours = None if is_text else next_to(codes, rng)
+    groups = _judge_pairs(name, codes, pairs, neighbours, likeness, positive, rng)
+    if groups is None or copies is None:
+        return groups
+
     differ = copies[pairs[0]] != copies[pairs[1]]
-    if differ.sum() >= max(10.0, 0.1 * differ.size):
-        others = pairs[0][differ], pairs[1][differ]
-        if _judge_pairs(name, codes, others, beside, likeness, positive, rng) is None:
-            return None
-    return found
+    if differ.sum() < max(10.0, 0.1 * differ.size):
+        return groups
+    pairs_without_copies = pairs[0][differ], pairs[1][differ]
+    if _judge_pairs(name, codes, pairs_without_copies, neighbours, likeness, positive, rng) is None:
+        return None
+    return groups
 
 
 def _judge_pairs(
     name: str,
     codes: np.ndarray,
     pairs: Pairs,
-    beside: Pairs | None,
+    neighbours: Pairs | None,
     likeness: Likeness,
     positive: np.ndarray | None,
     rng: np.random.Generator,
@@ -196,30 +207,51 @@ def _judge_pairs(
     """The groups that a column names, by pairs of rows of one group, and pairs of rows of neighbouring groups."""
     if pairs[0].size < 10:
         return None
-    shares = likeness.beyond(pairs, beside, name)
-    alike = float(np.mean([max(share, 0.0) for share in shares.values()] or 0.0))
+    shares = likeness.beyond(pairs, neighbours, name)
+    alike = mean_share(shares)
 
-    agreement, z = (0.0, 0.0) if positive is None else agreement_of_labels(positive, pairs, beside)
+    agreement, z = 0.0, 0.0
+    if positive is not None:
+        agreement, z = agreement_of_labels(positive, pairs, neighbours)
+
     by_label = agreement > OF_LABEL and z > 5.0
-    if beside is None:  # no order tells a number of a patient from a kind of thing: the name decides
-        by_label = by_label and bool(ID_NAME.search(name.lower()))
+    if neighbours is None:  # no order tells a number of a patient from a kind of thing: the name decides
+        by_label = by_label and has_name_of_identifier(name)
     by_rows = alike > ALIKE or (agreement > 0.1 and z > 5.0)
     if not by_label and not (by_rows and _several_facts(shares, pairs, codes, likeness, rng)):
         return None
-    present = codes >= 0
-    alone = np.cumsum(~present) + int(codes.max())
-    groups = correction.group_numbers(np.where(present, codes, alone), codes.size)
+
     equal = float(np.mean([*likeness.agreement(pairs, name).values()] or 0.0))
-    return NamedGroups(name, groups, alike, equal, agreement, z)
+    return NamedGroups(name, numbered_with_gaps(codes), alike, equal, agreement, z)
 
 
-def agreement_of_labels(positive: np.ndarray, pairs: Pairs, beside: Pairs | None) -> tuple[float, float]:
-    """How much more the labels of pairs are correlated than those of the pairs `beside`; in standard errors."""
+def mean_share(shares: Mapping[str, float]) -> float:
+    """How alike rows are in the mean of the columns; in a column where they differ more than by chance, not at all."""
+    if not shares:
+        return 0.0
+    return float(np.mean([max(share, 0.0) for share in shares.values()]))
+
+
+def has_name_of_identifier(name: str) -> bool:
+    """Whether a column is called like one that names rows or groups of them, such as "patient_id"."""
+    return bool(ID_NAME.search(name.lower()))
+
+
+def numbered_with_gaps(codes: np.ndarray) -> np.ndarray:
+    """The numbers of groups by codes; each row without a code is a group of its own."""
+    missing = codes < 0
+    own_number = np.cumsum(missing) + int(codes.max())
+    return correction.group_numbers(np.where(missing, own_number, codes), codes.size)
+
+
+def agreement_of_labels(positive: np.ndarray, pairs: Pairs, neighbours: Pairs | None) -> tuple[float, float]:
+    """How much more the labels of pairs are correlated than those of pairs of neighbours; in standard errors too."""
     errors = positive - positive.mean()
-    agreement, variance = correlation_of_pairs(errors, pairs)[0], 1.0 / pairs[0].size
-    if beside is not None and beside[0].size >= 10:
-        agreement -= max(correlation_of_pairs(errors, beside)[0], 0.0)
-        variance += 1.0 / beside[0].size
+    agreement = correlation_of_pairs(errors, pairs)[0]
+    variance = 1.0 / pairs[0].size
+    if neighbours is not None and neighbours[0].size >= 10:
+        agreement -= max(correlation_of_pairs(errors, neighbours)[0], 0.0)
+        variance += 1.0 / neighbours[0].size
     return agreement, agreement / float(np.sqrt(variance))
 
 
@@ -241,20 +273,18 @@ def _several_roots(
     A column follows from a coarser one, of half as many values as there are groups or fewer, if rows that are equal in
     that are alike in it too, nearly as much as rows of one group.
     """
-    values = int(codes.max()) + 1
-    ordered = sorted(shared, key=lambda name: -likeness.values[name])
-    if not ordered:
-        return False
+    n_groups = int(codes.max()) + 1
+    finest_first = sorted(shared, key=lambda name: -likeness.values[name])
     explained = set[str]()
-    for root in ordered[:10]:
-        left = [name for name in ordered if name != root and name not in explained]
-        if root in explained or not left:
+    for root in finest_first[:10]:
+        unexplained = [name for name in finest_first if name != root and name not in explained]
+        if root in explained or not unexplained:
             continue
-        if 2 * likeness.values[root] > values:  # as fine as the groups: a fact of its own
+        if 2 * likeness.values[root] > n_groups:  # as fine as the groups: a fact of its own
             return True
-        same = likeness.of_pairs(pairs_of(likeness.codes[root], rng), only=left)
-        follows = {name for name in left if same[name] > 0.9 * shared[name]}
-        if len(follows) < len(left):
+        in_root = likeness.of_pairs(pairs_of(likeness.codes[root], rng), only=unexplained)
+        follows = {name for name in unexplained if in_root[name] > 0.9 * shared[name]}
+        if len(follows) < len(unexplained):
             return True
         explained |= follows
     return False
@@ -282,19 +312,20 @@ def name_crossed_groups(
     likeness = Likeness.of(columns, ())
     parts = {}
     for name, codes in {**columns, **names}.items():
-        if 2 <= int(codes.max(initial=-1)) + 1 <= 0.3 * codes.size and (codes >= 0).all():
+        n_values = int(codes.max(initial=-1)) + 1
+        if 2 <= n_values <= 0.3 * codes.size and (codes >= 0).all():
             parts[name] = codes
-    order = {name: place for place, name in enumerate(parts)}
-    chosen = sorted(parts, key=lambda name: -int(parts[name].max()))[:MOST_CROSSED]
-    alone = {name: likeness.of_pairs(pairs_of(parts[name], rng, FEW_PAIRS)) for name in chosen}
-    best: list[NamedGroups] = []
-    for place, first in enumerate(chosen):
-        for second in chosen[place + 1 :]:
-            names_of_pair = (first, second) if order[first] < order[second] else (second, first)
-            found = _judge_crossed(names_of_pair, parts, likeness, alone, rng)
-            if found is not None and (not best or found.alike > best[0].alike):
-                best = [found]
-    return best
+    place_in_table = {name: place for place, name in enumerate(parts)}
+    crossed = sorted(parts, key=lambda name: -int(parts[name].max()))[:MOST_CROSSED]
+    alone = {name: likeness.of_pairs(pairs_of(parts[name], rng, FEW_PAIRS)) for name in crossed}
+
+    best: NamedGroups | None = None
+    for pair in combinations(crossed, 2):
+        first, second = sorted(pair, key=place_in_table.__getitem__)
+        groups = _judge_crossed((first, second), parts, likeness, alone, rng)
+        if groups is not None and (best is None or groups.alike > best.alike):
+            best = groups
+    return [] if best is None else [best]
 
 
 def _judge_crossed(
@@ -305,47 +336,55 @@ def _judge_crossed(
     rng: np.random.Generator,
 ) -> NamedGroups | None:
     """The groups that two columns name together, or None; `alone` is how alike rows of one value of one are."""
-    both = [parts[name].astype(np.int64) for name in names]
-    codes = np.unique(both[0] * (int(both[1].max()) + 1) + both[1], return_inverse=True)[1]
-    values = int(codes.max()) + 1
-    if not max(LEAST_GROUPS, codes.size / MOST_ROWS_EACH) <= values <= 0.95 * codes.size:
+    first, second = (parts[name].astype(np.int64) for name in names)
+    codes = crossed_codes(first, second)
+    n_groups = int(codes.max()) + 1
+    if not max(LEAST_GROUPS, codes.size / MOST_ROWS_EACH) <= n_groups <= 0.95 * codes.size:
         return None
     pairs = pairs_of(codes, rng, FEW_PAIRS)
     if pairs[0].size < 10:
         return None
     others = [name for name in likeness.codes if name not in names]
     shares = likeness.of_pairs(pairs, only=others)
-    if len(shares) < 3 or np.mean([max(share, 0.0) for share in shares.values()]) < 2 * ALIKE:
+    if len(shares) < 3 or mean_share(shares) < 2 * ALIKE:
         return None
-    turned = np.unique(both[1] * (int(both[0].max()) + 1) + both[0], return_inverse=True)[1]
-    beside = [alone[name] for name in names]
-    beside += [likeness.of_pairs(next_to(one, rng, FEW_PAIRS), only=others) for one in (codes, turned)]
+
+    yardsticks = [alone[name] for name in names]
+    for sorted_codes in (codes, crossed_codes(second, first)):
+        yardsticks.append(likeness.of_pairs(next_to(sorted_codes, rng, FEW_PAIRS), only=others))
     beyond = {}
     for name, share in shares.items():
-        other = max(0.0, *(found[name] for found in beside))
-        beyond[name] = (share - other) / (1.0 - other) if other < 1.0 else 0.0
-    alike = float(np.mean([max(share, 0.0) for share in beyond.values()]))
+        beyond[name] = share_beyond(share, max(yardstick[name] for yardstick in yardsticks))
+    alike = mean_share(beyond)
     if alike < 2 * ALIKE or sum(share > SHARED for share in beyond.values()) < 3:
         return None
+
     equal = float(np.mean([*likeness.agreement(pairs).values()]))
     groups = correction.group_numbers(codes, codes.size)
     return NamedGroups(",".join(names), groups, alike, equal, 0.0, 0.0)
 
 
-def _most_likely(found: list[NamedGroups]) -> list[NamedGroups]:
+def crossed_codes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """A code for each pair of values of two columns, in the order of the first."""
+    return np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1]
+
+
+def _most_likely(candidates: list[NamedGroups]) -> list[NamedGroups]:
     """The column whose rows are most alike, and at most two that group the rows in other ways.
 
     Of columns whose rows are nearly as much alike, the one with the most groups comes first, and of those a name.
     """
-    if not found:
+    if not candidates:
         return []
-    best = max(one.alike for one in found)
-    near = [one for one in found if one.alike > best - 0.05]
-    first = max(near, key=lambda one: (one.n_groups, bool(ID_NAME.search(one.name.lower()))))
+    best_likeness = max(groups.alike for groups in candidates)
+    near_best = [groups for groups in candidates if groups.alike > best_likeness - 0.05]
+    first = max(near_best, key=lambda groups: (groups.n_groups, has_name_of_identifier(groups.name)))
     chosen = [first]
-    for one in sorted(found, key=lambda one: -max(one.alike, one.label)):
-        if len(chosen) < 3 and not any(_same_groups(one.codes, other.codes) for other in chosen):
-            chosen.append(one)
+    for groups in sorted(candidates, key=lambda groups: -max(groups.alike, groups.label)):
+        if len(chosen) == 3:
+            break
+        if not any(_same_groups(groups.codes, other.codes) for other in chosen):
+            chosen.append(groups)
     return chosen
 
 
@@ -372,7 +411,8 @@ class Likeness:
     @classmethod
     def of(cls, columns: Mapping[str, np.ndarray], texts: Collection[str]) -> Likeness:
         """Prepare columns of codes, without those that are nearly constant."""
-        chances, ranks = dict[str, float](), dict[str, np.ndarray]()
+        chances: dict[str, float] = {}
+        ranks: dict[str, np.ndarray] = {}
         for name, codes in columns.items():
             chance = float(np.sum((np.bincount(codes + 1) / codes.size) ** 2))
             if chance > 0.95:
@@ -381,57 +421,71 @@ class Likeness:
             if name not in texts:
                 ranks[name] = standard_ranks(codes)
         kept = {name: columns[name] for name in chances}
-        return cls(kept, {name: int(codes.max()) + 1 for name, codes in kept.items()}, chances, ranks)
+        values = {name: int(codes.max()) + 1 for name, codes in kept.items()}
+        return cls(kept, values, chances, ranks)
 
     def agreement(self, pairs: Pairs, without: str | None = None) -> dict[str, float]:
         """(a - c) / (1 - c) of each column but one: a is the share of the pairs that agree, c that of all pairs."""
+        return {name: self._agreement_in(name, pairs) for name in self.codes if name != without}
+
+    def _agreement_in(self, name: str, pairs: Pairs) -> float:
+        chance = self.chances[name]
+        return (self._share_that_agrees(name, pairs) - chance) / (1.0 - chance)
+
+    def _share_that_agrees(self, name: str, pairs: Pairs) -> float:
         first, second = pairs
-        found = {}
-        for name, codes in self.codes.items():
-            if name != without:
-                agree = float(np.mean(codes[first] == codes[second]))
-                found[name] = (agree - self.chances[name]) / (1.0 - self.chances[name])
-        return found
+        codes = self.codes[name]
+        return float(np.mean(codes[first] == codes[second]))
+
+    def _correlation_in(self, name: str, pairs: Pairs) -> float:
+        """The correlation of ranks in pairs; minus infinity without ranks, or where few pairs have both values."""
+        if name not in self.ranks:
+            return -np.inf
+        first, second = pairs
+        ranks = self.ranks[name]
+        squares = (ranks[first] - ranks[second]) ** 2
+        squares = squares[~np.isnan(squares)]
+        if squares.size < 10:
+            return -np.inf
+        return 1.0 - float(squares.mean()) / 2.0
 
     def of_pairs(
         self, pairs: Pairs, without: str | None = None, only: Collection[str] | None = None
     ) -> dict[str, float]:
         """The agreement of each column; of numbers the correlation of ranks, if that is larger."""
-        first, second = pairs
-        found = {}
-        for name, codes in self.codes.items():
+        shares = {}
+        for name in self.codes:
             if name == without or (only is not None and name not in only):
                 continue
-            agree = float(np.mean(codes[first] == codes[second]))
-            found[name] = (agree - self.chances[name]) / (1.0 - self.chances[name])
-            if name in self.ranks:
-                ranks = self.ranks[name]
-                squares = (ranks[first] - ranks[second]) ** 2
-                squares = squares[~np.isnan(squares)]
-                if squares.size >= 10:
-                    found[name] = max(found[name], 1.0 - float(squares.mean()) / 2.0)
-        return found
+            shares[name] = max(self._agreement_in(name, pairs), self._correlation_in(name, pairs))
+        return shares
 
     def always_differ(self, pairs: Pairs, names: Collection[str]) -> bool:
         """Whether pairs agree in one of these columns far less often than by chance, as in the number of a visit."""
-        first, second = pairs
+        n_pairs = pairs[0].size
         for name in names:
-            codes, chance = self.codes[name], self.chances[name]
-            agree = float(np.mean(codes[first] == codes[second]))
-            if agree < 0.5 * chance and (chance - agree) * np.sqrt(first.size / (chance * (1.0 - chance))) > 4.0:
+            chance = self.chances[name]
+            agree = self._share_that_agrees(name, pairs)
+            errors_from_chance = (chance - agree) * np.sqrt(n_pairs / (chance * (1.0 - chance)))
+            if agree < 0.5 * chance and errors_from_chance > 4.0:
                 return True
         return False
 
-    def beyond(self, pairs: Pairs, beside: Pairs | None, without: str | None = None) -> dict[str, float]:
-        """How much more alike pairs are than the pairs `beside`, as a share of what these leave."""
-        found = self.of_pairs(pairs, without)
-        if beside is None or beside[0].size < 10:
-            return found
-        others = self.of_pairs(beside, without)
-        for name, share in found.items():
-            other = max(others[name], 0.0)
-            found[name] = (share - other) / (1.0 - other) if other < 1.0 else 0.0
-        return found
+    def beyond(self, pairs: Pairs, yardstick: Pairs | None, without: str | None = None) -> dict[str, float]:
+        """How much more alike pairs are than the pairs of the yardstick, as a share of what these leave."""
+        shares = self.of_pairs(pairs, without)
+        if yardstick is None or yardstick[0].size < 10:
+            return shares
+        of_yardstick = self.of_pairs(yardstick, without)
+        return {name: share_beyond(share, of_yardstick[name]) for name, share in shares.items()}
+
+
+def share_beyond(share: float, yardstick: float) -> float:
+    """How far a share lies above a yardstick, as a share of what is left up to 1; a yardstick below 0 counts as 0."""
+    least = max(yardstick, 0.0)
+    if least >= 1.0:
+        return 0.0
+    return (share - least) / (1.0 - least)
 
 
 Pairs = tuple[np.ndarray, np.ndarray]  # the places of the first and of the second row
@@ -443,19 +497,23 @@ def standard_ranks(codes: np.ndarray) -> np.ndarray:
     >>> standard_ranks(np.array([0, 5, -1]))
     array([-1.,  1., nan])
     """
-    counts = np.bincount(codes[codes >= 0])
+    present = codes >= 0
+    counts = np.bincount(codes[present])
+    middle_ranks = np.cumsum(counts) - (counts - 1) / 2.0
     ranks = np.full(codes.size, np.nan)
-    ranks[codes >= 0] = (np.cumsum(counts) - (counts - 1) / 2.0)[codes[codes >= 0]]
+    ranks[present] = middle_ranks[codes[present]]
     deviation = float(np.nanstd(ranks))
-    return (ranks - np.nanmean(ranks)) / (deviation if deviation > 0.0 else 1.0)
+    centred = ranks - np.nanmean(ranks)
+    return centred / deviation if deviation > 0.0 else centred
 
 
 def pairs_of(codes: np.ndarray, rng: np.random.Generator, most: int = MOST_PAIRS) -> Pairs:
     """Pairs of rows of the same code, drawn at random, at most `most` of them, and few of each group."""
-    order, place, _ = _in_groups(codes, rng)
-    places = np.flatnonzero((place[1:] > 0) & (place[1:] < MOST_OF_A_GROUP))
-    places = places if places.size <= most else np.sort(rng.choice(places, most, replace=False))
-    return order[places], order[places + 1]
+    grouped = _in_groups(codes, rng)
+    next_place = grouped.place[1:]
+    firsts = np.flatnonzero((next_place > 0) & (next_place < MOST_OF_A_GROUP))
+    firsts = _at_most(firsts, most, rng)
+    return grouped.rows[firsts], grouped.rows[firsts + 1]
 
 
 def next_to(codes: np.ndarray, rng: np.random.Generator, most: int = MOST_PAIRS) -> Pairs:
@@ -465,25 +523,53 @@ def next_to(codes: np.ndarray, rng: np.random.Generator, most: int = MOST_PAIRS)
     >>> sorted(first.tolist()), sorted(second.tolist())[1:]
     ([0, 1, 2], [3, 3])
     """
-    order, place, group = _in_groups(codes, rng)
-    starts = np.flatnonzero(place == 0)
-    sizes = np.diff(np.append(starts, order.size))
-    places = np.flatnonzero((place < MOST_OF_A_GROUP) & (group + 1 < starts.size))
-    places = places if places.size <= most else np.sort(rng.choice(places, most, replace=False))
-    following = group[places] + 1
-    return order[places], order[starts[following] + rng.integers(0, sizes[following])]
+    grouped = _in_groups(codes, rng)
+    has_next_group = grouped.group + 1 < grouped.starts.size
+    firsts = np.flatnonzero((grouped.place < MOST_OF_A_GROUP) & has_next_group)
+    firsts = _at_most(firsts, most, rng)
+    following = grouped.group[firsts] + 1
+    drawn = grouped.starts[following] + rng.integers(0, grouped.sizes[following])
+    return grouped.rows[firsts], grouped.rows[drawn]
 
 
-def _in_groups(codes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows that have a code, group by group in random order; the place of each in its group, and its group's number."""
+def _at_most(places: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """All places, or as many as `most` of them that are drawn at random, in their order."""
+    if places.size <= most:
+        return places
+    return np.sort(rng.choice(places, most, replace=False))
+
+
+class GroupedRows(NamedTuple):
+    """Rows group by group, in random order inside a group.
+
+    Of each row there are its place in its group and the number of the group; of each group, where it starts and its
+    size.
+    """
+
+    rows: np.ndarray
+    place: np.ndarray
+    group: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+
+
+def _in_groups(codes: np.ndarray, rng: np.random.Generator) -> GroupedRows:
+    """The rows that have a code, group by group in the order of the codes."""
     drawn = rng.permutation(codes.size)
     drawn = drawn[codes[drawn] >= 0]
-    keys = codes[drawn] * codes.size + np.arange(drawn.size)  # random order inside a group, not the file's
-    order = drawn[np.sort(keys) % codes.size] if drawn.size else drawn
-    ordered = codes[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if order.size else np.empty(0, dtype=np.intp)
-    sizes = np.diff(np.append(starts, order.size))
-    return order, np.arange(order.size) - np.repeat(starts, sizes), np.repeat(np.arange(starts.size), sizes)
+    if not drawn.size:
+        none = np.empty(0, dtype=np.intp)
+        return GroupedRows(drawn, none, none, none, none)
+
+    keys = codes[drawn] * codes.size + np.arange(drawn.size)  # one sort by code, ties in the order that was drawn
+    rows = drawn[np.sort(keys) % codes.size]
+    sorted_codes = codes[rows]
+    is_start = np.append(True, sorted_codes[1:] != sorted_codes[:-1])
+    starts = np.flatnonzero(is_start)
+    sizes = np.diff(np.append(starts, rows.size))
+    place = np.arange(rows.size) - np.repeat(starts, sizes)
+    group = np.repeat(np.arange(starts.size), sizes)
+    return GroupedRows(rows, place, group, starts, sizes)
 
 
 def order_by_values(columns: Mapping[str, np.ndarray], positive: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -497,8 +583,14 @@ def order_by_values(columns: Mapping[str, np.ndarray], positive: np.ndarray, see
     rng = np.random.default_rng(seed)
     total = positive * rng.integers(0, 2**63, dtype=np.uint64)
     for codes in columns.values():
-        total += rng.integers(0, 2**63, int(codes.max(initial=-1)) + 2, dtype=np.uint64)[codes + 1]
+        total += _random_numbers(codes, rng)
     return np.argsort(total, kind="stable")
+
+
+def _random_numbers(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A random number for each code, the same for equal ones; sums of them over columns are hashes, modulo 2⁶⁴."""
+    numbers = rng.integers(0, 2**63, int(codes.max(initial=-1)) + 2, dtype=np.uint64)
+    return numbers[codes + 1]
 
 
 def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray | None:
@@ -515,18 +607,23 @@ def find_copies(columns: Mapping[str, np.ndarray], seed: int = 0) -> np.ndarray 
     (6, 60)
     """
     rng = np.random.default_rng(seed)
-    hashes = [rng.integers(0, 2**63, int(codes.max()) + 2, dtype=np.uint64)[codes + 1] for codes in columns.values()]
-    whole = np.add.reduce(hashes)  # modulo 2⁶⁴
-    groups = exact = np.unique(whole, return_inverse=True)[1]
-    if 5 <= len(hashes) <= 100 and whole.size <= 100_000:
-        for part in hashes:
-            groups = whole_units(groups, whole - part)
-        sizes = np.bincount(groups)
-        if sizes.max() > max(20, 0.02 * groups.size):
-            groups = exact
+    hashes = [_random_numbers(codes, rng) for codes in columns.values()]
+    row_hash = np.add.reduce(hashes)
+    groups = np.unique(row_hash, return_inverse=True)[1]
+    if 5 <= len(hashes) <= 100 and row_hash.size <= 100_000:
+        chains = groups
+        for column_hash in hashes:
+            chains = whole_units(chains, row_hash - column_hash)
+        longest = np.bincount(chains).max()
+        if longest <= max(20, 0.02 * groups.size):
+            groups = chains
+    return groups if share_in_groups(groups) >= 0.01 else None
+
+
+def share_in_groups(groups: np.ndarray) -> float:
+    """The share of the rows that are in groups of several."""
     sizes = np.bincount(groups)
-    share = float(sizes[sizes > 1].sum() / groups.size)
-    return groups if share >= 0.01 else None
+    return float(sizes[sizes > 1].sum() / groups.size)
 
 
 def owners_of_copies(
@@ -549,10 +646,9 @@ def owners_of_copies(
     ['house']
     """
     rng = np.random.default_rng(seed)
-    found = []
+    owners = []
     for name, codes in columns.items():
-        values, present = int(codes.max(initial=-1)) + 1, int((codes >= 0).sum())
-        if values < LEAST_GROUPS or not present / MOST_ROWS_EACH <= values <= 0.95 * present or name in texts:
+        if name in texts or not can_name_groups(codes):
             continue
         first, second = pairs_of(codes, rng)
         differ = copies[first] != copies[second]
@@ -560,76 +656,82 @@ def owners_of_copies(
             continue
         label, label_z = agreement_of_labels(positive, (first[differ], second[differ]), next_to(codes, rng))
         if label > 0.08 and label_z > 2.5:
-            groups = np.where(codes >= 0, codes, np.cumsum(codes < 0) + values - 1)
-            found.append(NamedGroups(name, correction.group_numbers(groups, codes.size), 0.0, 0.0, label, label_z))
-    return sorted(found, key=lambda one: -one.label_z)[:1]
+            owners.append(NamedGroups(name, numbered_with_gaps(codes), 0.0, 0.0, label, label_z))
+    return sorted(owners, key=lambda groups: -groups.label_z)[:1]
 
 
-def judge_groups(
-    name: str,
-    codes: np.ndarray,
-    X: Any,
-    order: np.ndarray,
-    positive: np.ndarray,
-    seed: int,
-    independent: dict[int, tuple[float, np.ndarray]] | None = None,
-) -> Repeats:
-    """Judge by the quick model whether groups of rows matter; by their labels, where there are too few rows for it.
+class QuickTable:
+    """The rows that groups are judged on: a table, the places of its rows in the order of their values, and labels.
 
-    `codes` and `positive` are of the rows X in this order. `independent` keeps what the quick model shows for all rows
-    as independent ones, for other groups of the same rows.
+    What the quick model shows for all rows as independent ones is computed once, for all groups that are judged.
     """
-    sizes = np.bincount(codes)
-    share = float(sizes[sizes > 1].sum() / codes.size)
-    by_labels = Repeats(name, share, codes, np.nan, np.nan)
-    pairs = pairs_of(codes, np.random.default_rng(seed))
+
+    def __init__(self, X: Any, order: np.ndarray, positive: np.ndarray, seed: int):
+        self.X = X
+        self.order = order
+        self.positive = positive
+        self.seed = seed
+        self._independent: QuickScores | None = None
+
+    def rows(self, places: np.ndarray) -> Any:
+        """Some of the rows, by their places in the order of values."""
+        return rows_of(self.X, self.order[places])
+
+    def independent(self, X: Any, positive: np.ndarray) -> QuickScores:
+        """Scores of the quick model with rows as independent ones; kept if these are all rows."""
+        if positive.size < self.positive.size:
+            return quick_scores(X, positive, 5, self.seed)
+        if self._independent is None:
+            self._independent = quick_scores(X, positive, 5, self.seed)
+        return self._independent
+
+
+def judge_groups(name: str, codes: np.ndarray, table: QuickTable) -> Repeats:
+    """Judge by the quick model whether groups of rows matter; by their labels, where there are too few rows for it."""
+    by_labels = Repeats(name, share_in_groups(codes), codes, np.nan, np.nan)
+    pairs = pairs_of(codes, np.random.default_rng(table.seed))
     if pairs[0].size >= 10:
-        bound, bound_z = correlation_of_pairs(positive - positive.mean(), pairs)
+        bound, bound_z = correlation_of_pairs(table.positive - table.positive.mean(), pairs)
         by_labels = by_labels._replace(bound=bound, bound_z=bound_z)
-    rows = draw_groups(codes, QUICK_ROWS, seed)
-    some, y = rows_of(X, order[rows]), positive[rows]
+
+    places = draw_groups(codes, QUICK_ROWS, table.seed)
+    y = table.positive[places]
     if min(y.sum(), (~y).sum()) < 20:
         return by_labels
-    left = [column for column in some.column_names if column != name and not column.startswith(f"{name} (")]
-    if not left:
+    X = table.rows(places)
+    others = [column for column in X.column_names if column != name and not column.startswith(f"{name} (")]
+    if not others:
         return by_labels
     try:
-        known = independent if independent is not None and rows.size == codes.size else {}
-        return _judge_by_model(by_labels, codes[rows], some, left, y, seed, known)
+        return _judge_by_model(by_labels, codes[places], X, others, y, table)
     except ValueError:  # a class is in too few groups for folds
         return by_labels
 
 
 def _judge_by_model(
-    known: Repeats,
-    codes: np.ndarray,
-    X: Any,
-    without: list[str],
-    positive: np.ndarray,
-    seed: int,
-    independent: dict[int, tuple[float, np.ndarray]],
+    by_labels: Repeats, codes: np.ndarray, X: Any, others: list[str], positive: np.ndarray, table: QuickTable
 ) -> Repeats:
-    """Complete what is known of groups by the quick model; `without` are the columns beside that of the groups."""
+    """Complete what labels tell of groups by the quick model; `others` are the columns beside that of the groups."""
+    seed = table.seed
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         folds = group_folds(positive, codes, 5, seed)
-    together, scores = quick_scores(X.select(without), positive, folds, seed)
-    judged, pairs = (
-        known._replace(together=together, bound=0.0, bound_z=0.0),
-        pairs_of(codes, np.random.default_rng(seed)),
-    )
+    together = quick_scores(X.select(others), positive, folds, seed)
+    judged = by_labels._replace(together=together.auc, bound=0.0, bound_z=0.0)
+    pairs = pairs_of(codes, np.random.default_rng(seed))
     if pairs[0].size >= 10:
-        errors = positive - calibrate(scores, positive, "sigmoid")(scores)
+        errors = positive - calibrate(together.scores, positive, "sigmoid")(together.scores)
         bound, bound_z = correlation_of_pairs(errors, pairs)
         judged = judged._replace(bound=bound, bound_z=bound_z)
-    if known.name == COPIES and known.share < 0.05 and not judged.matters:  # too few to change the AUC
+    if judged.name == COPIES and judged.share < 0.05 and not judged.matters:  # too few to change the AUC
         return judged
-    if not independent:
-        independent[0] = quick_scores(X, positive, 5, seed)
-    apart, others = independent[0]
+
+    apart = table.independent(X, positive)
     if judged.matters:
-        informed = scores_of_known_groups(positive, others, codes, judged.bound, seed)
-        apart, others = max((apart, others), (roc_auc(positive, informed), informed), key=lambda one: one[0])
-    return judged._replace(apart=apart, z=delong_test(positive, others, scores).z)
+        informed = scores_of_known_groups(positive, apart.scores, codes, judged.bound, seed)
+        informed_auc = roc_auc(positive, informed)
+        if informed_auc > apart.auc:
+            apart = QuickScores(informed_auc, informed)
+    return judged._replace(apart=apart.auc, z=delong_test(positive, apart.scores, together.scores).z)
 
 
 def correlation_of_pairs(errors: np.ndarray, pairs: Pairs) -> tuple[float, float]:
@@ -660,33 +762,43 @@ def scores_of_known_groups(
     >>> bool(known[y].min() > known[~y].max())
     True
     """
-    chances = calibrate(scores, positive, "sigmoid")(scores)
+    probabilities = calibrate(scores, positive, "sigmoid")(scores)
     fifth = np.random.default_rng(seed).integers(0, 5, positive.size)
-    errors, counts = np.zeros((2, int(groups.max()) + 1, 5))
-    np.add.at(errors, (groups, fifth), positive - chances)
+    errors = np.zeros((int(groups.max()) + 1, 5))
+    counts = np.zeros_like(errors)
+    np.add.at(errors, (groups, fifth), positive - probabilities)
     np.add.at(counts, (groups, fifth), 1.0)
-    total, n = (own.sum(axis=1)[groups] - own[groups, fifth] for own in (errors, counts))
-    return chances + bound * total / (1.0 + np.maximum(n - 1.0, 0.0) * bound)
+    errors_of_others = errors.sum(axis=1)[groups] - errors[groups, fifth]
+    n_others = counts.sum(axis=1)[groups] - counts[groups, fifth]
+    return probabilities + bound * errors_of_others / (1.0 + np.maximum(n_others - 1.0, 0.0) * bound)
+
+
+class QuickScores(NamedTuple):
+    """The mean AUC of the folds of a quick model, and the score of each row by a model that has not seen it."""
+
+    auc: float
+    scores: np.ndarray
 
 
 def quick_scores(
     X: Any, positive: np.ndarray, folds: Any, seed: int, maps: dict[str, Any] | None = None
-) -> tuple[float, np.ndarray]:
-    """The mean AUC of the folds of a quick model, and the score of each row by a model that has not seen it.
+) -> QuickScores:
+    """Fit a quick model in folds.
 
     The model has straight lines or curves, whichever the folds find better, unless other maps are given; rows that no
     fold holds out score 0.
     """
     if maps is None:
-        texts = sum(not numeric for numeric in numeric_flags(X))
-        most = max(5, min(50, 2_000 // max(texts, 1)))
+        n_texts = sum(not numeric for numeric in numeric_flags(X))
+        most = max(5, min(50, 2_000 // max(n_texts, 1)))
         maps = {"linear": LinearFeatures(max_categories=most), "additive": AdditiveFeatures(max_categories=most)}
     search = TableClassifier(features=maps, cv=folds, selection="best", calibration=None, n_jobs=1, random_state=seed)
     with warnings.catch_warnings(action="ignore"), blas_threads(1 if positive.size <= 5_000 else None):
         fitted = search.fit(X, positive)
-    held_out, scores = fitted.out_of_fold_, np.zeros(positive.size)
-    scores[held_out.places] = held_out.scores
-    return float(fitted.best_score_), scores
+
+    scores = np.zeros(positive.size)
+    scores[fitted.out_of_fold_.places] = fitted.out_of_fold_.scores
+    return QuickScores(float(fitted.best_score_), scores)
 
 
 def draw_groups(codes: np.ndarray, most: int, seed: int) -> np.ndarray:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import THRESHOLD_RULES, Message
+from vrspam._utils.findings import Note
+from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam.metrics.promises import stored_threshold
 from vrspam.metrics.thresholds import ChosenThreshold
 from vrspam.model_selection.held_out import HeldOut
@@ -141,7 +142,7 @@ def _fingerprint(fit: Fit, plan: TrainPlan) -> Fingerprint | None:
     return Fingerprint.of(fit.sample, plan.random_state)
 
 
-def _threshold(opened: OpenedTable, fit: Fit, plan: TrainPlan) -> tuple[ChosenThreshold | None, Message | None]:
+def _threshold(opened: OpenedTable, fit: Fit, plan: TrainPlan) -> tuple[ChosenThreshold | None, Note | None]:
     """The threshold that the plan asks for, and a note if it is no promise about new rows."""
     rules = {name: getattr(plan, name) for name in THRESHOLD_RULES if getattr(plan, name) is not None}
     if not rules:

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from vrspam._utils.findings import VrspamError
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import warn
 from vrspam.tables.schema import Writing
@@ -55,10 +56,11 @@ class DataError(WordedError):
     """
 
 
-def problem_of(error: Exception) -> str | Message:
+def problem_of(error: Exception) -> str:
     """Return the field `problem` of an error (what is wrong, without the file) if it has one, else its whole text."""
-    if isinstance(error, WordedError):
-        return error.message.fields.get("problem", error.message)
+    if isinstance(error, VrspamError):
+        fields = getattr(error.note, "fields", {})
+        return fields.get("problem", error.note)
     return str(error)
 
 
