@@ -226,7 +226,7 @@ class Parts(NamedTuple):
         zero = np.zeros(1)
         effects = list(self.effects)
         for j, (slope, missing) in enumerate(zip(self.lines.coef.tolist(), self.lines.missing.tolist(), strict=True)):
-            if effects[j] is None and (slope != 0.0 or missing != 0.0):
+            if effects[j] is None:
                 effects[j] = CurvePart(zero, zero, slope, slope, missing)
         return tuple(effects)
 

@@ -27,7 +27,7 @@ from vrspam._utils.findings import Note, note_from_plain
 from vrspam._utils.messages import THRESHOLD_RULES
 from vrspam._utils.plain import readable, without_surrogates
 from vrspam.data import DataError, Schema
-from vrspam.data.readers.base import problem_of
+from vrspam.data.readers.problems import problem_of
 from vrspam.features.storage import finite_array, parts_from_plain, parts_to_plain
 from vrspam.inspection import Shapes
 from vrspam.metrics.thresholds import ChosenThreshold
