@@ -34,7 +34,7 @@ from vrspam.metrics import roc_auc_ci
 from vrspam.model_selection.learning_curve import learning_curve
 from vrspam.tables.frames import rows_of
 from vrspam.tables.schema import TableSchema
-from vrspam.tool.repeats import TableClassifier
+from vrspam.tool.classifier import TableClassifier
 
 LARGE = {
     "part-time": Table("AER", "CPS1988", "parttime"),
