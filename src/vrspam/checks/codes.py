@@ -18,6 +18,7 @@ NAME_OF_CODES = re.compile(
 
 class Codes(Check):
     """A column of numbers whose name or values say that they are codes (ZIP codes): 90210 is not 9 times 10001.
+
     What to do: `--categorical COLUMN`.
     """
 
