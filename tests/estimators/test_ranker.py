@@ -104,7 +104,7 @@ def test_chunks_make_no_difference(monkeypatch):
     event, strata = rng.random(500) < 0.7, rng.integers(0, 3, 500)
     whole = PairMoments.of_pairs(RankedPairs(-time, event, strata), X)
     monkeypatch.setattr("vrspam.moments.pairs.CHUNK_BYTES", 1)
-    monkeypatch.setattr("vrspam.moments.pairs.SMALL_STRATUM", 7)
+    monkeypatch.setattr("vrspam.comparable.LONG_STRATUM", 7)
     pieces = PairMoments.of_pairs(RankedPairs(-time, event, strata), X)
     np.testing.assert_allclose(pieces.within, whole.within, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(pieces.delta, whole.delta, rtol=1e-11)

@@ -148,9 +148,9 @@ def test_pairs_count_their_weights():
         pairs = RankedPairs(Y.astype(float), np.ones(80, dtype=bool), strata, False)
         assert pairs.pairs_of_strata().tolist() == [Y.sum() * (~Y).sum()]
     few = RankedPairs(np.array([0.0, 1.0, 2.0]), np.ones(3, dtype=bool), np.zeros(3, dtype=int), False)
-    assert few.groups(np.ones(3)).of_weights > 0.0 == few.groups().of_weights
+    assert few.error_of_weights(3, np.ones(3)) > 0.0 == few.error_of_weights(3, None)
     equal = RankedPairs(np.array([0.0, 1.0, 2.0]), np.ones(3, dtype=bool), np.zeros(3, dtype=int), True)
-    assert equal.groups(np.ones(3)).of_weights > few.groups(np.ones(3)).of_weights
+    assert equal.error_of_weights(3, np.ones(3)) > few.error_of_weights(3, np.ones(3))
 
 
 def test_squares_that_underflow_are_refused_beside_a_column_of_zeros():
@@ -175,7 +175,7 @@ def test_a_further_column_of_zeros_changes_no_bound(way, monkeypatch):
 
 
 def test_errors_of_the_classes_of_finished_moments_have_their_units():
-    for first, other in zip(finished(X, WEIGHTS)._stats, finished(X * 2.0**20, WEIGHTS)._stats, strict=True):
+    for first, other in zip(finished(X, WEIGHTS).sides(), finished(X * 2.0**20, WEIGHTS).sides(), strict=True):
         np.testing.assert_allclose(other.errors.scatter, first.errors.scatter * 4.0**20, rtol=1e-9)
         np.testing.assert_allclose(other.errors.mean, first.errors.mean * 2.0**20, rtol=1e-9)
 

@@ -23,7 +23,7 @@ from vrspam.checks.named_groups import name_groups
 from vrspam.checks.repeated_rows import describe_groups
 from vrspam.cli import main
 from vrspam.model_selection.calibration import calibrate
-from vrspam.report.words import expected_auc, other_aucs
+from vrspam.report.words.auc import expected_auc, other_aucs
 from vrspam.tool import TrainPlan, check, evaluate, load_model, make_report, report_page, save_model, train
 
 

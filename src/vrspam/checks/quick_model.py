@@ -9,17 +9,12 @@ import numpy as np
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.blas import blas_threads
+from vrspam.estimators.search import fit_read_columns
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.tables.frames import numeric_flags
 
 QUICK_ROWS = 5_000
 QUICK_COLUMNS = 200
-
-
-class QuickClassifier(AUCClassifierCV):
-    """The estimator for columns that are read already: columns of text are categories."""
-
-    _reads_columns = False
 
 
 class QuickScores(NamedTuple):
@@ -41,9 +36,9 @@ def quick_scores(
         n_texts = sum(not numeric for numeric in numeric_flags(X))
         most = max(5, min(50, 2_000 // max(n_texts, 1)))
         maps = {"linear": LinearFeatures(max_categories=most), "additive": AdditiveFeatures(max_categories=most)}
-    search = QuickClassifier(features=maps, cv=folds, selection="best", calibration=None, n_jobs=1, random_state=seed)
+    search = AUCClassifierCV(features=maps, cv=folds, selection="best", calibration=None, n_jobs=1, random_state=seed)
     with warnings.catch_warnings(action="ignore"), blas_threads(1 if positive.size <= 5_000 else None):
-        fitted = search.fit(X, positive)
+        fitted = fit_read_columns(search, X, positive)
 
     scores = np.zeros(positive.size)
     scores[fitted.out_of_fold_.places] = fitted.out_of_fold_.scores

@@ -24,7 +24,7 @@ from vrspam.inspection import interactions
 from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.inspection.projection import Projection, whitening
 from vrspam.inspection.shapes import Shape, Shapes, column_groups, distinct, importances, make_shape
-from vrspam.moments import ClassMoments
+from vrspam.moments import PairSums
 from vrspam.tables import frames
 
 MOST_COLUMNS = 1_000  # for curves of columns that are used as they are
@@ -38,7 +38,7 @@ MOST_COMPARED = 100  # columns whose curves are compared with the rows and with 
 def read_score(
     features: Any,
     coefs: np.ndarray,
-    moments: ClassMoments | None,
+    moments: PairSums | None,
     left_out: Sequence[np.ndarray],
     X: Any,
     positive: np.ndarray,
@@ -91,7 +91,7 @@ def read_score(
 
 def read_later(
     coefs: np.ndarray,
-    moments: ClassMoments | None,
+    moments: PairSums | None,
     share: float,
     X: Any,
     positive: Any,
@@ -140,7 +140,7 @@ def read_later(
 def _read_sum(
     features: Any,
     coefs: np.ndarray,
-    moments: ClassMoments,
+    moments: PairSums,
     left_out: float,
     members: Sequence[Sequence[Encoder]],
     effects: Sequence[Effect | None],

@@ -14,7 +14,7 @@ from vrspam.features.base import Places
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, Table
 from vrspam.inspection.interactions import Axis, PairEffect
-from vrspam.moments import ClassMoments
+from vrspam.moments import PairSums
 from vrspam.tables.kinds.dates import PARTS
 
 
@@ -168,7 +168,7 @@ def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[
     return {name: slice(j, j + 1) for j, name in enumerate(parts)}
 
 
-def importances(groups: Mapping[str, Places], coef: np.ndarray, moments: ClassMoments) -> dict[str, float]:
+def importances(groups: Mapping[str, Places], coef: np.ndarray, moments: PairSums) -> dict[str, float]:
     """Standard deviation of each part of the score over the rows, both classes weighing the same."""
     within, delta = moments.within, moments.delta
     spread = {}

@@ -107,12 +107,15 @@ def pair_hinge_reach(upper, a, lower, up_edges, down_edges, first, below):
 
 
 @compiled
-def pair_wins(lines, orders, weight, group, event, stratum, above, below):
+def pair_wins(lines, orders, weight, upper, group, stratum, above, below):
     """For each row the mass of the rows that it is rightly above, and rightly `below` if not empty, by lines of scores.
 
-    Rows are those of `vrspam.moments.pairs.SortedGroups`, from the lowest to the highest of each stratum; a tie counts
-    one half. Trees of sums over ranks of scores are filled from both ends: n log n steps. Of one stratum, `orders` may
-    have the rows of each line by score; otherwise it has no rows.
+    Rows are those of `vrspam.comparable.Comparable`, from the lowest to the highest of each stratum; a tie counts one
+    half. A row has the mass `weight` as the lower row of pairs, and `upper` as the upper row; without the latter it is
+    above none.
+
+    Trees of sums over ranks of scores are filled from both ends: n log n steps. Of one stratum, `orders` may have the
+    rows of each line by score; otherwise it has no rows.
     """
     n = group.size
     tree, tied, ranks = np.zeros(n + 1), np.zeros(n + 1), np.empty(n, np.intp)
@@ -145,12 +148,12 @@ def pair_wins(lines, orders, weight, group, event, stratum, above, below):
                             won += tree[place]
                             place -= place & -place
                         if upwards:
-                            above[line, j] = won * event[group[j]]
+                            above[line, j] = won if upper[j] > 0.0 else 0.0
                         else:
                             below[line, j] = total - won
                         j += step
                     while i != j:
-                        mass = weight[i] if upwards else weight[i] * event[group[i]]
+                        mass = weight[i] if upwards else upper[i]
                         total += mass
                         place = ranks[i]
                         tied[place] += mass

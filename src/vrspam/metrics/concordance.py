@@ -3,15 +3,14 @@
 A pair of rows (i, j) is comparable, and i should score higher, if both are of one stratum and y_i > y_j; with `event`,
 if row i has its event and y_i < y_j, or y_i = y_j and row j is censored. For labels 0 and 1 this is the AUC.
 
-Nothing of the size of the pairs is made. In each stratum rows have a place in time, a whole number; rows are sorted by
-score and then split by the bits of their places, from the highest. Of two rows that differ in a bit, one is earlier,
-and a running sum gives the mass of the earlier rows with a higher score: O(n log n) in all.
+Nothing of the size of the pairs is made: `vrspam.comparable` orders the rows and counts wins in O(n log n).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils.validation import numbers_of
 from vrspam._utils.warnings import warn
+from vrspam.comparable import Comparable, comparable, rising_order
 from vrspam.metrics.groups import AlikeRows, ClassGroups, freedom_of, independent_rows
 from vrspam.metrics.intervals import (
     ENOUGH_FOR_DELONG,
@@ -70,16 +70,12 @@ def canonical_target(y: ArrayLike, event: ArrayLike | None = None) -> tuple[NDAr
 
 @dataclass(frozen=True, eq=False)
 class ComparablePairs:
-    """The pairs of rows that count; the weight of a pair is `above` of its first row times `below` of its second.
-
-    `places` order the rows of a stratum: events before censored rows of the same time; equal places do not compare.
-    """
+    """The pairs of rows that count; the weight of a pair is `above` of its first row times `below` of its second."""
 
     time: NDArray[np.float64]
     event: NDArray[np.bool_]
     strata: NDArray[np.intp]
-    places: NDArray[np.intp]
-    above: NDArray[np.float64]
+    above: NDArray[np.float64]  # 0 for rows without an event
     below: NDArray[np.float64]
     uno: bool = False  # whether Uno's weights are in `above`
     mean_of_strata: bool = False  # whether each stratum counts the same: `above` makes the mass of its pairs 1
@@ -101,85 +97,52 @@ class ComparablePairs:
         if tau is not None and weights is None:
             raise ValueError('tau applies only to weights="uno".')
         time, happened = canonical_target(y, event)
-        names = (
-            np.zeros(time.size, dtype=np.intp) if strata is None else numbers_of(strata, time.size, "strata", "stratum")
-        )
-        order = np.lexsort((~happened, time, names))
-        sorted_rows = names[order], time[order], happened[order]
-        new = np.ones(time.size, dtype=bool)
-        new[1:] = np.any([values[1:] != values[:-1] for values in sorted_rows], axis=0)
-        counted = np.cumsum(new)
-        start = np.searchsorted(sorted_rows[0], sorted_rows[0])
-        places = np.empty(time.size, dtype=np.intp)
-        places[order] = counted - counted[start]
-        weight = np.ones(time.size) if sample_weight is None else checked_weights(sample_weight, time.size)
-        below = weight if sample_weight is None else unit_weights(weight)
+        numbers = np.zeros(time.size, dtype=np.intp)
+        if strata is not None:
+            numbers = numbers_of(strata, time.size, "strata", "stratum")
+        weight = np.ones(time.size)
+        below = weight
+        if sample_weight is not None:
+            weight = checked_weights(sample_weight, time.size)
+            below = unit_weights(weight)
         above = np.where(happened, below, 0.0)
-        if weights == "uno":  # 1/G(t)² of the events that count, G the share not yet censored
-            if happened.all():
-                raise ValueError('weights="uno" needs event: no row is censored.')
-            times, free = kaplan_meier(time, happened, weight, censoring=True)
-            counts = happened if tau is None else happened & (time < tau)
-            left = np.where(counts, free[np.searchsorted(times, time)], 1.0)
-            if (left <= 0.0).any():
-                raise ValueError(
-                    "An event comes when all other rows are censored: Uno's weights are infinite, give tau."
-                )
-            above = np.where(counts, below / left**2, 0.0)
-        found = cls(time, happened, names, places, above, below, weights == "uno")
+        if weights == "uno":
+            above = below * uno_factors(time, happened, weight, tau)
+        pairs = cls(time, happened, numbers, above, below, uno=weights == "uno")
         if strata_weight == "pairs":
-            return found
+            return pairs
         if strata_weight != "strata":
             raise ValueError(f'strata_weight must be "pairs" or "strata", got {strata_weight!r}.')
-        inside = np.bincount(names, above * found.pairs_of_rows()[0])
-        each = np.divide(1.0, inside, out=np.zeros(inside.size), where=inside > 0.0)
-        return replace(found, above=above * each[names], mean_of_strata=True)
+        inside = np.bincount(numbers, above * pairs.pairs_of_rows()[0])
+        factor = np.divide(1.0, inside, out=np.zeros(inside.size), where=inside > 0.0)
+        return replace(pairs, above=above * factor[numbers], mean_of_strata=True)
+
+    @cached_property
+    def ordered(self) -> Comparable:
+        """The rows in order; earlier events are higher."""
+        rank = -self.time
+        rows = rising_order(rank, self.event, self.strata)
+        return comparable(rows, rank, self.event, self.strata, weight=self.below, upper=self.above)
+
+    def _by_row(self, above: NDArray, below: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Values of the rows in order by the numbers of all rows: 0 above none, and for rows in no pair."""
+        ordered = self.ordered
+        of_rows = np.zeros((2, self.time.size))
+        of_rows[0, ordered.rows] = np.where(ordered.upper > 0.0, above, 0.0)
+        of_rows[1, ordered.rows] = below
+        return of_rows[0], of_rows[1]
 
     def pairs_of_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each row the mass of the rows that it should rank above, and of the rows that it should rank below."""
-        order = np.lexsort((self.places, self.strata))
-        strata, places = self.strata[order], self.places[order]
-        new = np.ones(order.size + 1, dtype=bool)
-        new[1:-1] = strata[1:] != strata[:-1]
-        start, end = runs(new)
-        new[1:-1] |= places[1:] != places[:-1]
-        first, last = runs(new)
-        later, earlier = running(self.below[order]), running(self.above[order])
-        found = np.empty((2, order.size))
-        found[:, order] = later[end] - later[last], earlier[first] - earlier[start]
-        return np.where(self.above > 0.0, found[0], 0.0), found[1]
+        ordered = self.ordered
+        return self._by_row(ordered.below[ordered.group], ordered.above[ordered.group])
 
     def wins_of_rows(self, score: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """As `pairs_of_rows`, but only for pairs that the score puts in order; a tie counts one half."""
-        n, found = score.size, np.zeros((2, score.size))
-        order = np.lexsort((score, self.strata))
-        ranked = score[order]
-        differs = np.zeros(n, dtype=bool)  # from the score before it: infinities are equal, though inf - inf is NaN
-        differs[1:] = ranked[1:] != ranked[:-1]
-        rank = np.cumsum(differs, dtype=np.int32)
-        bits = int(self.places.max(initial=0)).bit_length()
-        key = (self.strata[order] << bits) + self.places[order]
-        new = np.ones(n + 1, dtype=bool)
-        for bit in range(bits - 1, -1, -1):  # rows are sorted by the higher bits, then by score
-            new[1:-1] = np.diff(key >> (bit + 1)) != 0
-            start, end = runs(new)
-            new[1:-1] |= np.diff(rank) != 0
-            first, last = runs(new)
-            late = (key >> bit & 1).astype(bool)
-            mass = running(np.where(late, self.below[order], 0.0))
-            early = ~late
-            rows, places = order[early], np.flatnonzero(early)
-            found[0, rows] += (mass[first[places]] + mass[last[places]]) / 2.0 - mass[start[places]]
-            mass = running(np.where(late, 0.0, self.above[order]))
-            rows, places = order[late], np.flatnonzero(late)
-            found[1, rows] += mass[end[places]] - (mass[first[places]] + mass[last[places]]) / 2.0
-            seen = running(late)
-            before = seen[:-1] - seen[start]
-            to = np.where(late, end - (seen[end] - seen[:-1]), np.arange(n) - before)
-            source = np.empty_like(to)
-            source[to] = np.arange(n)
-            order, rank, key = order[source], rank[source], key[source]
-        return np.where(self.above > 0.0, found[0], 0.0), found[1]
+        if score.dtype != np.float64:  # may have more digits: its ranks do not
+            score = np.unique(score, return_inverse=True)[1]
+        above, below = self.ordered.wins(score[self.ordered.rows][np.newaxis])
+        return self._by_row(above[0], below[0])
 
     def concordance(self, score: NDArray) -> float:
         """The share of pairs in order; NaN where no pair is comparable."""
@@ -187,7 +150,8 @@ class ComparablePairs:
 
     def shares(self, score: NDArray) -> PairShares:
         """The concordance, and what each row adds to it."""
-        (pairs_above, pairs_below), (wins_above, wins_below) = self.pairs_of_rows(), self.wins_of_rows(score)
+        pairs_above, pairs_below = self.pairs_of_rows()
+        wins_above, wins_below = self.wins_of_rows(score)
         mass = np.bincount(self.strata, self.above * pairs_above)  # of the pairs of each stratum
         total = float(mass.sum())
         if not total > 0.0:
@@ -198,11 +162,15 @@ class ComparablePairs:
         if self.mean_of_strata:
             wins = np.bincount(self.strata, self.above * wins_above)
             np.divide(wins, mass, out=centre, where=mass > 0.0)
-        middle = centre[self.strata]
-        above = self.above * (wins_above - middle * pairs_above) / total
-        below = self.below * (wins_below - middle * pairs_below) / total
-        share = (self.above * pairs_above + self.below * pairs_below) / total
-        return PairShares(min(max(value, 0.0), 1.0), centre, above, below, share, total)
+        expected = centre[self.strata]
+        return PairShares(
+            value=min(max(value, 0.0), 1.0),
+            centre=centre,
+            above=self.above * (wins_above - expected * pairs_above) / total,
+            below=self.below * (wins_below - expected * pairs_below) / total,
+            share=(self.above * pairs_above + self.below * pairs_below) / total,
+            total=total,
+        )
 
     def jackknife(
         self, score: NDArray, units: NDArray[np.intp] | None, parts: PairShares | None = None
@@ -213,22 +181,24 @@ class ComparablePairs:
         `shares`, if they are known.
         """
         parts = self.shares(score) if parts is None else parts
-        moves, share = parts.above + parts.below, parts.share
+        moves = parts.above + parts.below
+        share = parts.share
         if self.uno:
             moves = moves + self._moves_of_weights(parts.above)
         counts = self.below > 0.0
         if units is None:
             units = np.arange(score.size)
         else:
-            inner = replace(self, strata=crossed(self.strata, units))
-            (pairs, _), (wins, _) = inner.pairs_of_rows(), inner.wins_of_rows(score)
-            middle = parts.centre[self.strata]
-            moves = moves - self.above * (wins - middle * pairs) / parts.total
+            inside = replace(self, strata=crossed(self.strata, units))  # pairs of rows of one unit
+            pairs = inside.pairs_of_rows()[0]
+            wins = inside.wins_of_rows(score)[0]
+            moves = moves - self.above * (wins - parts.centre[self.strata] * pairs) / parts.total
             share = share - self.above * pairs / parts.total
         kept = np.bincount(units, counts) > 0.0
         if self.mean_of_strata:
             return parts.value, self._without_units(parts, moves, share, units)[kept]
-        gone, left = np.bincount(units, moves), 1.0 - np.bincount(units, share)
+        gone = np.bincount(units, moves)
+        left = 1.0 - np.bincount(units, share)
         return parts.value, divided(gone, left)[kept]
 
     def _without_units(self, parts: PairShares, moves: NDArray, share: NDArray, units: NDArray) -> NDArray:
@@ -238,8 +208,11 @@ class ComparablePairs:
         """
         cell = crossed(units, self.strata)
         first = np.unique(cell, return_index=True)[1]
-        unit, stratum, n = units[first], self.strata[first], parts.total
-        gone, left = n * np.bincount(cell, moves), 1.0 - n * np.bincount(cell, share)
+        unit = units[first]
+        stratum = self.strata[first]
+        n = parts.total
+        gone = n * np.bincount(cell, moves)
+        left = 1.0 - n * np.bincount(cell, share)
         emptied = left < LEAST_SHARE
         moved = np.where(emptied, parts.centre[stratum], divided(gone, left))
         remaining = n - np.bincount(unit, emptied)
@@ -255,13 +228,15 @@ class ComparablePairs:
         """
         squared = replace(self, above=self.above**2, below=self.below**2)
         strict = np.empty(score.size)
-        strict[np.lexsort((self.places, score))] = np.arange(score.size)  # a tie counts as lost
-        halves, wins = (squared.above * squared.wins_of_rows(by)[0] for by in (score, strict))
-        ties, pairs = 2.0 * (halves - wins), squared.above * squared.pairs_of_rows()[0]
+        strict[np.lexsort((~self.event, self.time, score))] = np.arange(score.size)  # a tie counts as lost
+        halves = squared.above * squared.wins_of_rows(score)[0]
+        wins = squared.above * squared.wins_of_rows(strict)[0]
+        ties = 2.0 * (halves - wins)
+        losses = squared.above * squared.pairs_of_rows()[0] - wins - ties
         parts = self.shares(score)
-        middle = parts.centre[self.strata]
-        each = wins * (1.0 - middle) ** 2 + ties * (0.5 - middle) ** 2 + (pairs - wins - ties) * middle**2
-        return float(each.sum()) / parts.total**2
+        centre = parts.centre[self.strata]
+        of_rows = wins * (1.0 - centre) ** 2 + ties * (0.5 - centre) ** 2 + losses * centre**2
+        return float(of_rows.sum()) / parts.total**2
 
     def _moves_of_weights(self, above: NDArray[np.float64]) -> NDArray[np.float64]:
         """The influence of each row through Uno's weights: it changes 1/G(t)² by the share 2 ∫ dM/Y, up to t.
@@ -270,13 +245,31 @@ class ComparablePairs:
         """
         times, at = np.unique(self.time, return_inverse=True)
         censored = np.bincount(at, self.below * ~self.event)
-        risk = np.cumsum(np.bincount(at, self.below)[::-1])[::-1] - np.bincount(at, self.below * self.event)
-        each = np.divide(1.0, risk, out=np.zeros(times.size), where=risk > 0.0)
+        events = np.bincount(at, self.below * self.event)
+        risk = np.cumsum(np.bincount(at, self.below)[::-1])[::-1] - events
+        share = np.divide(1.0, risk, out=np.zeros(times.size), where=risk > 0.0)
         later = np.cumsum(np.bincount(at, above)[::-1])[::-1]  # moves of the events from each time on
-        expected = np.cumsum(later * each * censored * each)
-        expected_before = expected - later * each * censored * each
-        own = np.where(self.event, -expected_before[at], (later * each)[at] - expected[at])
-        return 2.0 * self.below * own
+        hazard = later * share * censored * share
+        expected = np.cumsum(hazard)
+        of_event = -(expected - hazard)  # censoring at the time of an event comes after it
+        of_censored = later * share - expected
+        return 2.0 * self.below * np.where(self.event, of_event[at], of_censored[at])
+
+
+def uno_factors(time: NDArray, event: NDArray[np.bool_], weight: NDArray, tau: float | None) -> NDArray[np.float64]:
+    """1/G(t)² of the events that count, those before `tau`; G is the share of rows not yet censored. 0 for the others.
+
+    >>> uno_factors(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]), np.ones(3), None).tolist()
+    [1.0, 0.0, 4.0]
+    """
+    if event.all():
+        raise ValueError('weights="uno" needs event: no row is censored.')
+    times, free = kaplan_meier(time, event, weight, censoring=True)
+    counts = event if tau is None else event & (time < tau)
+    uncensored = np.where(counts, free[np.searchsorted(times, time)], 1.0)
+    if (uncensored <= 0.0).any():
+        raise ValueError("An event comes when all other rows are censored: Uno's weights are infinite, give tau.")
+    return np.where(counts, 1.0 / uncensored**2, 0.0)
 
 
 LEAST_SHARE = 1e-9  # of the pairs: less than this is rounding, and no pair is left
@@ -296,20 +289,6 @@ class PairShares(NamedTuple):
     below: NDArray  # the same as the lower row
     share: NDArray  # of all pairs, that a row is part of
     total: float  # mass of all pairs; in a mean of strata their number
-
-
-def running(mass: NDArray) -> NDArray:
-    """Running sums, with the 0 before the first."""
-    sums = np.zeros(mass.size + 1, dtype=np.intp if mass.dtype == bool else mass.dtype)
-    np.cumsum(mass, out=sums[1:])
-    return sums
-
-
-def runs(begins: NDArray[np.bool_]) -> tuple[NDArray, NDArray]:
-    """For each place the first place of its run and the one after its last; `begins` marks starts, and the end."""
-    edges = np.flatnonzero(begins)
-    lengths = np.diff(edges)
-    return np.repeat(edges[:-1], lengths), np.repeat(edges[1:], lengths)
 
 
 def concordance_index(
@@ -430,14 +409,14 @@ def concordance_index_ci(
     0.82, 95 % interval 0.14 to 0.99
     """
     pairs = ComparablePairs.of(y, event, strata, sample_weight, strata_weight, weights, tau)
-    own = checked_scores(score, pairs.time.size, "score")
-    found = _measured(pairs, (own,), groups)
-    freedom = max(found.freedom, 1.0)
-    if found.error == np.inf:
-        return AUCInterval(found.value, 0.0, 1.0, found.error, confidence, "plain", freedom)
-    if found.grouped and found.error > 0.0 and min(found.rows) < ENOUGH_FOR_DELONG:
-        return newcombe_interval(found.value, found.error, found.rows, confidence, freedom=freedom)
-    return logit_interval(found.value, found.error, max(1, int(found.freedom) + 1), confidence, freedom)
+    checked = checked_scores(score, pairs.time.size, "score")
+    measured = _measured(pairs, [checked], groups)
+    freedom = max(measured.freedom, 1.0)
+    if measured.error == np.inf:
+        return AUCInterval(measured.value, 0.0, 1.0, measured.error, confidence, "plain", freedom)
+    if measured.grouped and measured.error > 0.0 and min(measured.rows) < ENOUGH_FOR_DELONG:
+        return newcombe_interval(measured.value, measured.error, measured.rows, confidence, freedom=freedom)
+    return logit_interval(measured.value, measured.error, max(1, int(measured.freedom) + 1), confidence, freedom)
 
 
 def concordance_test(
@@ -480,13 +459,20 @@ def concordance_test(
 
 
 def paired_concordance(
-    pairs: ComparablePairs, given: Sequence[ArrayLike], groups: Any, confidence: float, less: float = 0.0
+    pairs: ComparablePairs, scores: Sequence[ArrayLike], groups: Any, confidence: float, less: float = 0.0
 ) -> DeLongTest:
     """The paired test of `concordance_test`; `less` is subtracted from the index of the first."""
-    both = [checked_scores(score, pairs.time.size, f"score_{name}") for score, name in zip(given, "ab", strict=True)]
-    a, b = (pairs.shares(score).value for score in both)
-    found = _measured(pairs, both, groups)
-    return paired_test(a - less, b, found.value - less, found.error, confidence, max(found.freedom, 1.0))
+    first = checked_scores(scores[0], pairs.time.size, "score_a")
+    second = checked_scores(scores[1], pairs.time.size, "score_b")
+    difference = _measured(pairs, [first, second], groups)
+    return paired_test(
+        pairs.concordance(first) - less,
+        pairs.concordance(second),
+        difference.value - less,
+        difference.error,
+        confidence,
+        max(difference.freedom, 1.0),
+    )
 
 
 def effective(masses: NDArray) -> float:
@@ -494,19 +480,24 @@ def effective(masses: NDArray) -> float:
     return float(masses.sum() ** 2 / np.sum(masses**2))
 
 
+MANY_STRATA = 20  # from here on whole strata are left out, instead of rows
+
+
 def _measured(pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLike | None) -> Measured:
     """The index of one score, or that of the first minus that of the second; `rows` are lower and upper ones."""
-    of_pairs = pairs.pairs_of_rows()
-    sides = [side * mass for side, mass in zip((pairs.above, pairs.below), of_pairs, strict=True)]
-    if not sides[0].sum() > 0.0:
+    pairs_above, pairs_below = pairs.pairs_of_rows()
+    upper_mass, lower_mass = pairs.above * pairs_above, pairs.below * pairs_below
+    if not upper_mass.sum() > 0.0:
         raise ValueError("No two rows are comparable: the concordance index is not defined.")
-    rows = effective(sides[1]), effective(sides[0])
-    units, freedom = None, min(rows) - 1.0
-    inside = effective(np.bincount(pairs.strata, sides[0]))
+    rows = effective(lower_mass), effective(upper_mass)
+
+    units, freedom = None, min(rows) - 1.0  # what is left out, and how many independent ones there are beside it
+    n_strata = effective(np.bincount(pairs.strata, upper_mass))
     if groups is not None:
         units = numbers_of(groups, pairs.time.size, "groups", "group")
-    elif inside >= 20.0:
-        units, freedom = pairs.strata, inside - 1.0
+    elif n_strata >= MANY_STRATA:
+        units, freedom = pairs.strata, n_strata - 1.0
+
     parts = [pairs.shares(score) for score in scores]
     value, lost = pairs.jackknife(scores[0], units, parts[0])
     upper, lower = parts[0].above, parts[0].below
@@ -515,9 +506,10 @@ def _measured(pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLi
         value, lost = value - other, lost - lost_of_other
         upper, lower = upper - parts[1].above, lower - parts[1].below
     if groups is not None and units is not None:
-        freedom, rows = _of_groups(units, (lower, upper), sides[::-1])
+        freedom, rows = _of_groups(units, (lower, upper), (lower_mass, upper_mass))
         if freedom == np.inf:  # all groups are alike
-            freedom = min(effective(np.bincount(units, side)) for side in sides) - 1.0
+            freedom = min(effective(np.bincount(units, mass)) for mass in (upper_mass, lower_mass)) - 1.0
+
     if lost.size < 2:
         raise ValueError("An interval needs at least two rows, or two groups, that can be left out.")
     variance = (lost.size - 1) * float(np.var(lost))
@@ -526,22 +518,24 @@ def _measured(pairs: ComparablePairs, scores: Sequence[NDArray], groups: ArrayLi
     error = float(np.sqrt(variance))
     if np.isnan(error):  # one row, or group, is part of every pair: nothing shows how much another would change
         error = np.inf
-    error = error if error > 1e-12 else 0.0
+    if error <= 1e-12:  # rounding
+        error = 0.0
     return Measured(value, error, rows, freedom, grouped=groups is not None)
 
 
 def _of_groups(
-    units: NDArray, moves: tuple[NDArray, NDArray], masses: Sequence[NDArray]
+    units: NDArray, moves: tuple[NDArray, NDArray], masses: tuple[NDArray, NDArray]
 ) -> tuple[float, tuple[float, float]]:
     """Degrees of freedom by the groups of lower and of upper rows, and the independent rows, as of an AUC by class."""
-    n_groups, total = int(units.max()) + 1, np.zeros(int(units.max()) + 1)
+    n_groups = int(units.max()) + 1
+    total = np.zeros(n_groups)
     classes, rows = list[ClassGroups](), list[AlikeRows]()
-    for own, mass in zip(moves, masses, strict=True):
+    for of_rows, mass in zip(moves, masses, strict=True):
         of_class = ClassGroups.of(mass, units, n_groups, centred=True)
-        sums = np.sqrt(of_class.scale) * np.bincount(units, own, n_groups)
+        sums = np.sqrt(of_class.scale) * np.bincount(units, of_rows, n_groups)
         total += sums
         classes.append(of_class)
-        rows.append(AlikeRows.of(mass, own, sums, of_class))
+        rows.append(AlikeRows.of(mass, of_rows, sums, of_class))
     freedom = freedom_of(rows, classes)
     return freedom, independent_rows(rows[0], rows[1], float(total @ total))
 
@@ -567,6 +561,7 @@ def kaplan_meier(
     leaving = np.bincount(at, weight, times.size)
     risk = np.cumsum(leaving[::-1])[::-1]
     if censoring:
-        risk, happened = risk - happened, leaving - happened
+        risk = risk - happened
+        happened = leaving - happened
     ratio = np.divide(happened, risk, out=np.zeros(times.size), where=happened > 0.0)
     return times, np.asarray(np.cumprod(1.0 - np.minimum(ratio, 1.0)), dtype=np.float64)

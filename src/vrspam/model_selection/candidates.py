@@ -30,7 +30,7 @@ from vrspam.model_selection.scoring import ROC_AUC
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.selection import Choice, Grid, SelectionRule, blend_weights, select
 from vrspam.model_selection.sources import FoldProblem, RowsInMemory, over_folds, rows_for_solver
-from vrspam.moments import ClassMoments, FinishedMoments
+from vrspam.moments import ClassMoments, FinishedMoments, PairSums
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
 
@@ -110,7 +110,7 @@ class Fitted(NamedTuple):
 
     features: Any  # a fitted map, or None for the columns as they are
     solution: Solution  # for a blend `gap` is the largest of the members, whose F(0) is the same, and `value` is NaN
-    moments: ClassMoments  # of the features; those of a blend have no scatter matrices
+    moments: PairSums  # of the features; those of a blend have no scatter matrices
     l2: float  # of the best candidate
     solver: SolverName  # of the best candidate
     models: FoldModels | None  # this and the next three: as in `Candidate`

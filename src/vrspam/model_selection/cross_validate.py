@@ -14,7 +14,7 @@ from vrspam.model_selection.pairs import measure_columns
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource, over_folds
-from vrspam.moments import ClassMoments, RankedPairs
+from vrspam.moments import PairSums, RankedPairs
 from vrspam.solvers.path import grid_axes, solve_grid
 
 OF_ROWS_BYTES = 1 << 26  # scores of all held-out rows at all points are kept up to this size
@@ -38,7 +38,7 @@ class GridScores:
     converged: np.ndarray
     intercepts: np.ndarray
     coefs: np.ndarray | None = None  # of shape (folds, l2s, l1s, features), where the caller asks for them
-    total: ClassMoments | None = None  # moments of all rows; dropped when another feature map is better
+    total: PairSums | None = None  # moments of all rows; dropped when another feature map is better
     scoring: Scoring = ROC_AUC
     sample: Sample | None = None  # held-out rows whose scores are kept
     kept: np.ndarray | None = None  # the kept scores, of shape (rows of the sample, points)

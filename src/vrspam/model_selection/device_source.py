@@ -23,15 +23,17 @@ class RowsOnDevice(RowsInMemory):
         self.splits = [Split(folds.order, folds.held_out(fold)) for fold in every]
         self._validation = []
         if self.n_folds * 16 * d * d <= KEPT_BYTES:
-            self._validation = folds.moments([[fold] for fold in every])
-            self.total = sum(self._validation[1:], self._validation[0])
+            parts = folds.moments([[fold] for fold in every])
+            self._validation = [*parts]
+            self._total = sum(parts[1:], parts[0])
         else:
-            (self.total,) = folds.moments([every])
+            (self._total,) = folds.moments([every])
+        self.total = self._total
 
     def training_moments(self, fold: int) -> ClassMoments:
         """The moments of all rows minus those of the rows that the fold holds out."""
         (held_out,) = self._validation[fold : fold + 1] or self.folds.moments([[fold]])
-        moments = self.total - held_out
+        moments: ClassMoments = self._total - held_out
         if moments.has_cancelled:
             (moments,) = self.folds.moments([[other for other in range(self.n_folds) if other != fold]])
         return moments

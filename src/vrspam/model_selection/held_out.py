@@ -13,7 +13,7 @@ import numpy as np
 from vrspam._utils import array_api
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics.correction import Sample, draw_sample
-from vrspam.moments import ClassMoments
+from vrspam.moments import PairSums
 from vrspam.tables.frames import WHOLE_ROWS
 
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
@@ -112,7 +112,7 @@ def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
     return as_they_are(score_rows(X, index, coefs), exponents)
 
 
-def stable_share_of_moments(moments: ClassMoments, sample: Sample, coefs: np.ndarray) -> float:
+def stable_share_of_moments(moments: PairSums, sample: Sample, coefs: np.ndarray) -> float:
     """`stable_share` for rows in blocks: so many that it makes no difference which of them a model has seen."""
     products = coefs @ moments.within @ coefs.T
     others = ~np.eye(len(coefs), dtype=bool)

@@ -22,7 +22,7 @@ from vrspam.model_selection.folds import FoldedRows
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldProblem, over_folds
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, PairSums
 from vrspam.objective import (
     LossChoice,
     Objective,
@@ -116,7 +116,7 @@ def fit_one_score(rows: Rows, classes: np.ndarray, search: GridSearch, varies: b
     return fit
 
 
-def stretched_moments(moments: ClassMoments, rows: Rows, stretch: float) -> ClassMoments:
+def stretched_moments(moments: PairSums, rows: Rows, stretch: float) -> PairSums:
     """Moments of one score whose mean over all rows stays where it is when the score is multiplied by `stretch`.
 
     The intercept of a model follows from the point half-way between the means of the classes.

@@ -6,25 +6,21 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from vrspam import kernels, metrics
+from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam.comparable import Comparable, rising_order
 from vrspam.metrics.correction import Sample, group_numbers
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.group_splits import ImpossibleFolds
-from vrspam.moments import RankedPairs, SortedGroups
-from vrspam.moments.pairs import rising
+from vrspam.moments import RankedPairs
 
 
-def concordance_of(groups: SortedGroups, lines: np.ndarray, moved: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def concordance_of(groups: Comparable, lines: np.ndarray, moved: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The concordance of each line of scores, and the influence of each row, (lines, rows in some pair).
 
     The scores are those of ``groups.rows``. Without any pair both are NaN. The influences are empty unless `moved`.
     """
-    lines = np.ascontiguousarray(lines, dtype=np.float64)
-    above, below = np.zeros(lines.shape), np.zeros(lines.shape if moved else (0, 0))
-    one = groups.stratum.size > 0 and groups.stratum[-1] == 0
-    orders = np.argsort(lines, axis=1) if one else np.empty((0, 0), dtype=np.intp)  # quicker than in compiled code
-    kernels.pair_wins(lines, orders, groups.weight, groups.group, groups.event, groups.stratum, above, below)
+    above, below = groups.wins(lines, both=moved)
     each = groups.factor[groups.group] * groups.weight
     pairs = (groups.event * groups.below)[groups.group]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -79,7 +75,7 @@ def whole_units(strata: np.ndarray, groups: Any) -> np.ndarray:
 def ranked_folds(pairs: RankedPairs, n_splits: int, seed: Any) -> list[Split]:
     """Folds of shuffled rows, alike in events and in ranks: rows in order are dealt out to all folds in turn."""
     rng, n = check_random_state(seed), pairs.rank.size
-    order = rising(pairs.rank, rng.random_sample(n))
+    order = rising_order(pairs.rank, rng.random_sample(n))
     order = order[np.argsort(pairs.event[order], kind="stable")]
     dealt = rng.random_sample((-(-n // n_splits), n_splits)).argsort(axis=1).ravel()[:n]
     fold = np.empty(n, dtype=np.intp)

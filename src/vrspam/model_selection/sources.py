@@ -20,7 +20,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import BLOCK_BYTES, HeldOut, score_rows
-from vrspam.moments import ClassMoments, FinishedMoments
+from vrspam.moments import AddableSums, ClassMoments, FinishedMoments, PairSums
 from vrspam.objective import SQUARED, LossChoice, SmoothLoss, SquaredPairLoss
 from vrspam.solvers import SolverName, choose_solver
 from vrspam.tables.frames import BLOCK_ENTRIES
@@ -78,8 +78,11 @@ class FoldSource(Protocol):
     """Data cut into folds; `like` is an array on a device, if matrices are to be decomposed there."""
 
     n_folds: int
-    total: ClassMoments
     like: Any
+
+    @property
+    def total(self) -> PairSums:
+        """The moments of all rows."""
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
@@ -104,7 +107,7 @@ class RowsInMemory:
     mapped_bytes = 1 << 27  # moments of all folds in feature space are kept up to this size,
     table_share = 1  # or up to this multiple of the size of the table
     copied_bytes = 1 << 26  # rows of a training part that are read many times are copied up to this size
-    _finished: Callable[[ClassMoments], ClassMoments]  # applies the last product of the features, if there is one
+    _finished: Callable[[Any], PairSums]  # applies the last product of the features, if there is one
 
     def __init__(
         self,
@@ -137,7 +140,7 @@ class RowsInMemory:
         self._block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
         # Whether a transformer of another package makes the rows, or a device holds them.
         self._in_turn = self.on_device or (self.mapped and not isinstance(X.features, FeatureMap))
-        self._validation: list[ClassMoments] = []
+        self._validation: list[AddableSums] = []
         # Folds of whole strata add up; pairs of rows in different folds do not.
         self._adds = loss.pairs is None or loss.pairs.stratum is not None
         self._total = self._gather_total(n_jobs)
@@ -163,7 +166,7 @@ class RowsInMemory:
         # One core makes the features of a fold.
         return FoldProblem(width <= (1_300 if self.mapped else SMALL), many_products, needed, self._in_turn)
 
-    def _gather_total(self, n_jobs: int | None) -> ClassMoments:
+    def _gather_total(self, n_jobs: int | None) -> AddableSums:
         """The moments of all rows: the sum over validation parts and the rest, if no row is held out twice."""
         n, d = self.rows.X.shape
         parts = [split.validation for split in self.splits]
@@ -181,7 +184,7 @@ class RowsInMemory:
         # Large parts of features are cut in two, whatever the number of threads: two then share five parts evenly.
         cut = [np.array_split(part, 2 if self.mapped and part.size >= 2_000 else 1) for part in parts]
         pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
-        found: list[dict[int, ClassMoments]] = [{} for _ in parts]
+        found: list[dict[int, AddableSums]] = [{} for _ in parts]
         lock = Lock()
 
         def gather(piece: tuple[int, int]) -> None:
@@ -201,7 +204,7 @@ class RowsInMemory:
         self._validation = of_parts[: self.n_folds]
         return sum(of_parts[1:], of_parts[0])
 
-    def training_moments(self, fold: int) -> ClassMoments:
+    def training_moments(self, fold: int) -> PairSums:
         """The moments of a training part."""
         train, validation = self.splits[fold]
         uses = np.bincount(np.concatenate([train, validation]), minlength=self.rows.X.shape[0])

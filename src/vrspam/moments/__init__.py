@@ -3,12 +3,14 @@
 from vrspam.moments._coded import CodedRows, Indicated
 from vrspam.moments._finished import FinishedMoments, LastProduct
 from vrspam.moments._rounding import UNIT, gamma
-from vrspam.moments.class_moments import ClassMoments, PairErrors, one_vs_rest_moments
-from vrspam.moments.pairs import PairMoments, RankedPairs, SortedGroups
+from vrspam.moments.base import AddableSums, PairErrors, PairSums
+from vrspam.moments.class_moments import ClassMoments, one_vs_rest_moments
+from vrspam.moments.pairs import PairMoments, RankedPairs
 from vrspam.moments.sliding import SlidingMoments
 
 __all__ = [
     "UNIT",
+    "AddableSums",
     "ClassMoments",
     "CodedRows",
     "FinishedMoments",
@@ -16,9 +18,9 @@ __all__ = [
     "LastProduct",
     "PairErrors",
     "PairMoments",
+    "PairSums",
     "RankedPairs",
     "SlidingMoments",
-    "SortedGroups",
     "gamma",
     "one_vs_rest_moments",
 ]

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
 from vrspam.moments._rounding import Errors, gamma, of_rank_one
 from vrspam.moments._statistics import ClassStatistics
-from vrspam.moments.class_moments import ClassMoments, PairErrors, PairStatistics
+from vrspam.moments.base import PairErrors, PairStatistics, PairSums
+from vrspam.moments.class_moments import ClassMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,8 @@ class LastProduct:
         new = np.empty_like(symmetric, order="F")
         new[:first, :first] = symmetric[:first, :first]
         half = self._multiply(symmetric[:, first:])  # the last columns of S T
-        new[:first, first:], new[first:, :first] = half[:first], half[:first].T
+        new[:first, first:] = half[:first]
+        new[first:, :first] = half[:first].T
         square = self._multiply(np.ascontiguousarray(half[first:].T))
         new[first:, first:] = 0.5 * (square + square.T)
         return new
@@ -65,57 +65,50 @@ class LastProduct:
 
     def of_features(self, levels: np.ndarray) -> np.ndarray:
         """The root mean square distance of computed features from x T, if x has the root mean squares `levels`."""
-        found = self.of_sizes(levels)
-        found[..., : self.first] = 0.0
-        return gamma(len(self.matrix) + 2) * found
+        sizes = self.of_sizes(levels)
+        sizes[..., : self.first] = 0.0
+        return gamma(len(self.matrix) + 2) * sizes
 
 
-class FinishedMoments(ClassMoments):
+class FinishedMoments(PairSums):
     """Moments of the features x T, from those of x, `unfinished`, which have scatter matrices.
 
-    What the loss needs comes from few products; statistics of the single classes are computed when they are asked for.
+    What the loss needs comes from few products; `settled` computes all statistics of the single classes.
     """
 
     def __init__(self, unfinished: ClassMoments, last: LastProduct):
-        self.unfinished, self.last = unfinished, last
-        self.n_features, self.half_life, self.has_scatter = unfinished.n_features, None, True
-        self.classes, self._known = unfinished.classes, unfinished._known
-
-    @property
-    def settled(self) -> ClassMoments:
-        """The same moments as plain `ClassMoments`, all of them computed."""
-        new = ClassMoments(self.n_features, scatter=True)
-        new.classes, new._known, new._stats = self.classes, self._known, self._stats
-        return new
-
-    def copy(self) -> ClassMoments:
-        """An independent copy."""
-        return self.settled.copy()
-
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        """Refuse to change in place: what is computed later would not agree with what is known already."""
-        raise ValueError("Moments of finished features cannot be changed in place: change a .copy() of them.")
-
-    add_checked = take_out = add_features = _refuse
+        self.unfinished = unfinished
+        self.last = last
+        self.n_features = unfinished.n_features
+        self.has_scatter = True
+        self.classes = unfinished.classes
 
     @cached_property
-    def _stats(self) -> list[ClassStatistics]:  # type: ignore[override]
-        return [self._finish(statistics) for statistics in self.unfinished._stats]
+    def settled(self) -> ClassMoments:
+        """The same moments as plain `ClassMoments`, all of them computed."""
+        negative, positive = (self._finish(s) for s in self.unfinished.sides())
+        return ClassMoments.of_statistics(negative, positive, self.classes, scatter=True)
 
     def _finish(self, s: ClassStatistics) -> ClassStatistics:
-        if s.weight == 0.0:
-            return s
-        last, scatter = self.last, self.last.of_matrix(s.scatter)
+        """The statistics of the features of one class."""
+        last = self.last
+        scatter = last.of_matrix(s.scatter)
         diagonal = np.maximum(scatter.diagonal(), 0.0)
         root = last.of_sizes(np.sqrt(s.errors.scatter))
         spread = last.of_sizes(np.sqrt(np.maximum(s.diagonal, 0.0) + s.errors.scatter))
         features = last.of_features(_levels(s))
         by_features = of_rank_one(s.weight, 0.0, np.sqrt(diagonal / s.weight), features, diagonal)
         of_scatter = 1.01 * (root**2 + 3.0 * last.of_matrices * spread**2 + by_features)
-        errors = Errors(s.errors.weight, self._of_mean(s), of_scatter).capped()
         mean = last.of(s.mean + s.low)
         return ClassStatistics(
-            s.rows, s.weight, mean, scatter, diagonal, s.rounding, low=np.zeros_like(mean), errors=errors
+            rows=s.rows,
+            weight=s.weight,
+            mean=mean,
+            scatter=scatter,
+            peak=diagonal,
+            rounding=s.rounding,
+            low=np.zeros_like(mean),
+            errors=Errors(s.errors.weight, self._of_mean(s), of_scatter).capped(),
         )
 
     def _of_mean(self, s: ClassStatistics) -> np.ndarray:
@@ -125,42 +118,82 @@ class FinishedMoments(ClassMoments):
 
     # What the loss needs, without the statistics of single classes.
 
-    complete, rows, weights, rounding = (
-        property(attrgetter(f"unfinished.{name}")) for name in ("complete", "rows", "weights", "rounding")
-    )
+    @property
+    def complete(self) -> bool:
+        """Whether both classes have been seen."""
+        return self.unfinished.complete
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Number of rows of each class."""
+        return self.unfinished.rows
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Total weight of each class."""
+        return self.unfinished.weights
+
+    @property
+    def rounding(self) -> float:
+        """Relative rounding of the scatters."""
+        return self.unfinished.rounding
 
     @cached_property
     def within(self) -> np.ndarray:
         """Σ₊ + Σ₋, the sum of the class covariances, shape (d, d)."""
-        known = "_stats" in self.__dict__
-        return self.settled.within if known else self.last.of_matrix(self.unfinished.within)
+        if "settled" in self.__dict__:
+            return self.settled.within
+        return self.last.of_matrix(self.unfinished.within)
 
     @property
     def within_on_device(self) -> None:
         """None: the matrices are on the host."""
         return
 
+    def sides(self) -> tuple[ClassStatistics, ClassStatistics]:
+        """The statistics of the features of both classes."""
+        return self.settled.sides()
+
+    @property
+    def variances(self) -> np.ndarray:
+        """Variance of each column within each class, shape (2, d)."""
+        return self.settled.variances
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Zeros: what rounding drops of the means of x is a part of these."""
+        return np.zeros((2, self.last.first + len(self.last.matrix)))
+
+    @property
+    def cancellation(self) -> float:
+        """That of the statistics of the features."""
+        return self.settled.cancellation
+
     def pair_statistics(self) -> PairStatistics:
         """Shares, means and the sum of the variances of both classes, all at once."""
-        p, q, means, delta, _ = self.unfinished.pair_statistics()
-        means = self.last.of(means + self.unfinished.offsets)
-        return PairStatistics(p, q, means, self.last.of(delta), np.maximum(self.within.diagonal(), 0.0))
+        raw = self.unfinished.pair_statistics()
+        return PairStatistics(
+            p=raw.p,
+            q=raw.q,
+            means=self.last.of(raw.means + self.unfinished.offsets),
+            delta=self.last.of(raw.delta),
+            within_diagonal=np.maximum(self.within.diagonal(), 0.0),
+        )
 
     @property
     def of_features(self) -> np.ndarray:
         """The root mean square error of each feature as a map computes it, added up over both classes."""
-        negative, positive = (self.last.of_features(_levels(s)) for s in self.unfinished._both())
+        negative, positive = (self.last.of_features(_levels(s)) for s in self.unfinished.sides())
         return negative + positive
 
     def pair_errors(self) -> PairErrors:
         """How far rounding may have moved each of the statistics."""
-        raw, last = self.unfinished.pair_errors(), self.last
-        both = self.unfinished._both()
-        of_means = np.stack([self._of_mean(s) for s in both])
+        raw = self.unfinished.pair_errors()
+        last = self.last
+        of_means = np.stack([self._of_mean(s) for s in self.unfinished.sides()])
         spread = last.of_sizes(np.sqrt(self.unfinished.within_diagonal + raw.within))
-        features = self.of_features
-        now = self.within_diagonal
-        by_features = of_rank_one(1.0, 0.0, np.sqrt(now), features, now)
+        diagonal = self.within_diagonal
+        by_features = of_rank_one(1.0, 0.0, np.sqrt(diagonal), self.of_features, diagonal)
         within = last.of_sizes(np.sqrt(raw.within)) ** 2 + 3.0 * last.of_matrices * spread**2 + by_features
         return PairErrors(raw.share, of_means, of_means.sum(axis=0), 1.01 * within)
 

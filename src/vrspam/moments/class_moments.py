@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_
 from vrspam.moments._gather import statistics_in_memory
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, level_of, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same
-
-MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
+from vrspam.moments.base import NO_MATRIX, AddableSums, PairErrors, PairStatistics, PairSums, check_alike
 
 documented = share_texts("""
 classes : array-like of two labels, optional
@@ -29,27 +28,8 @@ scatter : bool, default=True
 """)
 
 
-class PairStatistics(NamedTuple):
-    """What the squared pair loss needs of two classes, apart from Σ₊ + Σ₋; `ClassMoments` explains each field."""
-
-    p: float
-    q: float
-    means: np.ndarray
-    delta: np.ndarray
-    within_diagonal: np.ndarray
-
-
-class PairErrors(NamedTuple):
-    """Bounds on the rounding errors of a `PairStatistics`, and of Σ = Σ₊ + Σ₋."""
-
-    share: float  # relative error of pq, and of the weight of either class
-    means: np.ndarray
-    delta: np.ndarray
-    within: np.ndarray  # |error of Σ_ij| ≤ √(within_i within_j)
-
-
 @documented
-class ClassMoments:
+class ClassMoments(AddableSums):
     """Size, mean and scatter of each of two classes; moments of different rows can be added and subtracted.
 
     Parameters
@@ -81,7 +61,6 @@ class ClassMoments:
     """
 
     __hash__ = None  # type: ignore[assignment]
-    _sums_over = "two classes"
 
     def __init__(
         self, n_features: int | None = None, *, classes=None, scatter: bool = True, half_life: float | None = None
@@ -123,12 +102,12 @@ class ClassMoments:
         return cls(classes=classes, scatter=scatter).update(X, y, sample_weight)
 
     @classmethod
-    def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
+    def side_by_side(cls, parts: Sequence[PairSums]) -> ClassMoments:
         """Moments, without scatter matrices, of all columns of several moments of the same rows.
 
         Parameters
         ----------
-        parts : sequence of ClassMoments
+        parts : sequence of moments, or of sums over pairs
 
         Returns
         -------
@@ -136,7 +115,7 @@ class ClassMoments:
         """
         new = cls(classes=parts[0].classes, scatter=False)
         new.classes = new._known
-        for side in zip(*(part._both() for part in parts), strict=True):
+        for side in zip(*(part.sides() for part in parts), strict=True):
             errors = Errors(
                 weight=side[0].errors.weight,
                 mean=np.concatenate([s.errors.mean for s in side]),
@@ -301,20 +280,7 @@ class ClassMoments:
         return new
 
     def _check_alike(self, other: ClassMoments) -> np.ndarray:
-        if self._sums_over != other._sums_over:
-            raise ValueError(
-                "Moments of two classes and sums over pairs of rows cannot be combined: gather both with strata, or "
-                "both without."
-            )
-        if None not in (self.n_features, other.n_features) and self.n_features != other.n_features:
-            raise ValueError(
-                f"Moments of {self.n_features} and of {other.n_features} features cannot be combined: gather both from "
-                "the same columns."
-            )
-        if self.has_scatter != other.has_scatter:
-            raise ValueError(
-                "Moments with and without scatter matrices cannot be combined: gather both with the same scatter=."
-            )
+        check_alike(self, other)
         if self.half_life is not None or other.half_life is not None:
             raise ValueError("Moments with half_life depend on the order of rows: add rows by update, not by + or -.")
         union_of_labels(self._known, other._known)
@@ -394,13 +360,8 @@ class ClassMoments:
         """Whether both classes have been seen."""
         return len(self._stats) == 2 and min(self._stats[0].weight, self._stats[1].weight) > 0
 
-    def _both(self, *, with_scatter: bool = False) -> tuple[ClassStatistics, ClassStatistics]:
-        """The statistics of the negative and of the positive class; an error if rows or matrices are missing."""
-        if with_scatter and not self.has_scatter:
-            raise ValueError(
-                "These moments were gathered with scatter=False and hold no d×d matrix: gather them again with "
-                "scatter=True, or fit the rows themselves."
-            )
+    def sides(self) -> tuple[ClassStatistics, ClassStatistics]:
+        """The statistics of the negative and of the positive class; an error if one has no rows."""
         seen = [c for c, s in zip(self.classes.tolist(), self._stats, strict=True) if s.weight > 0]
         if len(seen) < 2:
             raise ValueError(
@@ -409,9 +370,15 @@ class ClassMoments:
             )
         return self._stats[0], self._stats[1]
 
+    def _with_scatter(self) -> tuple[ClassStatistics, ClassStatistics]:
+        """The same; an error if they have no matrices."""
+        if not self.has_scatter:
+            raise ValueError(NO_MATRIX)
+        return self.sides()
+
     def pair_statistics(self) -> PairStatistics:
         """Shares, means and the sum of the variances of both classes, all at once."""
-        negative, positive = self._both()
+        negative, positive = self.sides()
         total = negative.weight + positive.weight
         if negative.weight / total * (positive.weight / total) < np.finfo(float).tiny:
             raise ValueError(
@@ -428,7 +395,7 @@ class ClassMoments:
 
     def pair_errors(self) -> PairErrors:
         """How far rounding may have moved each of the statistics."""
-        negative, positive = self._both()
+        negative, positive = self.sides()
         shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
         means = positive.mean, positive.low, negative.mean, negative.low
         delta, level = difference(*means), level_of(*means)
@@ -445,7 +412,7 @@ class ClassMoments:
     @property
     def offsets(self) -> np.ndarray:
         """What rounding drops of `means`: the class means are means + offsets, shape (2, d)."""
-        return np.stack([s.low for s in self._both()])
+        return np.stack([s.low for s in self.sides()])
 
     @property
     def rows(self) -> np.ndarray:
@@ -463,37 +430,12 @@ class ClassMoments:
         return max((s.rounding for s in self._stats), default=0.0)
 
     @property
-    def means(self) -> np.ndarray:
-        """Class means, shape (2, d)."""
-        return self.pair_statistics().means
-
-    @property
-    def p(self) -> float:
-        """Weighted share of the positive class."""
-        return self.pair_statistics().p
-
-    @property
-    def q(self) -> float:
-        """Weighted share of the negative class: 1 - p without its rounding."""
-        return self.pair_statistics().q
-
-    @property
-    def delta(self) -> np.ndarray:
-        """Mean of the positive class minus mean of the negative."""
-        return self.pair_statistics().delta
-
-    @property
-    def within_diagonal(self) -> np.ndarray:
-        """The diagonal of `within`."""
-        return self.pair_statistics().within_diagonal
-
-    @property
     def within(self) -> np.ndarray:
         """Σ₊ + Σ₋, the sum of the class covariances, shape (d, d)."""
         there = self.within_on_device
         if there is not None:
             return matrix_on_host(there)
-        negative, positive = self._both(with_scatter=True)
+        negative, positive = self._with_scatter()
         within = negative.scatter / negative.weight
         within += positive.scatter / positive.weight
         return within
@@ -501,7 +443,7 @@ class ClassMoments:
     @property
     def within_on_device(self) -> Any:
         """`within` as an array on the device where both scatters lie; None if one is on the host."""
-        classes = self._both(with_scatter=True)
+        classes = self._with_scatter()
         there = [s.on_device if isinstance(s, DeviceStatistics) else None for s in classes]
         if there[0] is None or there[1] is None:
             return None
@@ -510,12 +452,12 @@ class ClassMoments:
     @property
     def scatters(self) -> np.ndarray:
         """A copy of the two scatter matrices n_c Σ_c, shape (2, d, d)."""
-        return np.stack([s.scatter for s in self._both(with_scatter=True)])
+        return np.stack([s.scatter for s in self._with_scatter()])
 
     @property
     def variances(self) -> np.ndarray:
         """Variance of each column within each class, shape (2, d)."""
-        return np.maximum(np.stack([s.diagonal / s.weight for s in self._both()]), 0.0)
+        return np.maximum(np.stack([s.diagonal / s.weight for s in self.sides()]), 0.0)
 
     @property
     def cancellation(self) -> float:
@@ -525,11 +467,6 @@ class ClassMoments:
         """
         several = [s for s in self._stats if s.rows > 1]  # of a single row the scatter is exactly 0
         return max((s.cancellation for s in several), default=1.0)
-
-    @property
-    def has_cancelled(self) -> bool:
-        """Whether `-` has lost so many digits that the rows should be gathered again: `cancellation` is above 1e6."""
-        return self.cancellation > MOST_CANCELLATION
 
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.
@@ -636,7 +573,7 @@ def _all_but_one(each: Sequence[ClassStatistics], outside: ClassStatistics | Non
         yield from _all_but_one(half, total)
 
 
-def spread(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
+def spread(moments: PairSums) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each feature over all rows; the deviation of a constant feature is 0."""
     share = moments.weights[:, np.newaxis] / moments.weights.sum()
     mean = (share * moments.means).sum(axis=0)

@@ -28,48 +28,13 @@ from vrspam import kernels
 from vrspam._utils.arrays import own_arrays
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam._utils.validation import union_of_labels
+from vrspam.comparable import Comparable, comparable, rising_order
 from vrspam.moments._gather import THREAD_PRODUCTS
 from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, gamma, of_rank_one, two_sum
 from vrspam.moments._statistics import ClassStatistics, check_range, same
-from vrspam.moments.class_moments import ClassMoments, PairErrors, PairStatistics
+from vrspam.moments.base import NO_MATRIX, AddableSums, PairErrors, PairStatistics, PairSums, check_alike
 
 CHUNK_BYTES = 1 << 21  # rows that are sorted, centred and multiplied at once: they stay in the cache meanwhile
-SMALL_STRATUM = 64  # most groups of a stratum for which sums inside many strata are computed together
-
-
-class SortedGroups(NamedTuple):
-    """The rows that are in some pair, from the lowest to the highest in each stratum, and the sums of their weights."""
-
-    rows: np.ndarray  # their numbers
-    weight: np.ndarray  # c
-    group: np.ndarray  # the number of the group of each row
-    stratum: np.ndarray  # the number of the stratum of each group; groups of a stratum lie side by side
-    event: np.ndarray  # e; from here to `factor` one entry for each group
-    below: np.ndarray  # N
-    above: np.ndarray  # b
-    mass: np.ndarray  # w
-    factor: np.ndarray  # of each pair of the stratum: 1, or 1 over the weight of all its pairs
-    pairs: float  # Σ c_i c_j over the pairs, without the factor
-    of_weights: float  # relative error of all these weights
-
-    @property
-    def touched(self) -> np.ndarray:
-        """`factor` (e N + b): the weight of the pairs of a row, divided by its own weight."""
-        return self.factor * (self.event * self.below + self.above)
-
-    @property
-    def shares(self) -> np.ndarray:
-        """The weight of the pairs of each row; all add up to 1."""
-        mass = self.weight * self.touched[self.group]
-        return mass / mass.sum()
-
-    def by_row(self, values: np.ndarray, n_rows: int) -> np.ndarray:
-        """Such values of the sorted rows by the numbers of the rows; those of a row that is there twice add up."""
-        return np.bincount(self.rows, values, n_rows)
-
-    def beside(self, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums of `mass` over the groups below each one in its stratum, and over those above it that have events."""
-        return _sums_beside(mass, self.event, self.stratum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +51,10 @@ class RankedPairs:
         stratum = None if self.stratum is None else self.stratum[index]
         return RankedPairs(self.rank[index], self.event[index], stratum, self.same_strata)
 
-    @property
-    def _keys(self) -> list[np.ndarray]:
-        return [self.event, self.rank, *([] if self.stratum is None else [self.stratum])]
-
     @cached_property
     def _order(self) -> np.ndarray:
         """All rows from the lowest to the highest, stratum by stratum."""
-        return rising(self.rank, self.event) if self.stratum is None else np.lexsort(self._keys)
+        return rising_order(self.rank, self.event, self.stratum)
 
     @cached_property
     def upper(self) -> np.ndarray:
@@ -107,7 +68,9 @@ class RankedPairs:
 
         With `index`, only pairs among the rows of these numbers count.
         """
-        groups, (share, mass) = self.groups(weights, index), np.full((2, self.rank.size), np.nan)
+        groups = self.groups(weights, index)
+        share = np.full(self.rank.size, np.nan)
+        mass = np.full(self.rank.size, np.nan)
         share[groups.rows] = (groups.factor * groups.event * groups.below / groups.touched)[groups.group]
         mass[groups.rows] = groups.touched[groups.group]
         return share, mass
@@ -115,11 +78,10 @@ class RankedPairs:
     def pairs_of_strata(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The weight of the pairs of each stratum, by its number."""
         groups = self.groups(weights)
-        first = np.flatnonzero(np.diff(groups.group, prepend=-1))
-        names = np.zeros(first.size, dtype=np.intp) if self.stratum is None else self.stratum[groups.rows[first]]
-        each = groups.event * groups.mass * groups.below
-        count = 1 if self.stratum is None else int(self.stratum.max()) + 1
-        return np.bincount(names, each, count)
+        if self.stratum is None:
+            return np.array([groups.pairs])
+        numbers = self.stratum[groups.rows][np.searchsorted(groups.group, np.arange(groups.stratum.size))]
+        return np.bincount(numbers, groups.pairs_of_groups, int(self.stratum.max()) + 1)
 
     def has_pair(self, index: np.ndarray, inside: np.ndarray) -> bool:
         """Whether any pair is among these rows, all with weight; `inside` is the weight of pairs in each stratum."""
@@ -131,82 +93,31 @@ class RankedPairs:
         lowest, highest = rank.min(), rank[event].max()
         return bool(highest > lowest or not event[rank == lowest].all())
 
-    def groups(self, weights: np.ndarray | None = None, index: np.ndarray | None = None) -> SortedGroups:
+    def error_of_weights(self, n_rows: int, weights: np.ndarray | None) -> float:
+        """The relative error of the weights of pairs, four times that of a sum over the rows."""
+        sums = float(weights is not None) + float(self.same_strata)
+        return 4.0 * sums * gamma(n_rows + 8)
+
+    def groups(self, weights: np.ndarray | None = None, index: np.ndarray | None = None) -> Comparable:
         """Sort the rows (or only the rows `index`), and leave out those that are in no pair."""
-        known = self.__dict__.get("_all")
         if index is not None:
             return self._sorted(weights, index)
+        known = self.__dict__.get("_all")  # of the same weights: most are asked for again and again
         if known is None or known[0] is not weights:
-            known = self.__dict__["_all"] = weights, self._sorted(weights, np.arange(self.rank.size))
+            known = (weights, self._sorted(weights, np.arange(self.rank.size)))
+            self.__dict__["_all"] = known
         return known[1]
 
-    def _sorted(self, weights: np.ndarray | None, rows: np.ndarray) -> SortedGroups:
+    def _sorted(self, weights: np.ndarray | None, index: np.ndarray) -> Comparable:
+        """The rows `index`, which may name a row several times."""
         if weights is not None:
-            rows = rows[weights[rows] > 0.0]
-        rows = np.repeat(self._order, np.bincount(rows, minlength=self.rank.size)[self._order])
-        keys = [key[rows] for key in self._keys]
-        c = np.ones(rows.size) if weights is None else weights[rows].astype(np.float64)
-        for _ in range(2):  # the second time without rows that are in no pair
-            new = np.zeros(rows.size, dtype=bool)
-            for key in keys:
-                new[1:] |= key[1:] != key[:-1]
-            new[:1] = True
-            group, starts = np.cumsum(new) - 1, np.flatnonzero(new)
-            parts = np.ones(1, dtype=np.intp)[: starts.size]
-            if self.stratum is not None:
-                parts = np.diff(keys[2][starts], prepend=-1) != 0
-            event, mass = keys[0][starts].astype(np.float64), np.bincount(group, c, starts.size)
-            stratum = np.cumsum(parts) - 1 if self.stratum is not None else np.zeros(starts.size, dtype=np.intp)
-            below, above = _sums_beside(mass, event, stratum)
-            used = (event * below + above > 0.0)[group]
-            if used.all():
-                break
-            rows, c, keys = rows[used], c[used], [key[used] for key in keys]
-        pairs = event * mass * below
-        factor = np.ones(starts.size)
-        if self.same_strata and starts.size:
-            inside = np.bincount(stratum, pairs)
-            factor = (1.0 / np.where(inside > 0.0, inside, 1.0))[stratum]
-        of_weights = 0.0 if weights is None else gamma(rows.size + 8)
-        if self.same_strata:
-            of_weights += gamma(rows.size + 8)
-        total, share = float(pairs.sum()), 4.0 * of_weights
-        return SortedGroups(rows, c, group, stratum, event, below, above, mass, factor, total, share)
+            index = index[weights[index] > 0.0]
+        times = np.bincount(index, minlength=self.rank.size)
+        rows = np.repeat(self._order, times[self._order])
+        return comparable(rows, self.rank, self.event, self.stratum, weight=weights, same_strata=self.same_strata)
 
 
-def rising(rank: np.ndarray, ties: np.ndarray) -> np.ndarray:
-    """The order of rows by rank and then by `ties`: if no ranks are equal, a faster sort is enough."""
-    order = np.argsort(rank)
-    different = (rank[order[1:]] > rank[order[:-1]]).all()
-    return order if different else np.lexsort((ties, rank))
-
-
-def _sums_beside(mass: np.ndarray, event: np.ndarray, stratum: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weight of the groups below each one in its stratum, and of those above it that have events."""
-    sizes = np.bincount(stratum) if stratum.size else np.zeros(0, dtype=np.intp)
-    starts = np.cumsum(sizes) - sizes
-    above = _running((mass * event)[::-1], (mass.size - np.cumsum(sizes))[::-1])[::-1]
-    return _running(mass, starts), above
-
-
-def _running(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """For each value the sum of the values before it in its part; parts begin at `starts`."""
-    sums = np.zeros_like(values)
-    sizes = np.diff(starts, append=len(values))
-    if starts.size == 1 or sizes.max(initial=0) > SMALL_STRATUM:
-        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
-            if size > 1:
-                np.cumsum(values[start : start + size - 1], out=sums[start + 1 : start + size])
-        return sums
-    here = starts[sizes > 1] + 1
-    ends = (starts + sizes)[sizes > 1]
-    while here.size:
-        sums[here] = sums[here - 1] + values[here - 1]
-        here, ends = here[here + 1 < ends] + 1, ends[here + 1 < ends]
-    return sums
-
-
-class PairMoments(ClassMoments):
+class PairMoments(AddableSums):
     """What the squared pair loss needs of the pairs of a `RankedPairs`, in place of two classes.
 
     The differences x_i - x_j are one class, `differences`: its mean is δ and its scatter Σ times its weight. Moments of
@@ -214,49 +125,61 @@ class PairMoments(ClassMoments):
     κ = Σ c_i c_j / (Σ c)², the share of all ordered pairs that count.
     """
 
-    _sums_over = "pairs of rows"
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, n_features: int, *, classes: Any = (False, True), scatter: bool = True):
-        self.n_features, self.half_life, self.has_scatter = n_features, None, scatter
-        self.classes = self._known = np.asarray(classes)
+        self.n_features = n_features
+        self.has_scatter = scatter
+        self.classes = np.asarray(classes)
         self.differences = ClassStatistics.empty(n_features, scatter)
-        self.total, self.pairs, self.middle = 0.0, 0.0, np.zeros(n_features)  # Σ c, Σ c_i c_j, Σ (x_i + x_j)/2
-        self.of_weights = 0.0
+        self.total = 0.0  # Σ c
+        self.pairs = 0.0  # Σ c_i c_j
+        self.middle = np.zeros(n_features)  # Σ (x_i + x_j)/2
+        self.of_weights = 0.0  # the relative error of the weights of pairs
 
     @classmethod
     def of_pairs(
-        cls, pairs: RankedPairs, X: Any, weights: np.ndarray | None = None, index: np.ndarray | None = None, **more: Any
+        cls,
+        pairs: RankedPairs,
+        X: Any,
+        weights: np.ndarray | None = None,
+        index: np.ndarray | None = None,
+        *,
+        classes: Any = (False, True),
+        scatter: bool = True,
     ) -> PairMoments:
         """Gather the pairs among the rows of X (or among the rows `index`), in one pass."""
-        new = cls(X.shape[1], **more)
-        rows = slice(None) if index is None else index
-        new.total = float(pairs.rank[rows].size if weights is None else weights[rows].sum())
+        new = cls(X.shape[1], classes=classes, scatter=scatter)
+        if weights is None:
+            new.total = float(pairs.rank.size if index is None else index.size)
+        else:
+            new.total = float((weights if index is None else weights[index]).sum())
         groups = pairs.groups(weights, index)
-        new.pairs, new.of_weights = groups.pairs, groups.of_weights
+        new.pairs = groups.pairs
+        new.of_weights = pairs.error_of_weights(groups.rows.size, weights)
         if groups.rows.size:
             with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
                 new._gather(groups, X)
             check_range(new.differences, forgets=True)
         return new
 
-    def _gather(self, groups: SortedGroups, X: Any) -> None:
-        d, walk = X.shape[1], _Walk(groups, X)
+    def _gather(self, groups: Comparable, X: Any) -> None:
+        d = X.shape[1]
+        walk = _Walk(groups, X, self.of_weights)
         pilot = np.zeros(d)
         if not walk.grows:  # rows about the mean of the first ones: a large mean costs no digits
             first = walk.gather(pilot, self.has_scatter, walk.edges[:2])
             pilot = first.sums / max(first.mass, 1e-300)
-        threads = blas_thread_count() if self.has_scatter and groups.rows.size * d * d >= THREAD_PRODUCTS else 1
+        is_large = self.has_scatter and groups.rows.size * d * d >= THREAD_PRODUCTS
+        threads = blas_thread_count() if is_large else 1
         parts = walk.parts(threads)
         if len(parts) == 1:
-            found = [walk.gather(pilot, self.has_scatter, parts[0])]
+            gathered = [walk.gather(pilot, self.has_scatter, parts[0])]
         else:
             with blas_threads(1), ThreadPoolExecutor(threads, "vrspam pairs") as pool:
-                found = list(pool.map(lambda part: walk.gather(pilot, self.has_scatter, part), parts))
-        own, sums = sum(part.own for part in found), sum(part.sums for part in found)
-        level = np.max([part.level for part in found], axis=0)
-        self.middle = sum((part.middle for part in found), self.middle)
-        weight = float(walk.table[3].sum())
-        self.differences = walk.statistics(own, sums, weight, level, pilot)
+                gathered = list(pool.map(lambda part: walk.gather(pilot, self.has_scatter, part), parts))
+        self.middle = sum((part.middle for part in gathered), self.middle)
+        self.differences = walk.statistics(gathered, pilot)
 
     # Moments of whole strata can be added and subtracted.
 
@@ -266,45 +189,76 @@ class PairMoments(ClassMoments):
         new._join(self, 1)
         return new
 
-    def _join(self, other: Any, sign: int) -> None:
+    def _join(self, other: PairMoments, sign: int) -> None:
+        """Add, or subtract, the pairs of other strata."""
         if sign > 0:
             self.differences.merge(other.differences, of_differences=True)
         else:
             self.differences.remove(other.differences, of_differences=True)
-        self.classes = self._known = union_of_labels(self.classes, other.classes)
+        self.classes = union_of_labels(self.classes, other.classes)
         self.middle = self.middle + sign * other.middle
-        for name in ("total", "pairs"):
-            setattr(self, name, max(getattr(self, name) + sign * getattr(other, name), 0.0))
+        self.total = max(self.total + sign * other.total, 0.0)
+        self.pairs = max(self.pairs + sign * other.pairs, 0.0)
         self.of_weights = max(self.of_weights, other.of_weights) + gamma(8)
 
-    def add_checked(self, *rows: Any, **more: Any) -> PairMoments:
+    def take_out(self, other: PairSums) -> PairMoments:
+        """Subtract pairs that were added before, in place."""
+        others = self._checked(other)
+        own_arrays(self.differences)  # before they are written to
+        self._join(others, -1)
+        return self
+
+    def _checked(self, other: PairSums) -> PairMoments:
+        """Other sums that can be combined with these."""
+        if not isinstance(other, PairMoments):
+            raise ValueError(
+                "Moments of two classes and sums over pairs of rows cannot be combined: gather both with strata, or "
+                "both without."
+            )
+        check_alike(self, other)
+        return other
+
+    def __add__(self, other: object) -> PairMoments:
+        if not isinstance(other, PairSums):
+            return NotImplemented
+        new = self.copy()
+        new._join(self._checked(other), 1)
+        return new
+
+    def __sub__(self, other: object) -> PairMoments:
+        if not isinstance(other, PairSums):
+            return NotImplemented
+        return self.copy().take_out(other)
+
+    __radd__ = __add__
+
+    def __rsub__(self, other: object) -> PairMoments:
+        if not isinstance(other, PairSums):
+            return NotImplemented
+        return self._checked(other) - self
+
+    def __eq__(self, other: object) -> bool:
+        """Equal up to rounding, in whichever order strata were added."""
+        if not isinstance(other, PairMoments):
+            return NotImplemented
+        if (self.n_features, self.has_scatter) != (other.n_features, other.has_scatter):
+            return False
+        if not np.array_equal(self.classes, other.classes):
+            return False
+        return same(self.differences, other.differences) and bool(np.isclose(self.pairs, other.pairs, rtol=1e-9))
+
+    def __repr__(self) -> str:
+        return f"PairMoments(n_features={self.n_features}, pairs={self.pairs:g}, scatter={self.has_scatter})"
+
+    def update(self, *rows: Any) -> PairMoments:
         """Refuse rows: they could be in pairs with rows that are gone."""
         raise ValueError("These are sums over pairs of rows, to which no rows can be added: fit all rows at once.")
+
+    add_checked = update
 
     def save(self, path: Any) -> None:
         """Refuse to be written to a file."""
         raise ValueError("Sums over pairs of rows cannot be saved: save the fitted model instead.")
-
-    def __add__(self, other: ClassMoments) -> PairMoments:
-        if not isinstance(other, ClassMoments):
-            return NotImplemented
-        self._check_alike(other)
-        new = self.copy()
-        new._join(other, 1)
-        return new
-
-    def take_out(self, other: ClassMoments) -> PairMoments:
-        """Subtract pairs that were added before, in place."""
-        self._check_alike(other)
-        own_arrays(self.differences)  # before they are written to
-        self._join(other, -1)
-        return self
-
-    def __eq__(self, other: object) -> bool:
-        """Equal up to rounding, in whichever order strata were added."""
-        if not isinstance(other, PairMoments) or not super().__eq__(other):
-            return False
-        return same(self.differences, other.differences) and bool(np.isclose(self.pairs, other.pairs, rtol=1e-9))
 
     # What the loss needs.
 
@@ -316,7 +270,9 @@ class PairMoments(ClassMoments):
     @property
     def within(self) -> np.ndarray:
         """The covariance of x_i - x_j over the pairs, shape (d, d)."""
-        self._both(with_scatter=True)
+        if not self.has_scatter:
+            raise ValueError(NO_MATRIX)
+        self._check_complete()
         return self.differences.scatter / self.differences.weight
 
     @property
@@ -329,42 +285,85 @@ class PairMoments(ClassMoments):
         """Refused: the differences have one scatter, and no two classes have theirs."""
         raise ValueError("Sums over pairs of rows have no scatter of either class: read `within` instead.")
 
-    def pair_statistics(self) -> PairStatistics:
-        """κ as p with q = 1, the means of lower and upper rows, their difference and the diagonal of `within`."""
-        s = self.differences
+    def _check_complete(self) -> None:
         if not self.complete:
             raise ValueError("No pair of rows counts.")
-        delta, middle = s.mean + s.low, self.middle / s.weight
-        kappa, diagonal = self.pairs / self.total / self.total, np.maximum(s.diagonal / s.weight, 0.0)
-        return PairStatistics(kappa, 1.0, np.stack([middle - delta / 2, middle + delta / 2]), delta, diagonal)
+
+    def pair_statistics(self) -> PairStatistics:
+        """κ as p with q = 1, the means of lower and upper rows, their difference and the diagonal of `within`."""
+        self._check_complete()
+        s = self.differences
+        delta = s.mean + s.low
+        middle = self.middle / s.weight
+        return PairStatistics(
+            p=self.pairs / self.total / self.total,
+            q=1.0,
+            means=np.stack([middle - delta / 2, middle + delta / 2]),
+            delta=delta,
+            within_diagonal=np.maximum(s.diagonal / s.weight, 0.0),
+        )
 
     def pair_errors(self) -> PairErrors:
         """How far rounding may have moved each of the statistics."""
-        s, share = self.differences, 4.0 * self.of_weights + 16.0 * UNIT
+        s = self.differences
+        share = 4.0 * self.of_weights + 16.0 * UNIT
         delta = s.errors.mean + 4.0 * UNIT * np.abs(s.mean)
         within = (1.01 * s.errors.scatter + share * (s.diagonal + s.errors.scatter)) / s.weight
         of_means = delta + (self.of_weights + gamma(s.rows + 8)) * np.abs(self.means)
         return PairErrors(share, of_means, delta, np.minimum(within, UNKNOWN_SCATTER))
 
+    def sides(self) -> tuple[ClassStatistics, ClassStatistics]:
+        """Lower and upper rows as two classes, each with half of the rows and half of the variance of the differences.
+
+        They have no scatter matrices.
+        """
+        statistics = self.pair_statistics()
+        errors = self.pair_errors()
+        weight = self.total / 2.0
+        spread = statistics.within_diagonal / 2.0 * weight
+        lower, upper = (
+            ClassStatistics(
+                rows=max(self.differences.rows // 2, 1),
+                weight=weight,
+                mean=mean,
+                scatter=spread,
+                peak=spread,
+                low=np.zeros_like(mean),
+                errors=Errors(0.0, errors.means.max(axis=0), errors.within / 2.0 * weight),
+            )
+            for mean in statistics.means
+        )
+        return lower, upper
+
     @property
-    def _stats(self) -> list[ClassStatistics]:  # type: ignore[override]
-        """Lower and upper rows as two classes, each with half of the variance of the differences."""
-        if not self.complete:
-            return [ClassStatistics.empty(self.middle.size, False)] * 2
-        statistics, errors = self.pair_statistics(), self.pair_errors()
-        weight, rows = self.total / 2.0, max(self.differences.rows // 2, 1)
-        spread, zero = statistics.within_diagonal / 2.0 * weight, np.zeros_like(self.middle)
-        bounds = Errors(0.0, errors.means.max(axis=0), errors.within / 2.0 * weight)
-        return [
-            ClassStatistics(rows, weight, mean, spread, spread, low=zero, errors=bounds) for mean in statistics.means
-        ]
+    def rows(self) -> np.ndarray:
+        """Half of the rows in some pair, as lower and as upper rows."""
+        return np.array([side.rows for side in self.sides()]) if self.complete else np.zeros(2, dtype=int)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Half of the weight of all rows, twice."""
+        return np.full(2, self.total / 2.0 if self.complete else 0.0)
+
+    @property
+    def variances(self) -> np.ndarray:
+        """Half of the variance of the differences, twice, shape (2, d)."""
+        return np.stack([self.within_diagonal / 2.0] * 2)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Zeros: `means` have all digits."""
+        return np.zeros((2, self.middle.size))
+
+    @property
+    def rounding(self) -> float:
+        """0: rows are multiplied in float64."""
+        return self.differences.rounding
 
     @property
     def cancellation(self) -> float:
         """The largest scatter so far over the present one (at least the mean over columns), for the worst column."""
-        now = np.maximum(np.maximum(self.differences.diagonal, self.differences.diagonal.mean()), 1e-300)
-        with np.errstate(over="ignore"):
-            return float(np.max(self.differences.peak / now, initial=1.0))
+        return self.differences.cancellation
 
 
 class _Sums(NamedTuple):
@@ -380,65 +379,90 @@ class _Sums(NamedTuple):
 class _Walk:
     """The sorted rows, some at a time; a stratum, and a group, may go on in the next chunk."""
 
-    def __init__(self, groups: SortedGroups, X: Any):
-        self.groups, self.X = groups, X
+    def __init__(self, groups: Comparable, X: Any, of_weights: float):
+        self.groups = groups
+        self.X = X
+        self.of_weights = of_weights
         self.direct = isinstance(X, np.ndarray) and X.flags.c_contiguous
         n, d = groups.rows.size, X.shape[1]
         self.step = min(max(64, CHUNK_BYTES // (8 * max(d, 1))), n)
         self.edges = [*range(0, n, self.step), n]
+
         sizes = np.bincount(groups.group)
         ends = np.cumsum(sizes)
-        self.bounds = np.append((ends - sizes)[np.flatnonzero(np.diff(groups.stratum, prepend=-1))], n)
-        growing = groups.above * groups.mass * (groups.below / (groups.below + groups.mass)) * groups.factor
-        self.grows = bool(np.any(growing > 0.0))
-        each = groups.factor * groups.event * groups.mass * groups.below
-        self.table = np.stack([groups.stratum, ends, groups.touched, each, growing, groups.below]).astype(np.float64)
+        begins_stratum = np.diff(groups.stratum, prepend=-1) != 0
+        self.bounds = np.append((ends - sizes)[begins_stratum], n)  # where strata begin
+        # The three kinds of weighted rows whose squares add up to those of the pairs (head of this module).
+        self.differing = groups.factor * groups.event * groups.mass * groups.below
+        self.growing = groups.above * groups.mass * (groups.below / (groups.below + groups.mass)) * groups.factor
+        self.grows = bool(np.any(self.growing > 0.0))
+        columns = [groups.stratum, ends, groups.touched, self.differing, self.growing, groups.below]
+        self.table = np.stack(columns).astype(np.float64)
 
     def parts(self, threads: int) -> list[list[int]]:
         """Edges of chunks for each thread; strata stay whole."""
-        cuts = self.bounds[np.searchsorted(self.bounds, [self.edges[-1] * k // threads for k in range(threads)])]
-        cuts = np.unique([0, *cuts, self.edges[-1]])
+        n = self.edges[-1]
+        even = [n * k // threads for k in range(threads)]
+        cuts = np.unique([0, *self.bounds[np.searchsorted(self.bounds, even)], n])
         return [[*range(first, last, self.step), last] for first, last in pairwise(cuts.tolist())]
 
     def gather(self, pilot: np.ndarray, full: bool, edges: list[int]) -> _Sums:
         """Sum over some chunks; the first chunk begins with a stratum."""
-        groups, d = self.groups, self.X.shape[1]
-        own, state, out = np.zeros((d, d) if full else d), np.zeros((3, d + 1)), np.empty((2 * self.step + 2, d))
+        groups = self.groups
+        d = self.X.shape[1]
+        own = np.zeros((d, d) if full else d)
+        state = np.zeros((3, d + 1))  # what the kernel carries from chunk to chunk
+        out = np.empty((2 * self.step + 2, d))
         level, sums, middle = np.zeros((3, d))
+        carried = (self.bounds, self.table, pilot, state, level, sums, middle, out)
         for first, last in pairwise(edges):
-            X, places, offset = self.X, groups.rows, 0
-            if not self.direct:
+            if self.direct:
+                X, places, offset = self.X, groups.rows, 0
+            else:
                 X, places, offset = self._read(groups.rows[first:last]), np.arange(last), first
-            carried = (self.bounds, self.table, pilot, state, level, sums, middle, out)
             count = kernels.pair_rows(X, places, offset, first, last, groups.group, groups.weight, *carried)
             rows = out[:count]
             own += rows.T @ rows if full else np.einsum("ij,ij->j", rows, rows)
         begun = slice(groups.group[edges[0]], groups.group[edges[-1] - 1] + 1)
-        return _Sums(own, sums, float(self.table[3, begun].sum()), level, middle)
+        return _Sums(own, sums, float(self.differing[begun].sum()), level, middle)
 
     def _read(self, index: np.ndarray) -> np.ndarray:
+        """Some rows, dense, by rows and in float64."""
         rows = self.X[index]
-        rows = rows.toarray() if sparse.issparse(rows) else rows
+        if sparse.issparse(rows):
+            rows = rows.toarray()
         return np.ascontiguousarray(rows, dtype=np.float64)
 
-    def statistics(self, own: Any, sums: Any, weight: float, level: np.ndarray, pilot: np.ndarray) -> ClassStatistics:
+    def statistics(self, gathered: list[_Sums], pilot: np.ndarray) -> ClassStatistics:
         """The differences as one class, with bounds on their rounding errors."""
-        groups, residual = self.groups, sums / weight
-        chunks = len(self.edges)
+        groups = self.groups
+        own: Any = sum(part.own for part in gathered)
+        level = np.max([part.level for part in gathered], axis=0)
+        weight = float(self.differing.sum())
+        residual: Any = sum(part.sums for part in gathered) / weight
         squares = (own.diagonal() if own.ndim == 2 else own).copy()
-        # The error of an entry of a row, from the rounding of a mean or of a sum of rows below.
-        of_row = (8.0 * gamma(2 * self.step + chunks + 8) + 2.0 * groups.of_weights) * 2.0 * level
+        chunks = len(self.edges)
         operations = 2 * self.step + 2 + chunks
-        errors = Errors.of_block(operations, weight, squares, residual, of_weight=0.0, of_weights=groups.of_weights)
-        mass = float(groups.touched @ groups.mass + self.table[3].sum() + self.table[4].sum())  # of all rows made
+        errors = Errors.of_block(operations, weight, squares, residual, of_weight=0.0, of_weights=self.of_weights)
+        # The error of an entry of a row, from the rounding of a mean or of a sum of rows below.
+        of_row = (8.0 * gamma(2 * self.step + chunks + 8) + 2.0 * self.of_weights) * 2.0 * level
         errors.mean += of_row + 4.0 * UNIT * np.abs(pilot)
         # A column whose differences are all alike has squares of rounding alone: its entries give its size, not these.
+        mass = float(groups.touched @ groups.mass + self.differing.sum() + self.growing.sum())  # of all rows made
         size = np.maximum(squares, mass * level**2)
         errors.scatter += of_rank_one(1.0, 0.0, np.sqrt(squares), np.sqrt(mass) * of_row, size)
-        found = ClassStatistics.empty(level.size, own.ndim == 2)
+
         mean, low = two_sum(pilot, residual)
-        peak = np.maximum(squares - weight * residual**2, 0.0)
-        block = ClassStatistics(groups.rows.size, weight, mean, own, peak, low=low, errors=errors)
-        found.merge(block, residual)
-        found.clip_diagonal()
-        return found
+        block = ClassStatistics(
+            rows=groups.rows.size,
+            weight=weight,
+            mean=mean,
+            scatter=own,
+            peak=np.maximum(squares - weight * residual**2, 0.0),
+            low=low,
+            errors=errors,
+        )
+        statistics = ClassStatistics.empty(level.size, own.ndim == 2)
+        statistics.merge(block, residual)
+        statistics.clip_diagonal()
+        return statistics

@@ -20,7 +20,7 @@ import numpy as np
 from vrspam._utils.messages import LossName, Parameter, WordedError
 from vrspam._utils.validation import Rows
 from vrspam.metrics.partial import check_max_fpr
-from vrspam.moments import ClassMoments, PairMoments, RankedPairs
+from vrspam.moments import AddableSums, ClassMoments, PairMoments, PairSums, RankedPairs
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
 from vrspam.objective.losses import (
     DeviceProducts,
@@ -91,13 +91,13 @@ class Objective(Generic[Loss, Omega]):
     penalty: Omega
 
     @staticmethod
-    def from_moments(moments: ClassMoments, l2: float, l1: float = 0.0) -> Objective[SquaredPairLoss, ElasticNet]:
+    def from_moments(moments: PairSums, l2: float, l1: float = 0.0) -> Objective[SquaredPairLoss, ElasticNet]:
         """The squared pair loss from sufficient statistics, with an elastic net."""
         return Objective(SquaredPairLoss.from_moments(moments), ElasticNet(l2, l1))
 
     @staticmethod
     def from_rows(
-        X, is_positive, sample_weight, moments: ClassMoments, l2: float, l1: float = 0.0
+        X, is_positive, sample_weight, moments: PairSums, l2: float, l1: float = 0.0
     ) -> Objective[SquaredPairLoss, ElasticNet]:
         """The squared pair loss by products with X, with an elastic net; `moments` needs no scatter matrices."""
         return Objective(SquaredPairLoss.from_rows(X, is_positive, sample_weight, moments), ElasticNet(l2, l1))
@@ -151,7 +151,7 @@ class Objective(Generic[Loss, Omega]):
         return self.certificate(w, self.gradient(w))[0]
 
 
-def l2_unit(moments: ClassMoments) -> float:
+def l2_unit(moments: PairSums) -> float:
     """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, which follows class imbalance and the scale of X.
 
     If all columns are constant, the unit is 2pq.
@@ -224,14 +224,14 @@ class LossChoice:
         index: np.ndarray | None = None,
         scatter: bool = True,
         precise: bool = True,
-    ) -> ClassMoments:
+    ) -> AddableSums:
         """The moments of the rows in memory, or of the rows `index`: of two classes, or of the pairs that count."""
         d = rows.X.shape[1]
         if self.pairs is not None:
             return PairMoments.of_pairs(self.pairs, rows.X, rows.weights, index, classes=classes, scatter=scatter)
         return ClassMoments(d, classes=classes, scatter=scatter).add_checked(*rows, index=index, precise=precise)
 
-    def by_products(self, rows: Rows, moments: ClassMoments, index: np.ndarray | None = None) -> SquaredPairLoss:
+    def by_products(self, rows: Rows, moments: PairSums, index: np.ndarray | None = None) -> SquaredPairLoss:
         """The squared loss on certain pairs, without a matrix."""
         assert self.pairs is not None
         assert isinstance(moments, PairMoments)
@@ -243,7 +243,7 @@ class LossChoice:
         X: Any,
         is_positive: np.ndarray,
         weights: np.ndarray | None,
-        moments: ClassMoments,
+        moments: PairSums,
         index: np.ndarray | None = None,
     ) -> SmoothLoss:
         """The loss of the rows in memory, for a loss that needs rows; only pairs among the rows `index` count."""

@@ -17,7 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from vrspam import kernels
-from vrspam.moments import ClassMoments, SortedGroups
+from vrspam.comparable import Comparable
+from vrspam.moments import PairSums
 from vrspam.objective.losses import RowProducts, are_far
 from vrspam.objective.rounding import UNIT
 
@@ -63,7 +64,7 @@ class PairRows(NamedTuple):
         return cls(rows[0], rows[1], shares[0], shares[1], is_positive.size)
 
     @classmethod
-    def of_pairs(cls, groups: SortedGroups, n_rows: int) -> PairRows:
+    def of_pairs(cls, groups: Comparable, n_rows: int) -> PairRows:
         """The pairs of sorted groups, as parts of two classes.
 
         In each stratum the groups are numbered from the lowest to the highest. The highest bit in which two numbers
@@ -203,7 +204,7 @@ class SquaredHingeLoss:
         Rows of weight 0 count for nothing.
     moments : ClassMoments
         Of the same rows; no scatter matrices are needed.
-    groups : SortedGroups, optional
+    groups : Comparable, optional
         The pairs that count, if not all pairs of two classes; `moments` must then be the moments of these pairs.
 
     Examples
@@ -226,8 +227,8 @@ class SquaredHingeLoss:
         X: Any,
         is_positive: np.ndarray,
         sample_weight: np.ndarray | None,
-        moments: ClassMoments,
-        groups: SortedGroups | None = None,
+        moments: PairSums,
+        groups: Comparable | None = None,
     ):
         classes = moments.pair_statistics()
         centre = classes.means.mean(axis=0)

@@ -25,7 +25,8 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments import ClassMoments, FinishedMoments, PairMoments, SortedGroups, gamma
+from vrspam.comparable import Comparable
+from vrspam.moments import FinishedMoments, PairMoments, PairSums, gamma
 from vrspam.objective.rounding import FinishedErrors, LossErrors, MatrixErrors, RowErrors
 
 BLOCK_BYTES = 1 << 20  # rows converted, or centred, at once: they stay in the cache of a core
@@ -190,7 +191,7 @@ class WithinProducts:
             return np.sum(list(pool.map(part, edges[:-1], edges[1:])), axis=0)
 
 
-def are_far(moments: ClassMoments) -> bool:
+def are_far(moments: PairSums) -> bool:
     """Whether the offset of a column, or of all, is so much larger than the spread that products would lose digits."""
     classes = moments.pair_statistics()
     levels, spreads = np.abs(classes.means).max(axis=0), np.sqrt(classes.within_diagonal)
@@ -238,7 +239,7 @@ class PairProducts:
     that of its stratum.
     """
 
-    def __init__(self, X: Any, groups: SortedGroups, moments: PairMoments):
+    def __init__(self, X: Any, groups: Comparable, moments: PairMoments):
         self.X, self.groups, self.moments = X, groups, moments
         self.middle, self.delta = moments.means.mean(axis=0), moments.delta
         self.stratum, self.mass = groups.stratum[groups.group], groups.shares
@@ -271,7 +272,7 @@ class PairProducts:
         groups, along = self.groups, float(self.delta @ w)
         scores = (self.X @ w)[groups.rows]
         scores -= np.bincount(self.stratum, self.share * scores)[self.stratum]
-        below, above = groups.beside(np.bincount(groups.group, groups.weight * scores, groups.mass.size))
+        below, above = groups.sums_below_and_above(np.bincount(groups.group, groups.weight * scores, groups.mass.size))
         each = groups.touched[groups.group] * scores
         each -= (groups.factor * (groups.event * below + above))[groups.group]
         residual = groups.by_row(groups.weight * each, self.X.shape[0])
@@ -433,7 +434,7 @@ class SquaredPairLoss:
         self._curvature = self.k * (self.diagonal + self.delta**2)
 
     @classmethod
-    def from_operator(cls, within: Operator, moments: ClassMoments, **more: Any) -> SquaredPairLoss:
+    def from_operator(cls, within: Operator, moments: PairSums, **more: Any) -> SquaredPairLoss:
         """The loss with any way to multiply by Σ; `moments` needs no scatter matrices. `more` are further fields."""
         classes = moments.pair_statistics()
         if "errors" not in more:
@@ -442,7 +443,7 @@ class SquaredPairLoss:
         return cls(classes.p, classes.delta, within, classes.within_diagonal, classes.q, **more)
 
     @classmethod
-    def from_moments(cls, moments: ClassMoments, exclusive: Sequence[slice] = ()) -> SquaredPairLoss:
+    def from_moments(cls, moments: PairSums, exclusive: Sequence[slice] = ()) -> SquaredPairLoss:
         """The loss from sufficient statistics alone; the widest of the given slices is kept as `exclusive`."""
         matrix = moments.within
         classes, errors = moments.pair_statistics(), moments.pair_errors()
@@ -466,7 +467,7 @@ class SquaredPairLoss:
         )
 
     @classmethod
-    def from_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
+    def from_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: PairSums) -> SquaredPairLoss:
         """The loss with Σ as products with X; `moments` needs no scatter matrices.
 
         Dense rows that are far from the origin are centred block by block, see `from_centred_rows`.
@@ -477,7 +478,7 @@ class SquaredPairLoss:
         return cls.from_operator(rows, moments, rows=rows)
 
     @classmethod
-    def from_centred_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
+    def from_centred_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: PairSums) -> SquaredPairLoss:
         """`from_rows`, as accurate as float64 allows: a common centre is subtracted from the rows block by block.
 
         Sparse rows are centred only in columns that are more than half full: in the others the mean is small against

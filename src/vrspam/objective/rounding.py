@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vrspam.moments import UNIT, ClassMoments, FinishedMoments, LastProduct, gamma
+from vrspam.moments import UNIT, FinishedMoments, LastProduct, PairSums, gamma
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,7 @@ class LossErrors:
     products: MatrixErrors | FinishedErrors | RowErrors  # of Σw
 
     @classmethod
-    def from_rows(
-        cls, moments: ClassMoments, centre: np.ndarray | None = None, from_scores: bool = False
-    ) -> LossErrors:
+    def from_rows(cls, moments: PairSums, centre: np.ndarray | None = None, from_scores: bool = False) -> LossErrors:
         """For products with Σ by way of the rows of these moments, minus `centre`; see `RowErrors`."""
         errors, classes = moments.pair_errors(), moments.pair_statistics()
         levels = np.abs(classes.means if centre is None else classes.means - centre)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vrspam.moments import ClassMoments
+from vrspam.moments import PairSums
 from vrspam.objective import Objective
 from vrspam.solvers.base import EpochSolver, Solution, Solver, State
 from vrspam.solvers.gram import Cholesky, GramDescent, ShapedGram
@@ -30,7 +30,7 @@ class ExactFit(NamedTuple):
     """A solution, the moments of the data it belongs to, the l2 that was used, and which solver ran."""
 
     solution: Solution
-    moments: ClassMoments
+    moments: PairSums
     l2: float
     solver: SolverName
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.validation import Rows
-from vrspam.moments import ClassMoments
+from vrspam.moments import PairSums
 from vrspam.objective import (
     AUTO_L2_SHARE,
     ELASTIC_NET,
@@ -42,7 +42,7 @@ def knows_value(objective: Objective, solution: Solution) -> bool:
 
 
 def measured_on_centred_rows(
-    objective: Objective, solution: Solution, rows: Rows, moments: ClassMoments, *, tol: float
+    objective: Objective, solution: Solution, rows: Rows, moments: PairSums, *, tol: float
 ) -> Solution:
     """The same coefficients, with F and the certificate of centred rows where those of the solver are too coarse."""
     if knows_value(objective, solution):
@@ -87,7 +87,7 @@ def refine(
 COARSE_FROM = 256  # features from which on float32 rows are first multiplied in float32: faster even with one more pass
 
 
-def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
+def resolve_l2(l2: float | str, moments: PairSums) -> float:
     """The number that is used for `l2`."""
     return AUTO_L2_SHARE * l2_unit(moments) if isinstance(l2, str) else float(l2)
 
@@ -103,17 +103,17 @@ class ExactSolver:
     penalty: PenaltyFamily = ELASTIC_NET
     loss: LossChoice = SQUARED
 
-    def from_moments(self, moments: ClassMoments) -> ExactFit:
+    def from_moments(self, moments: PairSums) -> ExactFit:
         """Solve from d×d matrices."""
         with blas_threads(columns=moments.means.shape[1], square=True):
             return self._solve(SquaredPairLoss.from_moments(moments), moments, "moments")
 
-    def from_operator(self, within: Operator, moments: ClassMoments) -> ExactFit:
+    def from_operator(self, within: Operator, moments: PairSums) -> ExactFit:
         """Solve with products by Σ alone, each of which reads all the data once."""
         return self._solve(SquaredPairLoss.from_operator(within, moments), moments, "products")
 
     def from_rows(
-        self, rows: Rows, classes: np.ndarray, solver: SolverName, moments: ClassMoments | None = None
+        self, rows: Rows, classes: np.ndarray, solver: SolverName, moments: PairSums | None = None
     ) -> ExactFit:
         """Solve for rows in memory or on a device; `moments` are those of all rows, if already known."""
         X, y, weights = rows
@@ -155,7 +155,7 @@ class ExactSolver:
         objective = Objective(loss, self.penalty(loss)(fit.l2, float(self.l1)))
         return fit._replace(solution=measured_on_centred_rows(objective, fit.solution, rows, moments, tol=self.tol))
 
-    def _solve(self, loss: SmoothLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
+    def _solve(self, loss: SmoothLoss, moments: PairSums, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)
         objective = Objective(loss, self.penalty(loss)(l2, float(self.l1)))
         solution = solve(objective, tol=max(self.tol, self.loss.least_tol), max_iter=self.max_iter)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, PairSums
 from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss, Strengths, l2_unit
 from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.base import Solver
@@ -35,7 +35,7 @@ AUTO_L2S = 17
 AUTO_L1S = 30
 
 
-def grid_axes(moments: ClassMoments, l2s: ArrayLike, l1s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def grid_axes(moments: PairSums, l2s: ArrayLike, l1s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The values of l2 and of l1 as arrays.
 
     For l2s="auto" 17 values from 1e-6 to 1e2 times the unit of l2; for l1s="auto" 30 values from the least l1 that
@@ -164,7 +164,7 @@ def coef_path(
     >>> coefs.shape, (coefs != 0).sum(axis=2).tolist()
     ((2, 3, 30), [[30, 14, 3], [30, 17, 6]])
     """
-    if not isinstance(moments, ClassMoments):
+    if not isinstance(moments, PairSums):
         raise ValueError(f"coef_path takes a ClassMoments, got {type(moments).__name__}.")
     if not tol >= 0.0 or max_iter < 1:
         raise ValueError(f"coef_path needs tol ≥ 0 and max_iter ≥ 1, got tol={tol!r} and max_iter={max_iter!r}.")
