@@ -17,7 +17,7 @@ import numpy as np
 from vrspam.checks.likeness import Likeness, mean_share, share_beyond
 from vrspam.checks.row_pairs import Pairs, correlation_of_pairs, next_to, pairs_of
 from vrspam.metrics import correction
-from vrspam.tables.columns import ID_NAME
+from vrspam.tables.identifiers import ID_NAME
 
 LEAST_GROUPS = 20
 MOST_ROWS_EACH = 100  # in the mean: an age or a state names no group

@@ -15,7 +15,7 @@ from vrspam._utils.names import COPIES
 from vrspam.checks.diagnose import Diagnosis, diagnose, merged
 from vrspam.checks.not_checked import describe_sample
 from vrspam.data import DataError
-from vrspam.data.readers.base import RowsUnlabelled
+from vrspam.data.readers.problems import RowsUnlabelled
 from vrspam.tool.folds import can_keep_together
 from vrspam.tool.plan import CHECKED, TrainPlan, takes
 from vrspam.tool.table import OpenedTable, RowSample, open_labelled
