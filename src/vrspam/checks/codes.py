@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 
 from vrspam._utils.findings import OPTION, Finding, Fix, Severity
-from vrspam._utils.warnings import in_short
 from vrspam.checks.base import Check
-from vrspam.checks.reading import decisions
+from vrspam.checks.reading import about_several, decisions
 from vrspam.checks.seen import Seen
 
 NAME_OF_CODES = re.compile(
@@ -36,6 +35,4 @@ class Codes(Check):
         yield from decisions(seen, self.code)
 
     def several(self, columns: list[str], severity: Severity) -> Finding:
-        sentence = f"columns {in_short(columns)} hold codes that look like numbers"
-        fix = Fix("categorical", columns, f": take them as categories with {OPTION}")
-        return Finding(self.code, severity, sentence, [fix], columns=columns)
+        return about_several(self.code, columns, severity)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from vrspam._utils.findings import OPTION, Finding, Fix, Severity
+from vrspam._utils.findings import Finding, Fix, Severity
 from vrspam._utils.warnings import in_short
 from vrspam.checks.base import Check
 from vrspam.checks.seen import Seen
+from vrspam.tables.decisions import SEVERAL
 
 
 def decisions(seen: Seen, code: str) -> Iterator[Finding]:
@@ -18,14 +20,29 @@ def decisions(seen: Seen, code: str) -> Iterator[Finding]:
             yield finding
 
 
-class Decision(Check):
+def about_several(code: str, columns: list[str], severity: Severity) -> Finding:
+    """One finding about columns of which the same was decided; a note names one of them as an example."""
+    says, option, does = SEVERAL[code]
+    sentence = f"columns {in_short(columns)} {says}"
+    if option is None:
+        return Finding(code, severity, sentence, columns=columns)
+    value: Any = columns[:1] if severity == "note" else columns
+    if option == "dates":
+        value = "drop"
+    return Finding(code, severity, sentence, [Fix(option, value, does)], columns=columns)
+
+
+class DecisionOfReader(Check):
     """A decision of the reader about a column, which is handed on."""
 
     def look(self, seen: Seen) -> Iterator[Finding]:
         yield from decisions(seen, self.code)
 
+    def several(self, columns: list[str], severity: Severity) -> Finding:
+        return about_several(self.code, columns, severity)
 
-class UnreadText(Decision):
+
+class UnreadText(DecisionOfReader):
     """A column of numbers holds some text, which counts as missing.
 
     What to do: correct the file, or `--categorical COLUMN`.
@@ -33,12 +50,8 @@ class UnreadText(Decision):
 
     code = "unread-text"
 
-    def several(self, columns: list[str], severity: Severity) -> Finding:
-        sentence = f"columns {in_short(columns)} hold numbers; text among them counts as missing"
-        return Finding(self.code, severity, sentence, columns=columns)
 
-
-class LargeIntegers(Decision):
+class LargeIntegers(DecisionOfReader):
     """Integers beyond 2⁵³ lose their last digits as floating-point numbers.
 
     What to do: `--drop COLUMN` if they name rows, else `--categorical COLUMN`.
@@ -46,13 +59,8 @@ class LargeIntegers(Decision):
 
     code = "large-integers"
 
-    def several(self, columns: list[str], severity: Severity) -> Finding:
-        sentence = f"columns {in_short(columns)} hold integers beyond 2**53, which lose digits"
-        fix = Fix("drop", columns, f": leave them out with {OPTION}")
-        return Finding(self.code, severity, sentence, [fix], columns=columns)
 
-
-class ManyCategories(Decision):
+class ManyCategories(DecisionOfReader):
     """A text column has more categories than `--max-categories`: the rare ones count as one.
 
     What to do: `--drop COLUMN` if it is a name; raise `--max-categories` if each category matters.
@@ -60,14 +68,8 @@ class ManyCategories(Decision):
 
     code = "many-categories"
 
-    def several(self, columns: list[str], severity: Severity) -> Finding:
-        names = in_short(columns)
-        sentence = f"columns {names} have very many categories, of which the rare ones count as one, as do new ones"
-        fix = Fix("drop", columns, f"; use {OPTION} if they are names")
-        return Finding(self.code, severity, sentence, [fix], columns=columns)
 
-
-class Identifiers(Decision):
+class Identifiers(DecisionOfReader):
     """Columns that number the rows, or differ in nearly every one, are left out.
 
     What to do: `--include COLUMN` if it is a measurement.
@@ -75,25 +77,16 @@ class Identifiers(Decision):
 
     code = "identifiers"
 
-    def several(self, columns: list[str], severity: Severity) -> Finding:
-        sentence = f"columns {in_short(columns)} look like identifiers and were left out"
-        fix = Fix("include", columns[:1], f"; {OPTION} would keep one")
-        return Finding(self.code, severity, sentence, [fix], columns=columns)
 
-
-class LeftOut(Decision):
+class LeftOut(DecisionOfReader):
     """Columns without values, and columns of types that are neither numbers nor categories, are left out. Nothing
     has to be done.
     """
 
     code = "left-out"
 
-    def several(self, columns: list[str], severity: Severity) -> Finding:
-        sentence = f"columns {in_short(columns)} have no values that can be used; left out"
-        return Finding(self.code, severity, sentence, columns=columns)
 
-
-class Dates(Decision):
+class Dates(DecisionOfReader):
     """Dates become a position in time, month, weekday and hour.
 
     What to do: `--dates drop` if they should not matter.
@@ -101,21 +94,11 @@ class Dates(Decision):
 
     code = "dates"
 
-    def several(self, columns: list[str], severity: Severity) -> Finding:
-        sentence = f"columns {in_short(columns)} hold dates: their year, month, weekday and hour are features"
-        fix = Fix("dates", "drop", f"; {OPTION} leaves dates out")
-        return Finding(self.code, severity, sentence, [fix], columns=columns)
 
-
-class TextNumbers(Decision):
+class TextNumbers(DecisionOfReader):
     """Text that is numbers ("$1,200", "12 %") or times is read as such.
 
     What to do: `--categorical COLUMN` if it is not a quantity.
     """
 
     code = "text-numbers"
-
-    def several(self, columns: list[str], severity: Severity) -> Finding:
-        sentence = f"columns {in_short(columns)} hold text that was read as numbers"
-        fix = Fix("categorical", columns[:1], f"; {OPTION} would take one as categories")
-        return Finding(self.code, severity, sentence, [fix], columns=columns)
