@@ -64,7 +64,16 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     >>> [ax.get_title() for ax in plot_shapes(model).axes]
     ['mean radius', 'mean texture']
     """
-    figure, panels, shown = _panels(drawing.shown_columns(_shapes_of(shapes)), most, n_cols, (3.2, 2.4), figure)
+    # hasattr looks at the type, so that a fitted model without curves raises its own error, which says why.
+    found: Any = shapes.shape_functions_ if hasattr(type(shapes), "shape_functions_") else shapes
+    if hasattr(found, "shapes"):  # a model of the tool
+        found = {} if found.shapes is None else {shape.name: shape for shape in found.shapes.columns}
+    if not isinstance(found, Mapping) or not found:
+        raise ValueError(
+            "plot_shapes takes a fitted AUCClassifierCV, or its shape_functions_; for a pipeline pass its last step, "
+            "for a search its best_estimator_."
+        )
+    figure, panels, shown = _panels(drawing.shown_columns(found.values()), most, n_cols, (3.2, 2.4), figure)
     titles = wrap_distinct([shape.name for shape in shown], 32)
     ends = drawing.common_range(shown)
     with mpl.rc_context(style.own_style()):  # in which the texts are measured
@@ -79,37 +88,22 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
             ax.tick_params(labelleft=False)
     handles = _marks(shown)
     if len(handles) > 1:
-        n_columns = min(n_cols, len(shown), 2)
-        figure.legend(handles=handles, frameon=False, fontsize="small", loc="outside lower center", ncols=n_columns)
+        below: dict[str, Any] = {"loc": "outside lower center", "ncols": min(n_cols, len(shown), 2)}
+        figure.legend(handles=handles, frameon=False, fontsize="small", **below)
     return figure
 
 
-def _shapes_of(model: Any) -> list[Shape]:
-    """The curves of a fitted estimator or of a model of the tool, or those that were given."""
-    # hasattr looks at the type, so that a fitted model without curves raises its own error, which says why.
-    shapes = model.shape_functions_ if hasattr(type(model), "shape_functions_") else model
-    if hasattr(shapes, "shapes"):  # a model of the tool
-        shapes = {} if shapes.shapes is None else {shape.name: shape for shape in shapes.shapes.columns}
-    if not isinstance(shapes, Mapping) or not shapes:
-        raise ValueError(
-            "plot_shapes takes a fitted AUCClassifierCV, or its shape_functions_; for a pipeline pass its last step, "
-            "for a search its best_estimator_."
-        )
-    return list(shapes.values())
-
-
 def _panels(
-    items: Sequence[Any], most: int, n_cols: int, size: tuple[float, float], figure: Figure | None, right: float = 0.0
+    every: Sequence[Any], most: int, n_cols: int, size: tuple[float, float], figure: Figure | None, more: float = 0.0
 ) -> tuple[Figure, list[Axes], list[Any]]:
-    """A figure, a panel of `size` for each of the first `most` items, and these items; `right` is further room."""
+    """A figure, a panel of `size` for each of the first `most` items, and these items; `more` is room at the right."""
     if most < 1 or n_cols < 1:
         raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
-    shown = list(items[:most])
+    shown = list(every[:most])
     n_cols = min(n_cols, len(shown))
-    n_rows = ceil(len(shown) / n_cols)
-    larger = style.letter_size()
-    inches = (larger * (size[0] * n_cols + right), larger * size[1] * n_rows)
-    figure, panels = style.new_figure(n_rows, n_cols, inches, figure)
+    rows, larger = ceil(len(shown) / n_cols), style.letter_size()
+    inches = (larger * (size[0] * n_cols + more), larger * size[1] * rows)
+    figure, panels = style.new_figure(rows, n_cols, inches, figure)
     for ax in panels.ravel()[len(shown) :]:
         ax.remove()
     return figure, list(panels.ravel()[: len(shown)]), shown
@@ -117,33 +111,21 @@ def _panels(
 
 def _marks(shapes: list[Shape]) -> list[Artist]:
     """The entries of the legend: what the marks in the panels mean."""
-    colour = style.colours()[0]
-    curves = [shape for shape in shapes if drawing.is_curve(shape)]
-    points = [shape for shape in shapes if not drawing.is_curve(shape)]
-    handles: list[Artist] = []
-    if curves:
-        handles.append(Line2D([], [], color=colour, linestyle="-", label=drawing.OWN_PART))
-    else:
-        handles.append(Line2D([], [], color=colour, marker="o", linestyle="", label=drawing.OWN_PART))
-    dashes, rings = any(map(_has_mean_score, curves)), any(map(_has_mean_score, points))
-    if dashes or rings:  # one line of the legend where the panels have both
-        look: dict[str, Any] = {"linestyle": (0, (4, 2)) if dashes else "", "linewidth": 1.0}
-        if rings:
-            look |= {"marker": "o", "fillstyle": "none"}
-        handles.append(Line2D([], [], color=style.GREY, label=drawing.MEAN_SCORE, **look))
-    if any(map(_has_interval, curves)):
-        handles.append(Patch(color=colour, alpha=0.2, linewidth=0, label=drawing.BAND))
-    if any(map(_has_interval, points)):
-        handles.append(Line2D([], [], color=colour, marker="|", markersize=9, linestyle="", label=drawing.INTERVAL))
+    own = style.colours()[0]
+    curved = any(map(drawing.is_curve, shapes))
+    look: dict[str, Any] = {"linestyle": "-"} if curved else {"marker": "o", "linestyle": ""}
+    handles: list[Artist] = [Line2D([], [], color=own, label=drawing.OWN_PART, **look)]
+    means = [drawing.is_curve(shape) for shape in shapes if shape.mean_score is not None]
+    if means:  # dashes along curves, rings at points; one line of the legend where the panels have both
+        mean: dict[str, Any] = {"linestyle": (0, (4, 2)) if True in means else "", "linewidth": 1.0}
+        mean |= {"marker": "o", "fillstyle": "none"} if False in means else {}
+        handles.append(Line2D([], [], color=style.GREY, label=drawing.MEAN_SCORE, **mean))
+    banded = [drawing.is_curve(shape) for shape in shapes if np.isfinite(shape.low).all()]
+    if True in banded:
+        handles.append(Patch(color=own, alpha=0.2, linewidth=0, label=drawing.BAND))
+    if False in banded:
+        handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label=drawing.INTERVAL))
     return handles
-
-
-def _has_mean_score(shape: Shape) -> bool:
-    return shape.mean_score is not None
-
-
-def _has_interval(shape: Shape) -> bool:
-    return bool(np.isfinite(shape.low).all())
 
 
 def _draw_column(ax: Axes, shape: Shape, ends: tuple[float, float], title: str, width: float) -> None:
@@ -152,60 +134,34 @@ def _draw_column(ax: Axes, shape: Shape, ends: tuple[float, float], title: str, 
     ax.axhline(0.0, color=style.GREY, linewidth=0.8, zorder=1)
     end = _draw_curve(ax, shape, plan) if plan.curve else _draw_points(ax, shape, plan, width)
     if shape.missing is not None:
-        _draw_missing(ax, end, shape.missing)
-    remarks = "; ".join(part for part in (plan.scale.words, *plan.remarks) if part)
-    ax.set_xlabel(wrap_distinct([remarks], 40)[0], fontsize="small", parse_math=False)
-    if not shape.together:
-        ax.set_title(title, parse_math=False)  # a name may contain dollar signs
-        return
-    ax.set_title(title, parse_math=False, pad=6.0 + 1.3 * style.font_points("xtick.labelsize"))
-    ax.annotate(
-        shorten(f"with {', '.join(shape.together)}", 38),
-        (0.5, 1.0),
-        (0, 3),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        ha="center",
-        va="bottom",
-        fontsize="small",
-        color=style.GREY,
-        parse_math=False,
-    )
-
-
-def _draw_missing(ax: Axes, x: float, part: tuple[float, float, float]) -> None:
-    """The point of the missing value, and its name at the top, where neither curve nor rug is, mostly."""
-    colour = style.colours()[1]
-    value, low, high = (np.array([number]) for number in part)
-    _points(ax, np.array([x]), value, low, high, colour)
-    background = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
-    ax.text(
-        1.0,
-        0.98,
-        "missing",
-        transform=ax.transAxes,
-        color=colour,
-        fontsize="small",
-        ha="right",
-        va="top",
-        bbox=background,
-    )
+        value, low, high = (np.array([part]) for part in shape.missing)
+        colour = style.colours()[1]
+        _points(ax, np.array([end]), value, low, high, colour)
+        look: dict[str, Any] = {"color": colour, "fontsize": "small", "ha": "right", "va": "top"}
+        look["bbox"] = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+        ax.text(1.0, 0.98, "missing", transform=ax.transAxes, **look)  # where neither curve nor rug is, mostly
+    words = "; ".join(part for part in (plan.scale.words, *plan.remarks) if part)
+    ax.set_xlabel(wrap_distinct([words], 40)[0], fontsize="small", parse_math=False)
+    ax.set_title(title, parse_math=False)  # a name may contain dollar signs
+    if shape.together:
+        ax.set_title(title, parse_math=False, pad=6.0 + 1.3 * style.font_points("xtick.labelsize"))
+        ax.annotate(
+            shorten(f"with {', '.join(shape.together)}", 38), (0.5, 1.0), (0, 3), xycoords="axes fraction",
+            textcoords="offset points", ha="center", va="bottom", fontsize="small", color=style.GREY, parse_math=False,
+        )  # fmt: skip
 
 
 def _draw_curve(ax: Axes, shape: Shape, plan: drawing.ColumnPlan) -> float:
     """Draw a curve; return the x position for the missing value."""
-    colour = style.colours()[0]
-    chosen, scale = plan.chosen, plan.scale
+    colour, chosen, scale = style.colours()[0], plan.chosen, plan.scale
     grid = shape.grid[chosen]
     if np.isfinite(shape.low).all():
         ax.fill_between(grid, shape.low[chosen], shape.high[chosen], color=colour, alpha=0.2, linewidth=0)
     ax.plot(grid, shape.contribution[chosen], color=colour)
     if shape.mean_score is not None:
         ax.plot(grid, shape.mean_score[chosen], color=style.GREY, linestyle=(0, (4, 2)), linewidth=1.0, zorder=1.5)
-    if scale.kind == "symlog":
-        ax.set_xscale("symlog", linthresh=scale.middle, linscale=drawing.DECADES)
-    else:
-        ax.set_xscale(scale.kind)
+    more: dict[str, Any] = {"linthresh": scale.middle, "linscale": drawing.DECADES} if scale.kind == "symlog" else {}
+    ax.set_xscale(scale.kind, **more)
     ax.set_xticks(*plan.ticks)
     ax.xaxis.set_minor_locator(NullLocator())
     if plan.rug.size:
@@ -226,21 +182,16 @@ def _draw_points(ax: Axes, shape: Shape, plan: drawing.ColumnPlan, width: float)
     if shape.mean_score is not None:
         ax.plot(places, shape.mean_score[chosen], "o", color=style.GREY, fillstyle="none", markersize=5, zorder=1.5)
     short = shorten_distinct(labels, 16 if len(labels) <= 6 else 10)
-    n_gaps = places.size - 1 + (shape.missing is not None)
-    turned = _rotation(short, width / (1.3 * max(n_gaps, 1)))
-    look: dict[str, Any] = {"ha": "right", "rotation_mode": "anchor"} if turned == 45 else {}
-    ax.set_xticks(places, short, rotation=turned, parse_math=False, **look)
+    size, gaps = style.font_points("xtick.labelsize"), max(places.size - 1 + (shape.missing is not None), 1)
+    room = width / (1.3 * gaps)
+    widest = max(style.text_width(label, size) for label in short)
+    turned = 0 if widest + 4.0 <= room else 45 if 0.7 * room > 1.3 * size else 90  # so that none touches the next
+    ax.set_xticks(
+        places, short, rotation=turned, ha="right" if turned == 45 else "center", rotation_mode="anchor"
+        if turned == 45 else "default", parse_math=False,
+    )  # fmt: skip
     ax.margins(x=0.15)
     return float(places.size)
-
-
-def _rotation(labels: Sequence[str], room: float) -> int:
-    """By how many degrees labels are turned so that none touches the next, `room` points further on."""
-    size = style.font_points("xtick.labelsize")
-    widest = max(style.text_width(label, size) for label in labels)
-    if widest + 4.0 <= room:
-        return 0
-    return 45 if 0.7 * room > 1.3 * size else 90
 
 
 def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
@@ -285,9 +236,20 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     >>> panel.get_xlabel(), panel.get_ylabel()
     ('x0', 'x1')
     """
-    figure, panels, shown = _panels(_pairs_of(pairs), most, n_cols, (3.6, 3.2), figure, right=0.7)
-    largest = drawing.largest_cell(shown)
-    low, high = style.colours()[:2]
+    found: Any = pairs
+    if hasattr(type(pairs), "pair_effects_"):
+        found = pairs.pair_effects_
+    elif hasattr(pairs, "shapes"):
+        found = () if pairs.shapes is None else pairs.shapes.pairs
+    if not isinstance(found, Sequence) or not all(isinstance(pair, PairEffect) for pair in found):
+        raise ValueError(
+            "plot_interactions takes a fitted AUCClassifierCV, its pair_effects_, or a loaded model; for a pipeline "
+            "pass its last step, for a search its best_estimator_."
+        )
+    if not found:
+        raise ValueError("There is nothing to draw: no pair of columns of this model stands out as interacting.")
+    figure, panels, shown = _panels(found, most, n_cols, (3.6, 3.2), figure, more=0.7)
+    largest, (low, high) = drawing.largest_cell(shown), style.colours()[:2]
     palette = LinearSegmentedColormap.from_list("interactions", [low, style.mixed(0.03), high])
     for ax, pair in zip(panels, shown, strict=True):
         mesh = _draw_pair(ax, pair, largest, palette)
@@ -297,38 +259,21 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     return figure
 
 
-def _pairs_of(model: Any) -> Sequence[PairEffect]:
-    """The pairs of a fitted estimator or of a model of the tool, or those that were given."""
-    pairs: Any = model
-    if hasattr(type(model), "pair_effects_"):
-        pairs = model.pair_effects_
-    elif hasattr(model, "shapes"):
-        pairs = () if model.shapes is None else model.shapes.pairs
-    if not isinstance(pairs, Sequence) or not all(isinstance(pair, PairEffect) for pair in pairs):
-        raise ValueError(
-            "plot_interactions takes a fitted AUCClassifierCV, its pair_effects_, or a loaded model; for a pipeline "
-            "pass its last step, for a search its best_estimator_."
-        )
-    if not pairs:
-        raise ValueError("There is nothing to draw: no pair of columns of this model stands out as interacting.")
-    return pairs
-
-
 def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmentedColormap) -> Any:
     ax.grid(visible=False)
     ax.set_facecolor(style.mixed(0.15))  # of cells without rows
     values = np.ma.masked_invalid(pair.values.T)
     mesh = ax.pcolormesh(values, cmap=palette, vmin=-largest, vmax=largest, rasterized=False)
     first, second = pair.columns
-    places, labels = drawing.bin_ticks(first)
-    short = shorten_distinct(labels)
-    last_are_close = places.size > 1 and places[-1] - places[-2] < 1.0
-    if last_are_close or sum(map(len, short)) + len(short) > 30:
-        ax.set_xticks(places, short, fontsize="small", rotation=45, ha="right", parse_math=False)
-    else:
-        ax.set_xticks(places, short, fontsize="small", ha="center", parse_math=False)
-    places, labels = drawing.bin_ticks(second)
-    ax.set_yticks(places, shorten_distinct(labels), fontsize="small", ha="right", parse_math=False)
+    for set_ticks, axis in ((ax.set_xticks, first), (ax.set_yticks, second)):
+        places, labels = drawing.bin_ticks(axis)
+        short = shorten_distinct(labels)
+        crowded = sum(map(len, short)) + len(short) > 30 or (places.size > 1 and places[-1] - places[-2] < 1.0)
+        turned = axis is first and crowded
+        set_ticks(
+            places, short, fontsize="small", rotation=45 if turned else 0, parse_math=False,
+            ha="right" if turned or axis is second else "center",
+        )  # fmt: skip
     below, beside = wrap_distinct([first.name, second.name], 32)
     ax.set_xlabel(below, parse_math=False)
     ax.set_ylabel(beside, parse_math=False)
@@ -376,13 +321,12 @@ def plot_coefficients(
     if hasattr(names, "coef_"):
         if most < 1:
             raise ValueError(f"most must be at least 1, got {most}.")
-        sizes, usual_label = _sizes_of(names)
+        sizes, own = _sizes_of(names)
         names = sorted(sizes, key=lambda name: -abs(sizes[name]))[:most]
-        values = [sizes[name] for name in names]
-        label = usual_label if label is None else label
+        values, label = [sizes[name] for name in names], own if label is None else label
     elif values is None and hasattr(names, "items"):
-        sizes = dict(names.items())
-        names, values = list(sizes), list(sizes.values())
+        pairs = list(names.items())
+        names, values = [str(name) for name, _ in pairs], [value for _, value in pairs]
     if values is None or label is None:
         raise ValueError("plot_coefficients takes a fitted estimator, or names, values and a label.")
     shown = shorten_distinct([str(name) for name in names], 40)
@@ -461,7 +405,13 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
         raise ValueError(f"most must be at least 1, got {most}.")
     order = sorted(parts, key=lambda name: -abs(parts[name]))
     shown, others = order[:most], order[most:]
-    names = _names_with_values([str(name) for name in shown], row_values(row, list(parts)))
+    values, names = row_values(row, list(parts)), []
+    for name, short in zip(map(str, shown), shorten_distinct([str(name) for name in shown], 26), strict=True):
+        date = values.get(name.rpartition(" (")[0]) if name.endswith(")") else None
+        if name in values:
+            names.append(f"{short} = {shorten(values[name], 14)}")
+        else:  # a part of a date has the date
+            names.append(short if date is None else f"{short} of {shorten(date, 14)}")
     sizes = [float(parts[name]) for name in shown]
     if others:
         names.append(f"{len(others)} other{'s' if len(others) > 1 else ''}")
@@ -473,20 +423,6 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
     ax.bar_label(bars, fmt="%+.3g", padding=3, fontsize="small")
     ax.margins(x=0.18)
     return ax
-
-
-def _names_with_values(names: Sequence[str], values: Mapping[str, str]) -> list[str]:
-    """Names of columns, each with its value if that is known; a part of a date has the date."""
-    labels = []
-    for name, short in zip(names, shorten_distinct(names, 26), strict=True):
-        whole_date = values.get(name.rpartition(" (")[0]) if name.endswith(")") else None
-        if name in values:
-            labels.append(f"{short} = {shorten(values[name], 14)}")
-        elif whole_date is not None:
-            labels.append(f"{short} of {shorten(whole_date, 14)}")
-        else:
-            labels.append(short)
-    return labels
 
 
 def row_values(row: Any, names: Sequence[str]) -> dict[str, str]:

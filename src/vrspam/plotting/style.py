@@ -75,27 +75,22 @@ def mixed(share: float) -> str:
     >>> mixed(0.0), mixed(0.2)
     ('#ffffff', '#cccccc')
     """
-    text = np.array(to_rgb(mpl.rcParams["text.color"]))
-    face = mpl.rcParams["axes.facecolor"]
-    if str(face).lower() == "none":  # transparent axes count as white, or as black where texts are light
-        face = "white" if text.mean() < 0.5 else "black"
-    ground = np.array(to_rgb(face))
+    text, given = np.array(to_rgb(mpl.rcParams["text.color"])), mpl.rcParams["axes.facecolor"]
+    # transparent axes count as white, or as black where texts are light
+    ground = np.full(3, float(text.mean() < 0.5)) if str(given).lower() == "none" else np.array(to_rgb(given))
     red, green, blue = (1.0 - share) * ground + share * text
     return to_hex((red, green, blue))
 
 
 def colours() -> tuple[str, ...]:
     """The colours of lines: the user's, or if these are matplotlib's own, ones that the colour-blind can tell apart."""
-    chosen = _cycle_of(mpl.rcParams)
-    if chosen == _cycle_of(mpl.rcParamsDefault) or len(set(chosen)) < 2:
+    given, usual = (
+        [entry["color"] for entry in settings["axes.prop_cycle"] if "color" in entry]
+        for settings in (mpl.rcParams, mpl.rcParamsDefault)
+    )
+    if given == usual or len(set(given)) < 2:
         return tuple(ink() if colour == BLACK else colour for colour in _COLOURS)
-    count = max(len(_COLOURS), len(chosen))
-    return tuple(chosen[number % len(chosen)] for number in range(count))
-
-
-def _cycle_of(settings: Any) -> list[str]:
-    """The colours that lines take in turn."""
-    return [entry["color"] for entry in settings["axes.prop_cycle"] if "color" in entry]
+    return tuple(given[i % len(given)] for i in range(max(len(_COLOURS), len(given))))
 
 
 def line_look(number: int) -> dict[str, Any]:
@@ -165,17 +160,9 @@ def axes_points(ax: Axes) -> tuple[float, float]:
 
 def fit_labels(ax: Axes, below: str, beside: str) -> None:
     """Name both axes, in two lines or more where the axes are shorter than the name."""
-    width, height = axes_points(ax)
-    ax.set_xlabel(_fitted(below, width))
-    ax.set_ylabel(_fitted(beside, height))
-
-
-def _fitted(text: str, room: float) -> str:
-    """The name of an axis, broken into lines that fit its length in points."""
-    wide = text_width(text, font_points("axes.labelsize"))
-    if wide <= 1.25 * room:
-        return text
-    return fill(text, max(int(len(text) * 1.1 * room / wide), 12))
+    for name, text, room in zip(("xlabel", "ylabel"), (below, beside), axes_points(ax), strict=True):
+        wide = text_width(text, font_points("axes.labelsize"))
+        ax.set(**{name: text if wide <= 1.25 * room else fill(text, max(int(len(text) * 1.1 * room / wide), 12))})
 
 
 def text_width(text: str, points: float) -> float:
