@@ -20,7 +20,7 @@ from tool_data import make_model, write_libsvm
 
 from vrspam.cli import main
 from vrspam.data import DataError
-from vrspam.data.readers import Source
+from vrspam.data.source import Source
 from vrspam.measures.compare import compare as compare_rows
 from vrspam.measures.rows import ScoredRows
 from vrspam.metrics import (
@@ -33,7 +33,7 @@ from vrspam.metrics import (
 )
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Curve
-from vrspam.report.page import Stops
+from vrspam.report.stops import Stops
 from vrspam.tool import compare, evaluate, make_report, save_model, score_file, train
 
 RNG = np.random.default_rng(7)

@@ -264,7 +264,7 @@ def worries(interval: Any, notes: Iterable[str], measure: str = "AUC", marked: b
 
     With `marked` each sentence has its severity, and its code if it is a finding.
     """
-    from vrspam.report.words import doubt_of
+    from vrspam.report.words.auc import doubt_of
 
     at = getattr(interval, "confidence", 0.95)
     doubt = [] if interval is None else doubt_of(interval.low, interval.high, at, measure)
@@ -497,7 +497,7 @@ def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
             **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{text_of(stage, typed)} ...")
         )
     if found.target is None:  # refused, unless the rows carry their labels
-        from vrspam.data.readers import Source
+        from vrspam.data.source import Source
         from vrspam.tool.table import check_target
 
         source = Source.open(data, **{name: getattr(found, name) for name in READING})

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix
 from vrspam.data import DataError, Schema
-from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import type_kind
-from vrspam.data.readers.base import ColumnRequest, Problems, no_column, read_ahead
-from vrspam.data.schema import table_schema
+from vrspam.data.readers.ahead import read_ahead
+from vrspam.data.readers.arrow import type_kind
+from vrspam.data.readers.problems import Problems, no_column
+from vrspam.data.readers.reader import ColumnRequest
+from vrspam.data.request import first_look, request_of
+from vrspam.data.source import Source
 from vrspam.measures.compare import Comparison  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
-from vrspam.tables.columns import Asked
+from vrspam.tables.decide import ColumnRules
 from vrspam.tables.schema import Label
 from vrspam.tool.plan import INDEPENDENT, TrainPlan, holds_labels
 from vrspam.tool.scored_rows import ScoredTable, check_classes
@@ -117,13 +119,12 @@ def read_scores(
 def _check_columns(names: Sequence[str], beside: Mapping[str, str], label: str, pairs: Mapping[str, Any]) -> None:
     """Refuse columns of scores, or of weights and groups, that say something else."""
     if not names:
-        raise DataError("{scores} names no column: name one at least", scores=Parameter("scores"))
+        raise DataError(Fix("scores"), " names no column: name one at least")
     for option, name in [*(("scores", name) for name in names), *beside.items()]:
         if name == label and option != "order":
             raise holds_labels(name, option)
         if option == "scores" and name in pairs.values():
-            words = "column {column!r} says which rows are compared: name another with {option}"
-            raise DataError(words, column=name, option=Parameter(option))
+            raise DataError(f"column {name!r} says which rows are compared: name another with ", Fix(option))
 
 
 class ScoreRequest:
@@ -135,7 +136,7 @@ class ScoreRequest:
 
     def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
         """The label, the scores and what stands beside them; two columns may name groups together."""
-        schema = table_schema(types, self.label, Asked(path=self.path, error=DataError), columns=[])
+        schema = first_look(types, self.label, ColumnRules(path=self.path), columns=[]).schema
         split_groups(self.beside, types)
         wanted = list(dict.fromkeys([*self.scores, *self.beside.values(), *self.by]))
         for name in wanted:
@@ -146,8 +147,8 @@ class ScoreRequest:
         for name in wanted:
             if type_kind(types[name]) in ("number", "bool") and name not in names_of_rows:
                 numbers.append(name)
-        as_numbers = Schema(tuple(dict.fromkeys(numbers))).wanted(True).types
-        return ColumnRequest({**schema.wanted(True, wanted).types, **as_numbers}, lenient=True)
+        as_numbers = request_of(Schema(tuple(dict.fromkeys(numbers)))).types
+        return ColumnRequest({**request_of(schema, keep=wanted).types, **as_numbers}, lenient=True)
 
 
 def holds_chances(scores: np.ndarray, pairs: Mapping[str, Any]) -> bool:
@@ -201,9 +202,12 @@ def with_all_scores(
     where = ", ".join(f"'{name}' ({count:,} rows)" for name, count in missing.items())
     if not kept.any():
         raise DataError(f"no row has all scores: they are missing in {where}; fill them in, or name other columns")
-    words = "scores are missing in {where}: {count:,} rows were left out of all columns, so that all are measured on "
-    words += "the same rows"
-    return kept, (Message(words, where=where, count=int(labelled.sum() - kept.sum())),)
+    n_left_out = int(labelled.sum() - kept.sum())
+    note = (
+        f"scores are missing in {where}: {n_left_out:,} rows were left out of all columns, so that all are measured on "
+        "the same rows"
+    )
+    return kept, (note,)
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:
