@@ -100,8 +100,8 @@ def ods(path: Path, rows: str) -> Path:
 
 def row(*cells: str, times: int = 1, columns: int = 1) -> str:
     inside = "".join(
-        f'<table:table-cell office:value-type="string" table:number-columns-repeated="{columns}"><text:p>{cell}</text:p>'
-        "</table:table-cell>"
+        f'<table:table-cell office:value-type="string" table:number-columns-repeated="{columns}">'
+        f"<text:p>{cell}</text:p></table:table-cell>"
         for cell in cells
     )
     return f'<table:table-row table:number-rows-repeated="{times}">{inside}</table:table-row>'

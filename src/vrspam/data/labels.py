@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from vrspam._utils.messages import Parameter
+from vrspam._utils.names import INDEPENDENT
 from vrspam.tables.errors import DataError
 from vrspam.tables.schema import Label
 
-NO_EVENTS = "none"  # the value of `event` for an order: no row is censored
 _SHOWN = 10
 
 
@@ -78,7 +78,7 @@ def _ask_for_positive(known: Sequence[Label]) -> None:
         count=len(known),
         shown=_listed(known),
         positive=Parameter("positive", str(known[-1])),
-        order=Parameter("event", NO_EVENTS),
+        order=Parameter("event", INDEPENDENT),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.findings import Fix
+from vrspam._utils.names import INDEPENDENT
 from vrspam._utils.roles import GROUPS_TOO
 from vrspam.data import DataError, Schema
 from vrspam.data.beside import beside_values, ordered_numbers, plain_values, split_groups
@@ -23,7 +24,7 @@ from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
 from vrspam.tables.decide import ColumnRules
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import INDEPENDENT, TrainPlan, holds_labels
+from vrspam.tool.plan import TrainPlan, holds_labels
 from vrspam.tool.scored_rows import ScoredTable, check_classes
 from vrspam.tool.table import check_target
 

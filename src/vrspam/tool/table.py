@@ -12,6 +12,7 @@ import numpy as np
 
 from vrspam._utils.findings import Finding
 from vrspam._utils.messages import Parameter
+from vrspam._utils.names import COPIES, INDEPENDENT
 from vrspam._utils.roles import BY, GROUPS, GROUPS_TOO, ORDER, TIME, TIMES, WEIGHTS, WITHIN, named_by
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
@@ -31,7 +32,7 @@ from vrspam.tables.decide import ColumnRules
 from vrspam.tables.frames import rows_of
 from vrspam.tables.learner import TableLearner, complete
 from vrspam.tables.schema import Label
-from vrspam.tool.plan import COPIES, INDEPENDENT, TrainPlan, holds_labels
+from vrspam.tool.plan import TrainPlan, holds_labels
 
 _ROWS_AT_ONCE = 1 << 15
 _LARGEST = 1e150  # whose square is finite, with room for sums
