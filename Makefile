@@ -73,7 +73,7 @@ fresh = rm -rf $(1) && .venv-dist/bin/uv venv --quiet --python $(PYTHON) $(1) &&
   .venv-dist/bin/uv pip install --quiet --python $(1)/bin/python "$$(ls $(CURDIR)/$(2)/*.whl)$(if $(3),[$(3)])" $(4)
 
 # Every extra alone, in an environment of its own, does what it is for. Spark needs a Java runtime.
-EXTRAS := cli data plots excel dask onnx river spark
+EXTRAS := cli report data plots excel dask onnx river spark
 test-extras: .venv-dist/.installed
 	rm -rf build/wheel
 	.venv-dist/bin/python -m build --wheel --outdir build/wheel

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.bench_tool import write_table
 from benchmarks.common import Table
-from vrspam.report.sections import report_page
+from vrspam.report.pages.report import report_page
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 

@@ -45,6 +45,14 @@ def cli(folder: Path) -> None:
     assert '".[data]"' in words, words
 
 
+def report(folder: Path) -> None:
+    from vrspam.report.page import Page, table
+
+    page = Page("Scores")
+    page.add("Result", table(["model"], [["a"]]))
+    assert "<h2>Result</h2>" in page.write(folder / "page.html").read_text("utf-8")
+
+
 def data(folder: Path) -> None:
     from vrspam.tool import load_model, predict, save_model, train
 

@@ -24,7 +24,7 @@ from vrspam.export import NotExportable, to_python, to_sql
 from vrspam.features.parts import Curve, Parts, Table
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import save_figure
-from vrspam.report.sections import explanation_page
+from vrspam.report.pages.model import explanation_page
 from vrspam.tool import Model, ModelFileError, load_model, predict, save_model
 from vrspam.tool.explanation import features_picture
 

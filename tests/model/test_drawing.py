@@ -28,7 +28,8 @@ from vrspam.model.drawing import (
     shown_columns,
 )
 from vrspam.plotting import plot_interactions, plot_shapes
-from vrspam.report.pictures import column_picture, heat_map, key
+from vrspam.report.pictures.columns import column_picture, key
+from vrspam.report.pictures.heat_map import heat_map
 from vrspam.tool import load_model, save_model, train
 
 RNG = np.random.default_rng(0)

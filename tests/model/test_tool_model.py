@@ -31,8 +31,8 @@ from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model.drawing import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.choose_model import choose_map
-from vrspam.report.sections import explanation_page
-from vrspam.report.words import expected_auc
+from vrspam.report.pages.model import explanation_page
+from vrspam.report.words.auc import expected_auc
 from vrspam.selection import select
 from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.notes import note_of

@@ -23,7 +23,8 @@ from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import roc_auc
 from vrspam.model.drawing import explain
 from vrspam.plotting import plot_shapes
-from vrspam.report.words import describe_candidate, describe_pairs
+from vrspam.report.words.model import describe_pairs
+from vrspam.report.words.training import describe_candidate
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
 from vrspam.tool.modelfile import checksum, unpack
 from vrspam.tool.plan import TrainPlan

@@ -38,9 +38,15 @@ from vrspam.metrics.comparison import holm
 from vrspam.metrics.thresholds import Curve, effective_share, wilson
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.plotting import plot_reliability
-from vrspam.report.page import FINE, Page, Stops, explorer, pair_tables
-from vrspam.report.pictures import column_picture, decision_curve, headline
-from vrspam.report.sections import evaluation_page, report_page
+from vrspam.report.first_screen import headline
+from vrspam.report.page import Page
+from vrspam.report.pages.evaluation import evaluation_page
+from vrspam.report.pages.report import report_page
+from vrspam.report.pictures.columns import column_picture
+from vrspam.report.pictures.decision import decision_curve
+from vrspam.report.sections.beside import pair_tables
+from vrspam.report.slider import explorer
+from vrspam.report.stops import FINE, Stops
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report

@@ -14,10 +14,14 @@ from tool_data import write
 from vrspam.cli import main
 from vrspam.measures.outcome import Outcome
 from vrspam.metrics import AUCInterval, Estimate, calibration_measures
-from vrspam.report import sections
-from vrspam.report.page import Stops, explorer, paragraph
-from vrspam.report.pictures import bars
-from vrspam.report.words import describe_benefit, describe_calibration, doubts_of_column
+from vrspam.report.page import paragraph
+from vrspam.report.pages.report import report_page
+from vrspam.report.pictures.bars import bars
+from vrspam.report.sections import model as section_of_model
+from vrspam.report.slider import explorer
+from vrspam.report.stops import Stops
+from vrspam.report.words.auc import doubts_of_column
+from vrspam.report.words.probabilities import calibration_numbers, describe_benefit, describe_calibration
 from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 
@@ -105,9 +109,9 @@ def test_how_rows_were_kept_apart_is_said(tmp_path, more, words):
 def test_one_is_not_plural(tmp_path, monkeypatch):
     path = write(visits().drop(columns=["patient", "day"]), tmp_path / "t.csv")
     report = make_report(path, "sick", plan=TrainPlan(features="additive", n_splits=2), rows=0)
-    monkeypatch.setattr(sections, "FIRST_CURVES", 1)
-    monkeypatch.setattr(sections, "MOST_CURVES", 2)
-    text = sections.report_page(report, data_name="t.csv").html()
+    monkeypatch.setattr(section_of_model, "FIRST_CURVES", 1)
+    monkeypatch.setattr(section_of_model, "MOST_CURVES", 2)
+    text = report_page(report, data_name="t.csv").html()
     assert "<summary>1 more column</summary>" in text
     assert "1 column that matters less is not drawn." in text
 
@@ -115,7 +119,7 @@ def test_one_is_not_plural(tmp_path, monkeypatch):
 def test_a_single_column_does_not_interact(tmp_path):
     path = write(visits()[["x", "sick"]], tmp_path / "t.csv")
     report = make_report(path, "sick", plan=TrainPlan(features="kernel", n_splits=2), rows=0)
-    text = sections.report_page(report, data_name="t.csv").html()
+    text = report_page(report, data_name="t.csv").html()
     assert "Which columns interact" not in text
     assert "of its variance" not in text
 
@@ -158,10 +162,10 @@ def test_a_sentence_says_what_is_wrong_with_probabilities(change, sentence):
     rng = np.random.default_rng(0)
     z = rng.normal(size=20_000)
     found = calibration_measures(rng.random(z.size) < expit(z), expit(change(z)))
-    (told,), numbers = describe_calibration(found)
+    (told,) = describe_calibration(found)
     assert sentence in told
-    assert [name for name, *_ in numbers][2] == "expected ÷ observed"
-    assert describe_calibration(None) == ([], [])
+    assert [number.name for number in calibration_numbers(found)][2] == "expected ÷ observed"
+    assert describe_calibration(None) == calibration_numbers(None) == []
 
 
 def test_the_worth_of_acting_is_said_beside_everyone_and_no_one():

@@ -18,7 +18,7 @@ from vrspam._utils.findings import CODES, SEVERITIES, Finding, Fix, note_from_pl
 from vrspam._utils.texts import auc_text, interval_text
 from vrspam.cli import main
 from vrspam.model_selection.calibration import calibrate
-from vrspam.report.words import expected_auc, other_aucs
+from vrspam.report.words.auc import expected_auc, other_aucs
 from vrspam.tool import TrainPlan, check, evaluate, load_model, make_report, report_page, save_model, train
 from vrspam.tool.doctor import describe_repeats
 from vrspam.tool.repeats import Repeats, find_copies, name_groups, scores_of_known_groups

@@ -11,7 +11,7 @@ import pytest
 from vrspam.cli import main
 from vrspam.metrics import rows_for_width
 from vrspam.model_selection.learning_curve import LearningCurve
-from vrspam.report.words import describe_gain
+from vrspam.report.words.more_rows import describe_gain
 from vrspam.tool import check, learning, make_report, report_page, rows
 
 

@@ -33,7 +33,7 @@ from vrspam.metrics import (
 )
 from vrspam.metrics.roc import Ranked
 from vrspam.metrics.thresholds import Curve
-from vrspam.report.page import Stops
+from vrspam.report.stops import Stops
 from vrspam.tool import compare, evaluate, make_report, save_model, score_file, train
 
 RNG = np.random.default_rng(7)

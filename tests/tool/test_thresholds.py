@@ -15,7 +15,7 @@ from vrspam.cli.app import run
 from vrspam.export import to_python, to_sql
 from vrspam.metrics.promises import choose_threshold
 from vrspam.metrics.thresholds import ChosenThreshold
-from vrspam.report.words import describe_promise
+from vrspam.report.words.thresholds import describe_promise
 from vrspam.tool import (
     Model,
     evaluate,

@@ -21,7 +21,7 @@ from vrspam.metrics import delong_test
 from vrspam.metrics.thresholds import Bin, calibration_error, reliability
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
-from vrspam.report.words import verdict
+from vrspam.report.words.comparisons import verdict
 from vrspam.tool import compare, train
 from vrspam.tool.evaluation import evaluate, score_file
 from vrspam.tool.prediction import predict

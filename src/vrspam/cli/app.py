@@ -264,7 +264,7 @@ def worries(interval: Any, notes: Iterable[str], measure: str = "AUC", marked: b
 
     With `marked` each sentence has its severity, and its code if it is a finding.
     """
-    from vrspam.report.words import doubt_of
+    from vrspam.report.words.auc import doubt_of
 
     at = getattr(interval, "confidence", 0.95)
     doubt = [] if interval is None else doubt_of(interval.low, interval.high, at, measure)

@@ -84,7 +84,7 @@ def evaluate(
         columns = [] if scores is None else list(read_names(scores))
         check_measures(weights, **measures)
     app.check_output("--html", html, model, data)
-    from vrspam.report.words import name_measure
+    from vrspam.report.words.names import name_measure
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate_columns, evaluate_rows
     from vrspam.tool.scored_rows import score_rows
@@ -102,7 +102,7 @@ def evaluate(
             table, outcome = score_rows(loaded, data, **reading), loaded.outcome
             found = evaluate_rows(loaded, table.columns[""], notes=table.notes, levels=table.levels, **measures)
         if html is not None:
-            from vrspam.report.sections import columns_page, evaluation_page
+            from vrspam.report.pages.evaluation import columns_page, evaluation_page
 
             page: dict[str, Any] = {"cost_ratio": measures["cost_ratio"], "recall": recall, "parameter": typed}
             if several is None:
@@ -128,7 +128,7 @@ def evaluate(
 
 
 def _show_groups(found: Evaluation) -> None:
-    from vrspam.report.words import UNLIKE
+    from vrspam.report.words.groups import UNLIKE
 
     unlike = [group for group in found.subgroups if group.ranked_differently or group.predicted_wrongly]
     facts = [("group", f"{group.column} = {group.name} {UNLIKE}") for group in unlike]
@@ -193,7 +193,7 @@ def compare(
         check_measures(confidence=confidence)
     app.check_output("--picture", picture, *files, data)
     app.check_output("--html", html, *files, data)
-    from vrspam.report.words import name_measure
+    from vrspam.report.words.names import name_measure
     from vrspam.tool import compare as compare_models
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import check_ranks
@@ -220,9 +220,9 @@ def compare(
         save_figure(comparison_picture(found.positive, drawn, max_fpr), picture)
     partial = () if max_fpr is None else found.partial_pairs(max_fpr)
     if html is not None:
-        from vrspam.report.sections import comparison_page
+        from vrspam.report.pages.comparison import comparison_page
 
-        more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure, "curves": not ranks}
+        more: dict[str, Any] = {"partial": partial, "max_fpr": max_fpr, "measure": measure}
         comparison_page(found, data_name=app.page_name(data), **more).write(html)
     if as_json:
         return app.print_json(_comparison_numbers(found, partial, max_fpr))
@@ -255,7 +255,8 @@ def _comparison_numbers(found: Comparison, partial: Any, max_fpr: float | None) 
 
 
 def _describe_tests(found: Comparison, measure: str, how: str) -> None:
-    from vrspam.report.words import auc_text, describe_tests
+    from vrspam._utils.texts import auc_text
+    from vrspam.report.words.comparisons import describe_tests
 
     aucs = {name: auc for a, b, test, _ in found.pairs for name, auc in ((a, test.auc_a), (b, test.auc_b))}
     app.show_facts([(name, f"{measure} {auc_text(auc, 4)}") for name, auc in aucs.items()], max(map(len, aucs)))
@@ -276,43 +277,46 @@ def _describe(
     short: bool = False,
 ) -> None:
     """Print an evaluation; `column` says how the scores of a column are taken, `short` leaves tables out."""
-    from vrspam._utils.texts import share_text
-    from vrspam.report import words
+    from vrspam._utils.texts import auc_text, interval_text, share_text
+    from vrspam.report.words.auc import describe_auc, describe_source
+    from vrspam.report.words.names import class_names, describe_balance, describe_ranks, name_measure
+    from vrspam.report.words.probabilities import calibration_numbers, describe_calibration
+    from vrspam.report.words.thresholds import CALLED, LIFT, SENSITIVITY, describe_promise, describe_thresholds
 
     if not short:
-        app.show_worries(None if column else found.auc, found.notes, words.name_measure(outcome))
+        app.show_worries(None if column else found.auc, found.notes, name_measure(outcome))
     auc, share = found.auc, found.share_of_positives
-    interval = f"{100 * auc.confidence:g} % interval {words.interval_text(auc.low, auc.high, 4)}"
+    interval = f"{100 * auc.confidence:g} % interval {interval_text(auc.low, auc.high, 4)}"
     facts = [
-        ("rows", words.describe_balance(outcome, found.n, found.positives)),
-        (words.name_measure(outcome), f"{words.auc_text(auc.auc, 4)}, {interval} ({words.describe_source(found)})"),
-        ("", words.describe_auc(auc.auc, words.class_names(outcome) if outcome.ranks else None)),
+        ("rows", describe_balance(outcome, found.n, found.positives)),
+        (name_measure(outcome), f"{auc_text(auc.auc, 4)}, {interval} ({describe_source(found)})"),
+        ("", describe_auc(auc.auc, class_names(outcome) if outcome.ranks else None)),
     ]
     if outcome.ranks:
-        app.show_facts([*facts, ("", words.describe_ranks(outcome))], 17)
+        app.show_facts([*facts, ("", describe_ranks(outcome))], 17)
         return _show_groups(found)
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
-        interval = f"{100 * part.confidence:g} % interval {words.interval_text(part.low, part.high, 4)}"
+        interval = f"{100 * part.confidence:g} % interval {interval_text(part.low, part.high, 4)}"
         limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
-        facts.append(("partial AUC", f"{words.auc_text(part.auc, 4)}, {interval} ({limit})"))
-    facts.append(("average precision", f"{words.auc_text(found.average_precision, 4)} ({share:.4f} by guessing)"))
+        facts.append(("partial AUC", f"{auc_text(part.auc, 4)}, {interval} ({limit})"))
+    facts.append(("average precision", f"{auc_text(found.average_precision, 4)} ({share:.4f} by guessing)"))
     if found.brier is not None:
         nothing = f"0 is perfect, {share * (1.0 - share):.4f} is the same probability for all rows"
         facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
         error = "mean distance between predicted probability and observed frequency"
         facts.append(("calibration error", f"{found.calibration_error:.4f} ({error})"))
-    sentences, numbers = words.describe_calibration(found.calibration)
-    facts += [(name, f"{value}: {right}") for name, value, right in numbers]
-    facts += [("", sentence) for sentence in sentences]
+    for number in calibration_numbers(found.calibration):
+        facts.append((number.name, f"{number.value}: {number.ideal}"))
+    facts += [("", sentence) for sentence in describe_calibration(found.calibration)]
     if column:
         facts.append(("scores", column))
     app.show_facts(facts, 17)
     app.say("")
     if short:
         return _show_groups(found)
-    app.tell(words.CALLED)
+    app.tell(CALLED)
     rows = []
-    for rule, at in words.describe_thresholds(found, cost_ratio, recall):
+    for rule, at in describe_thresholds(found, cost_ratio, recall):
         precision = "-" if at.precision is None else share_text(at.precision)
         shares = (*map(share_text, (at.sensitivity, at.specificity)), precision, share_text(at.share))
         rows.append([rule, f"{at.threshold:.6g}", *shares])
@@ -320,14 +324,14 @@ def _describe(
     meaning = "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; "
     meaning += "precision: share of the called rows that is positive; called: share of all rows."
     app.tell(meaning, margin=2)
-    for sentence in words.describe_promise(found):
+    for sentence in describe_promise(found):
         app.tell(sentence)
     app.say("")
-    app.tell(words.SENSITIVITY)
+    app.tell(SENSITIVITY)
     rows = [[f"{100 * at:g} %", share_text(value)] for at, value in found.sensitivity.items()]
     app.show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
     app.say("")
-    app.tell(words.LIFT)
+    app.tell(LIFT)
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     app.show_table(["rows", "lift"], rows, texts=(), margin=2)
     _show_groups(found)

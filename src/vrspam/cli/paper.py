@@ -189,10 +189,11 @@ def demo(
     Example:  vrspam demo --out /tmp/demo
     """
     _require_all(directory)
+    from vrspam._utils.texts import auc_text, interval_text
     from vrspam.paper.protocol import demo_protocol
     from vrspam.paper.run import start_early
-    from vrspam.report.sections import report_page
-    from vrspam.report.words import auc_text, describe_auc, interval_text
+    from vrspam.report.pages.report import report_page
+    from vrspam.report.words.auc import describe_auc
     from vrspam.tool.report import make_report
 
     start_early()

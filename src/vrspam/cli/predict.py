@@ -75,7 +75,7 @@ def predict(
     Example:  vrspam predict patients.json new-patients.csv --out scores.csv --id patient
     """
     require("data", "pyarrow")
-    from vrspam.report import words
+    from vrspam.report.words.thresholds import describe_scores
     from vrspam.tool import load_model
     from vrspam.tool.prediction import describe_unscored, predict_rows
     from vrspam.tool.write_scores import check_out
@@ -100,7 +100,7 @@ def predict(
         app.warn(f"warning: {text_of(describe_unscored(found.unscored, top), typed)}")
     scored = f"{found.rows - found.unscored:,} rows scored"
     app.say(f"{scored if top is None else f'the {found.rows:,} rows with the highest scores'}: {out}")
-    for sentence in words.describe_scores(loaded, found.called):
+    for sentence in describe_scores(loaded, found.called):
         app.tell(sentence)
 
 
@@ -228,7 +228,7 @@ def explain(
         return _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
     from vrspam.model.drawing import explain as explain_model
     from vrspam.model.drawing import sum_by_column
-    from vrspam.report.words import describe_curves
+    from vrspam.report.words.model import describe_curves
 
     if picture is not None:
         from vrspam.plotting.style import save_figure
@@ -236,7 +236,7 @@ def explain(
 
         save_figure(features_picture(loaded), picture)
     if html is not None:
-        from vrspam.report.sections import explanation_page
+        from vrspam.report.pages.model import explanation_page
 
         explanation_page(loaded, model_name=model.name, parameter=typed).write(html)
     effects = explain_model(loaded)
@@ -273,10 +273,20 @@ def _training_file(model: Model, path: Path) -> str:
 
 def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
     """Print the effects of columns; for curves also which columns interact, and which say nearly the same."""
-    from vrspam.report import words
+    from vrspam.report.words.auc import requests
+    from vrspam.report.words.model import (
+        ONE_DEVIATION,
+        SHARE,
+        SHARE_OF_PAIRS,
+        SPREAD,
+        describe_pairs,
+        describe_rest,
+        describe_together,
+    )
+    from vrspam.report.words.names import describe_direction
 
-    app.tell(words.describe_direction(model.outcome))
-    lines, told = [], words.requests(model)
+    app.tell(describe_direction(model.outcome))
+    lines, told = [], requests(model)
     for effect in effects[:top]:
         if effect.coefficient is None or effect.effect is None:
             numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
@@ -291,8 +301,8 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
         app.show_table(["column", "spread", "share"], lines)
     if len(effects) > top:
         app.say(f"and {len(effects) - top:,} more (--top)")
-    app.tell(words.ONE_DEVIATION if model.features is None else words.SPREAD)
-    app.tell(words.SHARE_OF_PAIRS if model.ranks else words.SHARE)
+    app.tell(ONE_DEVIATION if model.features is None else SPREAD)
+    app.tell(SHARE_OF_PAIRS if model.ranks else SHARE)
     if model.features is None:
         if model.schema.categorical:
             app.say("")
@@ -301,11 +311,11 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
         return
     shapes = model.shapes
     if shapes is not None and shapes.interactions is not None:
-        app.tell(words.describe_rest(model))
-        if pairs := words.describe_pairs(model):
+        app.tell(describe_rest(model))
+        if pairs := describe_pairs(model):
             rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
             app.show_table(["columns that interact", "of the variance"], rows, margin=2)
-    for remark in words.describe_together(model):
+    for remark in describe_together(model):
         app.tell(remark)
 
 

@@ -85,7 +85,8 @@ def train(
             save_model(trained, model)
             write_report(found, html, data, context)
     if as_json:
-        from vrspam.report.words import expected_auc, name_measure
+        from vrspam.report.words.auc import expected_auc
+        from vrspam.report.words.names import name_measure
 
         notes = trained.training["warnings"]
         doubts = app.worries(expected_auc(trained), notes, name_measure(trained.outcome))
@@ -100,53 +101,55 @@ def train(
 
 def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
     """Write the page, with the command that makes it again."""
-    from vrspam.report.sections import report_page
+    from vrspam.report.pages.report import report_page
 
     command = shlex.join(["vrspam", *context.obj])
     report_page(report, data_name=app.page_name(data), parameter=typed, command=command).write(html)
 
 
 def _describe(model: Model, path: Path) -> None:
+    from vrspam._utils.texts import auc_text, interval_text
     from vrspam.model.drawing import find_strongest
-    from vrspam.report import words
+    from vrspam.report.words.auc import NOT_CORRECTED, describe_auc, expected_auc, other_aucs
+    from vrspam.report.words.model import describe_size
+    from vrspam.report.words.names import class_names, describe_balance, name_measure
+    from vrspam.report.words.training import describe_candidate, describe_result, describe_rows_held, training_facts
 
     facts = model.training
-    expected = words.expected_auc(model)
-    app.show_worries(expected, facts["warnings"], words.name_measure(model.outcome))
-    shown = [("rows", words.describe_balance(model.outcome, facts["rows"], facts["positives"]))]
+    expected = expected_auc(model)
+    app.show_worries(expected, facts["warnings"], name_measure(model.outcome))
+    shown = [("rows", describe_balance(model.outcome, facts["rows"], facts["positives"]))]
     if expected is not None:
-        interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)} ({facts['folds']} folds)"
-        meaning = words.describe_auc(expected.auc, words.class_names(model.outcome) if model.ranks else None)
-        shown.append(
-            (f"{words.name_measure(model.outcome)} to expect", f"{words.auc_text(expected.auc, 4)}, {interval}")
-        )
+        interval = f"95 % interval {interval_text(expected.low, expected.high, 4)} ({facts['folds']} folds)"
+        meaning = describe_auc(expected.auc, class_names(model.outcome) if model.ranks else None)
+        shown.append((f"{name_measure(model.outcome)} to expect", f"{auc_text(expected.auc, 4)}, {interval}"))
         shown += [("", expected.remark), ("", meaning)]
-        shown += words.other_aucs(model).items()
+        shown += other_aucs(model).items()
     if "max_fpr" in facts:
-        interval = words.interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
+        interval = interval_text(facts["cv_partial_auc_low"], facts["cv_partial_auc_high"], 4)
         interval += f" (up to {100 * facts['max_fpr']:g} % false positives, standardised)"
-        shown.append(("partial AUC", f"{words.auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval}"))
-        shown.append(("", words.NOT_CORRECTED))
-    told = words.training_facts(model)
+        shown.append(("partial AUC", f"{auc_text(facts['cv_partial_auc'], 4)}, 95 % interval {interval}"))
+        shown.append(("", NOT_CORRECTED))
+    told = training_facts(model)
     shown += [(name, told[name]) for name in ("threshold", "model", "loss", "penalty", "fit") if name in told]
     app.show_facts(shown)
     app.say("")
     what = "features" if model.features is None else "columns"
-    app.tell(f"strongest {what}: {words.describe_size(model)}")
+    app.tell(f"strongest {what}: {describe_size(model)}")
     sign = "+" if model.shapes is None else ""
     found = find_strongest(model, 10)
     app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
     if len(facts["selection"]) > 1:
-        measure = "partial AUC" if "max_fpr" in facts else words.name_measure(model.outcome)
+        measure = "partial AUC" if "max_fpr" in facts else name_measure(model.outcome)
         app.say("")
         app.tell(f"models compared: mean {measure} of the folds ± standard error")
-        candidates = [(words.describe_candidate(row["features"]), row) for row in facts["selection"]]
-        rows = [[name, *words.describe_result(row, facts["rows"])] for name, row in candidates]
+        candidates = [(describe_candidate(row["features"]), row) for row in facts["selection"]]
+        rows = [[name, *describe_result(row, facts["rows"])] for name, row in candidates]
         app.show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
     app.say("")
     written = [("written to", str(path))]
     if facts["rows_held"]:
-        written.append(("", words.describe_rows_held(facts["rows_held"])))
+        written.append(("", describe_rows_held(facts["rows_held"])))
     app.show_facts(written)
 
 
@@ -183,30 +186,34 @@ def report(
     with app.warnings_as_lines():
         found = make_report(data, plan=plan)
         write_report(found, html, data, context)
-    from vrspam.report import words
+    from vrspam._utils.texts import auc_text, interval_text
+    from vrspam.report.words.auc import other_aucs
+    from vrspam.report.words.comparisons import describe_beside
+    from vrspam.report.words.groups import UNLIKE
+    from vrspam.report.words.names import name_measure
 
-    measure = words.name_measure(found.model.outcome)
+    measure = name_measure(found.model.outcome)
     if as_json:
         return app.print_json(_numbers(found, html, measure))
     expected, evaluation = found.expected, found.evaluation
     how = "kept from the training" if found.folds is None else f"{found.folds} folds"
     on = "of these rows" if found.folds is None else "to expect on new rows"
     app.show_worries(expected, found.model.training["warnings"], measure)
-    interval = f"95 % interval {words.interval_text(expected.low, expected.high, 4)}"
-    app.say(f"{measure:8} {words.auc_text(expected.auc, 4)} {on}, {interval}")
+    interval = f"95 % interval {interval_text(expected.low, expected.high, 4)}"
+    app.say(f"{measure:8} {auc_text(expected.auc, 4)} {on}, {interval}")
     app.say(f"         {expected.remark}")
-    for name, other in words.other_aucs(found.model, found.folds is None).items():
+    for name, other in other_aucs(found.model, found.folds is None).items():
         app.say(f"         {name} {other}")
     share = f", of which {evaluation.positives:,} positive ({evaluation.positives / evaluation.n:.2%})"
     app.say(f"scored   {evaluation.n:,} rows ({how}){'' if 'order' in found.model.training else share}")
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
-            app.say(f"group    {group.column} = {group.name} {words.UNLIKE}")
+            app.say(f"group    {group.column} = {group.name} {UNLIKE}")
     if (beside := found.beside) is not None:
         for name, one in zip(beside.names, beside.intervals, strict=True):
-            ends = words.interval_text(one.low, one.high, 4)
-            app.say(f"beside   {name}: {measure} {words.auc_text(one.auc, 4)}, 95 % interval {ends}")
-        for text in words.describe_beside(beside, measure, evaluation.groups is not None):
+            ends = interval_text(one.low, one.high, 4)
+            app.say(f"beside   {name}: {measure} {auc_text(one.auc, 4)}, 95 % interval {ends}")
+        for text in describe_beside(beside, measure, evaluation.groups is not None):
             app.say(f"         {text}")
         app.show_worries(None, beside.notes)
     app.say(f"page     {html}")
@@ -297,7 +304,8 @@ def rows(
     require("data", "pyarrow")
     plan = app.plan_of(data, given)
     app.check_output("--html", html, data)
-    from vrspam.report import words
+    from vrspam._utils.texts import auc_text, interval_text
+    from vrspam.report.words.more_rows import AS_MANY, describe_gain, describe_needed
     from vrspam.tool.learning import check_wishes
     from vrspam.tool.learning import rows as look
 
@@ -306,9 +314,9 @@ def rows(
         check_wishes(plan, **wishes)
     with app.warnings_as_lines():
         found = look(data, plan=plan, **wishes)
-    asked = words.describe_needed(found, **wishes)
+    asked = describe_needed(found, **wishes)
     if html is not None:
-        from vrspam.report.sections import rows_page
+        from vrspam.report.pages.rows import rows_page
 
         rows_page(found, data_name=app.page_name(data), asked=asked, parameter=typed).write(html)
     if as_json:
@@ -316,11 +324,11 @@ def rows(
         return
     app.show_worries(None, found.notes)
     app.say(f"{found.curve.total:,} rows, of which {found.positives:,} positive")
-    app.tell(words.describe_gain(found.curve, found.lines))
+    app.tell(describe_gain(found.curve, found.lines))
     shown = []
-    for name, times in words.AS_MANY.items():
+    for name, times in AS_MANY.items():
         count, at = times * found.curve.total, found.curve.at(times * found.curve.total)
-        shown.append([name, f"{count:,}", words.auc_text(at.value), words.interval_text(at.low, at.high)])
+        shown.append([name, f"{count:,}", auc_text(at.value), interval_text(at.low, at.high)])
     app.show_table(["rows", "how many", "AUC", "90 % band"], shown, margin=2)
     for sentence in asked:
         app.tell(sentence)

@@ -20,7 +20,8 @@ from vrspam.paper.figures import draw_all
 from vrspam.paper.protocol import GRID, Protocol, Row, make_plan, paper_cells, paper_protocol
 from vrspam.paper.run import ROWS, read_all
 from vrspam.report import page as html
-from vrspam.report.page import Cell, Html, Page, markdown_table
+from vrspam.report.html import Html
+from vrspam.report.page import Cell, Page, markdown_table
 
 _AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
 MARKS = {"above": "▲", "below": "▼"}

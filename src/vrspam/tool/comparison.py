@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.measures.compare import Comparison
@@ -165,14 +165,16 @@ def _check_models(
     first = models[0]
     for option, asked, known in (("target", target, first.schema.target), ("positive", positive, first.positive)):
         if asked is not None and str(asked) != str(known):
-            words = "the model was trained for {own}: leave {option} out, or compare columns alone"
-            raise DataError(words, own=Parameter(option, known), option=Parameter(option, asked))
+            own, wrong = Fix(option, known), Fix(option, asked)
+            raise DataError("the model was trained for ", own, ": leave ", wrong, " out, or compare columns alone")
     for option in ("event", "times", "order", "within"):
         if len({model.training.get(option) for model in models}) > 1:
-            words = "the models compare different pairs of rows ({option} differs): compare models of the same pairs"
-            raise DataError(words, option=option)
+            raise DataError(
+                f"the models compare different pairs of rows ({option} differs): compare models of the same pairs"
+            )
     for option in ("weights", "groups"):
         names = list(dict.fromkeys(model.training[option] for model in models if model.training.get(option)))
         if options[option] is None and len(names) > 1:
-            words = "the models were trained with different {what} ({known}): name one, such as {option}"
-            raise DataError(words, what=option, option=Parameter(option, names[0]), known=" and ".join(names))
+            several = " and ".join(names)
+            sentence = f"the models were trained with different {option} ({several}): name one, such as "
+            raise DataError(sentence, Fix(option, names[0]))

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from vrspam._utils.messages import Parameter
+from vrspam._utils.findings import Fix
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.measures.compare import Comparison
@@ -18,7 +18,8 @@ from vrspam.measures.measure import Evaluation, measure
 from vrspam.measures.outcome import Outcome
 from vrspam.measures.rows import ScoredRows
 from vrspam.measures.subgroups import judge_levels
-from vrspam.report.words import describe_ranks, doubts_of_column
+from vrspam.report.words.auc import doubts_of_column
+from vrspam.report.words.names import describe_ranks
 from vrspam.tool.model import Model
 from vrspam.tool.plan import check_measures
 from vrspam.tool.scored_rows import ScoredTable, probabilities_of, score_rows
@@ -281,18 +282,16 @@ def check_asked(outcome: Outcome, rows: ScoredRows, **measures: Any) -> None:
     if outcome.ranks:
         check_ranks(outcome, max_fpr=max_fpr, cost_ratio=measures.get("cost_ratio"))
         if rows.folds is not None:
-            raise DataError(
-                "{folds} is for scores of two classes: of times, an order or strata leave it out",
-                folds=Parameter("folds"),
-            )
+            raise DataError(Fix("folds"), " is for scores of two classes: of times, an order or strata leave it out")
 
 
 def check_ranks(outcome: Outcome, **measures: float | None) -> None:
     """Refuse what needs a threshold, if the scores only rank rows."""
-    named = {name: Parameter(name, value) for name, value in measures.items() if value is not None}
-    if outcome.ranks and named:
-        words = f"{{ranks}} Leave {' and '.join(f'{{{name}}}' for name in named)} out."
-        raise DataError(words, ranks=describe_ranks(outcome), **named)
+    asked = [Fix(name, value) for name, value in measures.items() if value is not None]
+    if outcome.ranks and asked:
+        first, *others = asked
+        named = [part for fix in others for part in (" and ", fix)]
+        raise DataError(f"{describe_ranks(outcome)} Leave ", first, *named, " out.")
 
 
 def _check_pairs_are_given(model: Model, rows: ScoredRows) -> None:

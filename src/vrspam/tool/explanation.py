@@ -16,7 +16,7 @@ from vrspam.model.drawing import (  # noqa: F401 (two are public names of this m
     find_strongest,
     value_text,
 )
-from vrspam.report.words import describe_size
+from vrspam.report.words.model import describe_size
 from vrspam.tool.model import Model
 from vrspam.tool.plan import NO_ROW
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.findings import Fix, VrspamError
 from vrspam._utils.validation import Rows
 from vrspam.features.mapped import MappedArray, hold_features, named_maps
 from vrspam.metrics import rows_for_difference, rows_for_width
@@ -144,7 +144,7 @@ def check_wishes(plan: TrainPlan, **wishes: float | None) -> None:
         raise error_about("{features} has no learning curve: give additive or linear", features=plan.features)
     for option in ("event", "within", "time"):
         if getattr(plan, option) is not None:
-            raise WordedError("a learning curve cannot be drawn with {option}: leave it out", option=Parameter(option))
+            raise VrspamError("a learning curve cannot be drawn with ", Fix(option), ": leave it out")
 
 
 # ---- the curve
@@ -176,9 +176,9 @@ def _learned_features(opened: OpenedTable, X: Any, lines: bool, seed: int) -> An
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # that rare categories are taken together
         features.learn(X, opened.relative_weights)
     if features.n_features_out_ > MOST_FEATURES:
-        words = "{count:,} features are too many for a learning curve, 1,000 are the limit: leave columns out by "
-        words += "{drop}"
-        raise WordedError(words, count=features.n_features_out_, drop=Parameter("drop"))
+        count = f"{features.n_features_out_:,} features"
+        limit = f"{MOST_FEATURES:,} are the limit"
+        raise VrspamError(f"{count} are too many for a learning curve, {limit}: leave columns out by ", Fix("drop"))
     return features
 
 

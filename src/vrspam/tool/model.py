@@ -27,7 +27,7 @@ from vrspam.model_selection.calibration import Calibration
 from vrspam.model_selection.hashing import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
-from vrspam.report.words import describe_higher
+from vrspam.report.words.names import describe_higher
 from vrspam.tables.frames import check_frame, columns_of, is_frame, numbers
 from vrspam.tables.schema import Label, far_outside
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from vrspam._utils.messages import Message
 from vrspam.metrics.thresholds import ChosenThreshold, effective_share
 
 CHANCE = 0.001  # a difference that chance makes less often is a change ...
@@ -25,21 +24,23 @@ def share_of_calls_note(
     training: Mapping[str, Any],
     called: float,
     rows: float,
-) -> Message | None:
+) -> str | None:
     """A warning if a threshold calls another share of new rows than of the held-out rows of training; or None.
 
     `rows` is the number of rows, and `called` how many of them are called. Rows of a model that was trained with groups
     may belong together: four of them count as one.
     """
-    known = training.get("rows")
-    if threshold is None or not known or not rows > 0.0:
+    rows_before = training.get("rows")
+    if threshold is None or not rows_before or not rows > 0.0:
         return None
     each = 0.25 if "groups" in training else 1.0
-    if not differs(threshold.share, each * float(known), called / rows, each * rows):
+    if not differs(threshold.share, each * float(rows_before), called / rows, each * rows):
         return None
-    words = "the threshold of the model calls {now:.3g} % of these rows, and called {before:.3g} % of held-out rows in "
-    words += "training: these rows are not like those, or are rows that the model was trained on. {meaning}"
-    return Message(words, now=100 * called / rows, before=100 * threshold.share, meaning=_meaning(threshold))
+    return (
+        f"the threshold of the model calls {100 * called / rows:.3g} % of these rows, and called "
+        f"{100 * threshold.share:.3g} % of held-out rows in training: these rows are not like those, or are rows that "
+        f"the model was trained on. {_meaning(threshold)}"
+    )
 
 
 def prevalence_note(
@@ -48,16 +49,18 @@ def prevalence_note(
     positive: NDArray,
     weights: NDArray | None,
     groups: NDArray | None,
-) -> Message | None:
+) -> str | None:
     """A warning if another share of new rows is positive than in training, where the promise depends on it; or None."""
-    known, before = training.get("rows"), None if threshold is None else threshold.prevalence
-    if threshold is None or threshold.rule not in ("precision", "alerts") or not known or before is None:
+    if threshold is None or threshold.rule not in ("precision", "alerts"):
+        return None
+    before, rows_before = threshold.prevalence, training.get("rows")
+    if before is None or not rows_before:
         return None
     now, rows = independent_share(positive, weights, groups)
-    if not differs(before, float(known), now, rows):
+    if not differs(before, float(rows_before), now, rows):
         return None
-    words = "{now:.3g} % of these rows are positive, and {before:.3g} % in training. {meaning}"
-    return Message(words, now=100 * now, before=100 * before, meaning=_meaning(threshold))
+    shares = f"{100 * now:.3g} % of these rows are positive, and {100 * before:.3g} % in training"
+    return f"{shares}. {_meaning(threshold)}"
 
 
 def independent_share(marked: NDArray, weights: NDArray | None, groups: NDArray | None) -> tuple[float, float]:

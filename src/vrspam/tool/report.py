@@ -13,8 +13,8 @@ from vrspam.measures.compare import Comparison, compare
 from vrspam.measures.measure import Evaluation
 from vrspam.measures.subgroups import Subgroup
 from vrspam.model_selection.learning_curve import LearningCurve
-from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
-from vrspam.report.words import ExpectedAUC, describe_source, doubts_of_column, expected_auc
+from vrspam.report.pages.report import report_page  # noqa: F401 (a public name of `vrspam.tool`)
+from vrspam.report.words.auc import ExpectedAUC, describe_source, doubts_of_column, expected_auc
 from vrspam.tool.evaluation import evaluate_rows
 from vrspam.tool.learning import curve_of
 from vrspam.tool.model import Model

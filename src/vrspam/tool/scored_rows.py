@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix, Note
 from vrspam.data import Chunks, DataError
 from vrspam.data.readers.base import as_table, no_column
 from vrspam.measures.auc_interval import auc_interval
@@ -156,14 +156,13 @@ def _two_columns(name: Any, names: Any) -> dict[str, str]:
     return columns if GROUPS_TOO in columns else {}
 
 
-def _note_on_lacking(option: str, path: str, column: Any) -> Message:
+def _note_on_lacking(option: str, path: str, column: Any) -> Note:
     """The note that a table lacks the column of weights, or of groups, that training had."""
     effect = "rows count as independent, which narrows intervals"
     if option == "weights":
         effect = "rows count alike"
-    words = "{path} has no column {known!r}, which training had as {option}: {effect}. Name one, or add {none}"
-    none = Parameter(option, INDEPENDENT)
-    return Message(words, option=option, path=path, known=column, effect=effect, none=none)
+    sentence = f"{path} has no column {column!r}, which training had as {option}: {effect}. Name one, or add "
+    return Note(sentence, Fix(option, INDEPENDENT))
 
 
 # ---- what is noticed
@@ -195,15 +194,16 @@ class RowWatch:
         return np.arange(scores.size) if groups is None else groups
 
 
-def note_on_copies(rows: ScoredRows, copies: np.ndarray) -> list[Message]:
+def note_on_copies(rows: ScoredRows, copies: np.ndarray) -> list[Note]:
     """A warning if intervals would be wider, by more than chance, were copies of a row not taken for independent."""
     independent = auc_interval(rows).standard_error
     grouped = auc_interval(ScoredRows(rows.positive, rows.scores, weights=rows.weights, groups=copies)).standard_error
     beyond_chance = 1.2 + 2.0 / np.sqrt(np.unique(copies).size)
     if not grouped > beyond_chance * independent > 0.0:
         return []
-    words = "rows are copies of others, or nearly: intervals should be {times:.1f} times as wide. Add {option}"
-    return [Message(words, times=grouped / independent, option=Parameter("groups", COPIES))]
+    times = f"{grouped / independent:.1f} times"
+    sentence = f"rows are copies of others, or nearly: intervals should be {times} as wide. Add "
+    return [Note(sentence, Fix("groups", COPIES))]
 
 
 def notes_on_rows(model: Model, rows: ScoredRows, watch: RowWatch) -> list[str]:
@@ -213,10 +213,10 @@ def notes_on_rows(model: Model, rows: ScoredRows, watch: RowWatch) -> list[str]:
         trained_on = model.fingerprint.sentences(watch.of_training)
     if trained_on or model.threshold is None:
         return trained_on
-    return list(notes_on_promise(model, rows))
+    return notes_on_promise(model, rows)
 
 
-def notes_on_promise(model: Model, rows: ScoredRows) -> list[Message]:
+def notes_on_promise(model: Model, rows: ScoredRows) -> list[str]:
     """A warning if labelled rows are not like those for which the threshold of the model was chosen."""
     note = prevalence_note(model.threshold, model.training, rows.positive, rows.weights, rows.groups)
     if note is None and model.threshold is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.findings import Fix
 from vrspam.data import DataError, Schema
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import type_kind
@@ -117,13 +117,12 @@ def read_scores(
 def _check_columns(names: Sequence[str], beside: Mapping[str, str], label: str, pairs: Mapping[str, Any]) -> None:
     """Refuse columns of scores, or of weights and groups, that say something else."""
     if not names:
-        raise DataError("{scores} names no column: name one at least", scores=Parameter("scores"))
+        raise DataError(Fix("scores"), " names no column: name one at least")
     for option, name in [*(("scores", name) for name in names), *beside.items()]:
         if name == label and option != "order":
             raise holds_labels(name, option)
         if option == "scores" and name in pairs.values():
-            words = "column {column!r} says which rows are compared: name another with {option}"
-            raise DataError(words, column=name, option=Parameter(option))
+            raise DataError(f"column {name!r} says which rows are compared: name another with ", Fix(option))
 
 
 class ScoreRequest:
@@ -201,9 +200,12 @@ def with_all_scores(
     where = ", ".join(f"'{name}' ({count:,} rows)" for name, count in missing.items())
     if not kept.any():
         raise DataError(f"no row has all scores: they are missing in {where}; fill them in, or name other columns")
-    words = "scores are missing in {where}: {count:,} rows were left out of all columns, so that all are measured on "
-    words += "the same rows"
-    return kept, (Message(words, where=where, count=int(labelled.sum() - kept.sum())),)
+    n_left_out = int(labelled.sum() - kept.sum())
+    note = (
+        f"scores are missing in {where}: {n_left_out:,} rows were left out of all columns, so that all are measured on "
+        "the same rows"
+    )
+    return kept, (note,)
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:

@@ -1,0 +1,1 @@
+"""Whole pages: which sections they have, in which order."""

@@ -1,0 +1,46 @@
+"""Pairs of columns that interact, where the score is not a sum of curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vrspam.model.drawing import largest_cell
+from vrspam.report.page import Cell, Row, Section, folded, grid, paragraph, table
+from vrspam.report.pictures.heat_map import heat_map
+from vrspam.report.words.model import CELLS, describe_pairs
+
+if TYPE_CHECKING:
+    from vrspam.inspection import Shapes
+    from vrspam.tool.model import Model
+
+MOST_PAIRS = 6
+
+
+def interactions(model: Model) -> Section | None:
+    """The strongest pairs as heat maps; none where a score is a sum of curves."""
+    shapes, heading = model.shapes, "Which columns interact"
+    if shapes is None or shapes.interactions is None or len(shapes.columns) < 2:
+        return None
+    share = _share_of_combinations(shapes)
+    if not shapes.pairs:
+        return Section(heading, [paragraph(f"{share} No pair of columns stands out.")])
+    drawn = shapes.pairs[:MOST_PAIRS]
+    largest = largest_cell(drawn)
+    rows: list[Row] = [[name, Cell(f"{part:.1%}", part)] for name, part in describe_pairs(model)]
+    numbers = table(["columns", "share"], rows, "Share: part of the variance of the score")
+    blocks = [
+        paragraph(share),
+        paragraph(CELLS.format(largest), soft=True),
+        grid([heat_map(pair, largest) for pair in drawn]),
+        folded("All pairs as numbers", numbers),
+    ]
+    return Section(heading, blocks)
+
+
+def _share_of_combinations(shapes: Shapes) -> str:
+    """How much of the score comes from combinations of columns."""
+    share = 100 * shapes.share
+    if share >= 0.5:
+        return f"{share:.0f} % of the score comes from combinations of columns."
+    amount = "Hardly anything" if share else "Nothing"
+    return f"{amount} here depends on combinations of columns."

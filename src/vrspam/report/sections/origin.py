@@ -1,0 +1,57 @@
+"""How a model was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from vrspam._utils.findings import Fix, text_of
+from vrspam.report.page import Cell, Html, Row, Section, bullets, facts, folded, paragraph, table
+from vrspam.report.words.names import name_measure
+from vrspam.report.words.training import describe_candidate, describe_fit, describe_result, training_facts
+
+if TYPE_CHECKING:
+    from vrspam.tool.model import Model
+
+
+def how_it_was_made(
+    model: Model,
+    *,
+    further: Mapping[str, str] | None = None,
+    show_notes: Callable[[Fix], str] | None = None,
+    command: str = "",
+) -> Section:
+    """The facts of the training, with `further` ones before them.
+
+    `show_notes` is how a parameter is shown in what the training noticed; None leaves that out. `command` makes the
+    page again.
+    """
+    blocks = [facts({**(further or {}), **training_facts(model)})]
+    fit = describe_fit(model.training)
+    if fit is not None:
+        blocks.append(folded("How we know that the fit is complete", paragraph(fit[1])))
+    blocks += _models_compared(model)
+    notes = model.training.get("warnings", ())
+    if show_notes is not None and notes:
+        blocks += [paragraph("Noticed in training:"), bullets([text_of(note, show_notes) for note in notes])]
+    if command:
+        blocks.append(paragraph("The command to do it again:", code=command))
+    return Section("How it was made", blocks)
+
+
+def _models_compared(model: Model) -> list[Html]:
+    """The candidates, folded; none if there was no choice."""
+    tried = model.training.get("selection", ())
+    if len(tried) < 2:
+        return []
+    n_rows = model.training.get("rows", 0)
+    rows: list[Row] = []
+    for candidate in tried:
+        mean, became = describe_result(candidate, n_rows)
+        n_features = candidate["n_features"]
+        auc: Cell | str = Cell(mean, candidate.get("score", candidate["auc"])) if mean else "–"
+        rows.append([describe_candidate(candidate["features"]), Cell(f"{n_features:,}", n_features), auc, became])
+    measure = "partial AUC" if "score" in tried[0] else name_measure(model.outcome)
+    columns = ["model", "features", f"{measure} of the folds", "taken"]
+    numbers = table(columns, rows, f"Models compared: mean {measure} ± standard error")
+    return [folded(f"The {len(tried)} models that were compared", numbers)]
