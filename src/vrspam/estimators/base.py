@@ -24,9 +24,10 @@ from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, ScoredAcrossStrata, StrataWithoutPairs, warn
 from vrspam.model.scorer import scorer_of_estimator
 from vrspam.model_selection.block_source import add_block
-from vrspam.moments import ClassMoments, PairMoments, PairSums, RankedPairs
+from vrspam.moments import ClassMoments, PairMoments, PairSums
 from vrspam.moments.class_moments import spread
-from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
+from vrspam.objective import WithinProducts, multiply
+from vrspam.pairs import SQUARED, LossChoice, Ranked
 from vrspam.penalties.family import PENALTIES, register_penalty, registered
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
@@ -164,7 +165,7 @@ class PairsOfStrata(NamedTuple):
         """The sums of a block that holds all rows of its strata."""
         numbers = validation.numbers_of(strata, rows.X.shape[0], "strata", "stratum")
         labels, rank = np.unique(array_api.on_host(rows.y), return_inverse=True)
-        pairs = RankedPairs(rank.astype(np.float64), np.ones(rank.size, dtype=bool), numbers, same)
+        pairs = Ranked(rank.astype(np.float64), np.ones(rank.size, dtype=bool), numbers, same)
         without = np.flatnonzero(pairs.pairs_of_strata(rows.weights) == 0.0)
         moments = PairMoments.of_pairs(pairs, rows.X, rows.weights, classes=labels)
         lost = int(np.isin(numbers, without).sum())
@@ -395,7 +396,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             )
         return labels
 
-    def _loss_of_pairs(self, rows: Rows, pairs: RankedPairs) -> LossChoice:
+    def _loss_of_pairs(self, rows: Rows, pairs: Ranked) -> LossChoice:
         """The loss on the pairs that count; one warning if strata have none."""
         if array_api.device_namespace(rows.X) is not None:
             raise ValueError("Pairs inside strata are sorted on the host: give NumPy arrays.")
@@ -421,7 +422,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             return self._loss
         positive = array_api.on_host(rows.y) == classes[1]
         same = getattr(self, "strata_weight", "pairs") == "strata"
-        return self._loss_of_pairs(rows, RankedPairs(positive.astype(np.float64), positive | True, numbers, same))
+        return self._loss_of_pairs(rows, Ranked(positive.astype(np.float64), positive | True, numbers, same))
 
     def _store(
         self,

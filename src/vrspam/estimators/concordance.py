@@ -18,8 +18,7 @@ from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
 from vrspam.metrics.concordance import canonical_target
-from vrspam.moments import RankedPairs
-from vrspam.objective import LossChoice
+from vrspam.pairs import LossChoice, Ranked
 from vrspam.tables.frames import needs_reading
 
 
@@ -76,7 +75,7 @@ class Ranker(BaseEstimator):
         self._higher = higher
         if numbers is None and happened[counted].all() and np.unique(time[counted]).size == 2:
             return rows._replace(y=time < time[counted].max()), self._loss  # two classes: the AUC
-        pairs = RankedPairs(-time, happened, numbers, self.strata_weight == "strata")
+        pairs = Ranked(-time, happened, numbers, self.strata_weight == "strata")
         return rows._replace(y=pairs.upper), self._loss_of_pairs(rows, pairs)
 
     def _as_ranker(self, rows: Rows, loss: LossChoice) -> Self:
@@ -85,7 +84,7 @@ class Ranker(BaseEstimator):
         if not hasattr(self, "pairs_"):
             weights = np.ones(rows.y.size) if rows.weights is None else rows.weights
             self.pairs_ = float(weights[rows.y].sum() * weights[~rows.y].sum())
-        self._inside_strata = loss.pairs is not None and loss.pairs.stratum is not None
+        self._inside_strata = loss.pairs.units is not None
         self.__dict__.pop("classes_", None)
         return self
 

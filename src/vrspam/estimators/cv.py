@@ -33,12 +33,12 @@ from vrspam.model_selection.device_folds import DeviceFolds
 from vrspam.model_selection.folds import FoldedRows, make_splits, of_counted_rows
 from vrspam.model_selection.hashing import HashFolds, hash_folds
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs, whole_units
+from vrspam.model_selection.pairs import ranked_folds, refuse_torn_pairs
 from vrspam.model_selection.scoring import ROC_AUC, make_scoring
 from vrspam.model_selection.search import GridSearch
 from vrspam.model_selection.sources import FoldSource
-from vrspam.moments import RankedPairs
-from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
+from vrspam.objective import LOSSES, PenaltyFamily
+from vrspam.pairs import TWO_CLASSES, LossChoice, Pairs, Ranked, whole_units
 from vrspam.penalties.family import PENALTIES
 from vrspam.solvers.limits import LIMITS, directions_as_read, directions_of, names_of
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
@@ -438,7 +438,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._labels(rows)
         loss = self._loss if strata is None else self._loss_inside(rows, classes, strata)
-        if plain and groups is None and loss.pairs is None and array_api.device_namespace(rows.X) is not None:
+        if plain and groups is None and loss.pairs.by_class and array_api.device_namespace(rows.X) is not None:
             counted = counted_rows(rows.weights)
             some = rows if counted is None else take_rows(rows, counted)
             folds = DeviceFolds.of(self.cv, some, classes, self.random_state)
@@ -459,29 +459,28 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         pairs, whole, cv = loss.pairs, groups, self.cv if splits is None else splits
         if cv is None:
             cv = 5
-        if pairs is not None and make_scoring(self.scoring, self.max_fpr) is not ROC_AUC:
+        if not pairs.by_class and make_scoring(self.scoring, self.max_fpr) is not ROC_AUC:
             what = f"max_fpr={self.max_fpr!r}" if self.scoring == "auto" else f"scoring={self.scoring!r}"
             raise ValueError(
                 f"{what} looks at all rows, but with strata only some pairs of rows count: use scoring='auto' without "
                 "max_fpr, the AUC of these pairs."
             )
-        if pairs is not None and pairs.stratum is not None:
-            whole = whole_units(pairs.stratum, groups)
+        if pairs.units is not None:
+            whole = whole_units(pairs.units, groups)
             many = int(whole.max()) + 1 >= correction.MANY_GROUPS  # else single rows vary inside fixed strata
             groups = whole if many else groups
-        if pairs is not None and whole is None and isinstance(cv, Integral) and int(cv) > 1:
+        if isinstance(pairs, Ranked) and whole is None and isinstance(cv, Integral) and int(cv) > 1:
             splits = ranked_folds(pairs, int(cv), 0 if self.random_state is None else self.random_state)
         else:
-            ranked = pairs is not None and np.unique(pairs.rank).size > 2
-            splits = make_splits(cv, rows, classes, whole, self.random_state, ranked)
-        if pairs is not None:
+            splits = make_splits(cv, rows, classes, whole, self.random_state, not pairs.has_labels)
+        if isinstance(pairs, Ranked):
             refuse_torn_pairs(pairs, splits, rows.weights)
         positive = array_api.on_host(rows.y) == classes[1]
         folds = FoldedRows(rows, splits, classes, positive, groups, pairs)
         self._fit_columns(folds) if plain else self._fit_maps(folds)
-        if pairs is not None:
+        if isinstance(pairs, Ranked):
             self.pairs_ = float(pairs.pairs_of_strata(rows.weights).sum())
-            self.measure_ = "concordance" if pairs.stratum is None else "AUC inside strata"
+            self.measure_ = pairs.measure_name
         return self
 
     def _fit_counted(
@@ -490,17 +489,16 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         """`_fit_folded` of the rows of positive weight: any other row is no row."""
         n_rows, pairs, splits = rows.y.size, loss.pairs, None
         if self.cv is not None and not isinstance(self.cv, Integral):  # folds of all rows
-            whole = groups if pairs is None or pairs.stratum is None else whole_units(pairs.stratum, groups)
-            ranked = pairs is not None and np.unique(pairs.rank).size > 2
-            splits = make_splits(self.cv, rows, classes, whole, self.random_state, ranked)
+            whole = groups if pairs.units is None else whole_units(pairs.units, groups)
+            splits = make_splits(self.cv, rows, classes, whole, self.random_state, not pairs.has_labels)
             splits = of_counted_rows(splits, counted, n_rows)
 
         some = take_rows(rows, counted)
-        if pairs is not None:
+        if isinstance(pairs, Ranked):
             pairs = pairs.take(counted)
             if pairs.stratum is not None:  # numbers without gaps
                 pairs = replace(pairs, stratum=np.unique(pairs.stratum, return_inverse=True)[1])
-            if np.unique(pairs.rank).size > 2:
+            if not pairs.has_labels:
                 some = some._replace(y=pairs.upper)
             loss = loss.on_pairs(pairs)
         if groups is not None:
@@ -513,7 +511,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _fit_columns(self, folds: FoldedRows | DeviceFolds) -> Self:
         """`fit` for the columns as they are."""
-        X, search = folds.rows.X, self._search({}, getattr(folds, "pairs", None))
+        X, search = folds.rows.X, self._search({}, getattr(folds, "pairs", TWO_CLASSES))
         d = X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
         few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty") if self.verbose else nullcontext() as progress:
@@ -647,7 +645,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         more = {"held_out_": selected.held_out, "_fold_coefs": None if models is None else models.coefs}
         return self._store_search(selected, why, _table_schema=None, **more)
 
-    def _search(self, maps: Mapping[str, Any], pairs: RankedPairs | None = None) -> GridSearch:
+    def _search(self, maps: Mapping[str, Any], pairs: Pairs = TWO_CLASSES) -> GridSearch:
         """The grid, how it is solved, and how the point, and the map, are chosen."""
         rule = self.selection
         if rule in ("auto", "blend"):
@@ -662,7 +660,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         limits = None if maps else self._limits  # maps have their own
         scoring, family = make_scoring(self.scoring, self.max_fpr), PenaltyFamily(self.penalty, self.gamma, limits)
-        loss = self._loss if pairs is None else self._loss.on_pairs(pairs)
+        loss = self._loss.on_pairs(pairs)
         solving = (self.tol, self.max_iter, self.n_jobs, family, scoring, loss)
         return GridSearch(self.l2s, self.l1s, *solving, rule=rule, seed=seed)
 

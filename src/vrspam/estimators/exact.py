@@ -18,7 +18,8 @@ from vrspam._utils.warnings import CANCELLED, NotConverged, NothingAtTheTop, war
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, warn_of_raw_columns
 from vrspam.moments import ClassMoments, PairMoments, PairSums, one_vs_rest_moments
-from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
+from vrspam.objective import LOSSES, PenaltyFamily
+from vrspam.pairs import LossChoice
 from vrspam.solvers import ExactFit, choose_solver
 from vrspam.solvers.base import Solution
 from vrspam.solvers.exact import COARSE_FROM, ExactSolver

@@ -133,9 +133,7 @@ class LabelledTrees(FeatureMap):
         given: tuple[int, np.ndarray],
     ) -> TreePart:
         number, rows = given
-        if pairs is not None:
-            positive, mass = pairs.places(weights, rows)
-            weights = np.nan_to_num(mass if weights is None else mass * weights)
+        positive, weights = pairs.tree_targets(positive, weights, rows)
         if weights is not None:
             rows = rows[weights[rows] > 0.0]
         own, target = np.ascontiguousarray(codes[:, rows]), positive[rows].astype(np.float64)

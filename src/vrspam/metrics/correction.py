@@ -247,8 +247,7 @@ def corrected_best(
         numbers = group_numbers(groups, positive.size)
         clusters = Clusters.of(positive, scores[:, chosen].astype(np.float64), own, numbers)
     kept = scores[sample.rows].astype(np.float64)
-    measure = TwoClassMeasure(sample)
-    return corrected_choice(sample, kept, auc, take, measure, stable=stable(chosen), fixed=1.0, clusters=clusters)
+    return corrected_choice(sample, kept, auc, take, stable=stable(chosen), fixed=1.0, clusters=clusters)
 
 
 def one_point(chosen: NDArray, n_points: int) -> NDArray:
@@ -261,8 +260,8 @@ def corrected_choice(
     scores: NDArray,
     point_auc: NDArray,
     take: Taken,
-    measure: RankMeasure,
     *,
+    measure: RankMeasure | None = None,
     other: Callable[[NDArray], NDArray] | None = None,
     seed: int = 0,
     mixed: bool = False,
@@ -275,15 +274,18 @@ def corrected_choice(
     """Correct the AUC of the point, or blend, that `take` chooses on all rows, and give its interval.
 
     `scores` has the scores of the sample's rows at all points, `point_auc` the AUCs on all held-out rows, (points,
-    folds); `measure` computes them on the sample. The choice is by the AUC of drawn rows or by an `other` measure of them, (points, folds, draws); `mixed`
-    means that it is a blend. `before` is the AUC to correct; by default it comes from `point_auc`, or for a blend from
-    the sample. `optimism_by` computes the optimism of the choice, if draws do not. `stable` is as in `stable_share`; 0,
-    for an unknown share, gives the widest interval. `fixed` is the same for the optimism. If rows belong to groups, the
-    error comes from `clusters`; otherwise all is NaN, with a warning, if no fold has two rows of each class.
+    folds); `measure` computes them on the sample, by default for two classes. The choice is by the AUC of drawn
+    rows or by an `other` measure of them, (points, folds, draws); `mixed` means that it is a blend. `before` is the
+    AUC to correct; by default it comes from `point_auc`, or for a blend from the sample. `optimism_by` computes the
+    optimism of the choice, if draws do not. `stable` is as in `stable_share`; 0, for an unknown share, gives the
+    widest interval. `fixed` is the same for the optimism. If rows belong to groups, the error comes from
+    `clusters`; otherwise all is NaN, with a warning, if no fold has two rows of each class.
     """
     if clusters is None and sample.kept.min(axis=1).max() < 2:
         warn(NoCorrection())
         return CorrectedAUC(*[float("nan")] * 3)
+    if measure is None:
+        measure = TwoClassMeasure(sample)
     moves = measure_folds(sample, measure, scores.T)[1]
 
     def rule(weights: NDArray) -> NDArray:

@@ -1,4 +1,4 @@
-"""What every kind of pairs gives: sums, products and parts for losses, measures for scores, and what splits must keep."""
+"""What every kind of pairs gives: sums and products for losses, measures for scores, and what splits must keep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from vrspam._utils.validation import Rows
 from vrspam.metrics.correction import RankMeasure, Sample
 from vrspam.moments import AddableSums, PairSums
 from vrspam.objective.losses import SquaredPairLoss
-
 
 LossOfRows = Callable[..., Any]  # from X, labels, weights and sums, and the rows in order (`Comparable`)
 
@@ -58,7 +57,9 @@ class Pairs(Protocol):
     ) -> AddableSums:
         """Sums over the pairs, in one reading of the rows; `precise` as in `ClassMoments.add_checked`."""
 
-    def squared_loss(self, rows: Rows, classes: np.ndarray, sums: PairSums, index: np.ndarray | None) -> SquaredPairLoss:
+    def squared_loss(
+        self, rows: Rows, classes: np.ndarray, sums: PairSums, index: np.ndarray | None
+    ) -> SquaredPairLoss:
         """The squared loss by products with the rows; `sums` need no matrices."""
 
     def loss_on_rows(
@@ -70,7 +71,7 @@ class Pairs(Protocol):
         sums: PairSums,
         index: np.ndarray | None = None,
     ) -> Any:
-        """A loss that sorts scores: `make` gets rows, labels, weights and sums, and the rows in order if it needs them."""
+        """A loss that sorts scores: `make` gets X, labels, weights, sums and, if they matter, the rows in order."""
 
     def tree_targets(
         self, is_upper: np.ndarray, weights: np.ndarray | None, index: np.ndarray

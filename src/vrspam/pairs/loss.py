@@ -82,12 +82,17 @@ class LossChoice:
         index: np.ndarray | None = None,
     ) -> SmoothLoss:
         """The loss of the rows in memory, for a loss that needs rows; only pairs among the rows `index` count."""
+        assert self._of_rows is not None
         whole = self.pairs.loss_on_rows(self._of_rows, X, is_positive, weights, moments, index)
         if not self.is_partial:
             return whole
         assert self.max_fpr is not None
-        negatives = int(np.count_nonzero(~is_positive if weights is None else ~is_positive & (weights > 0.0)))
-        check_max_fpr(self.max_fpr, negatives)
+        is_negative = ~is_positive
+        if weights is not None:
+            is_negative = is_negative & (weights > 0.0)
+        if index is not None:
+            is_negative = is_negative & (np.bincount(index, minlength=is_negative.size) > 0)
+        check_max_fpr(self.max_fpr, int(np.count_nonzero(is_negative)))
         return PartialHingeLoss(whole, self.max_fpr)
 
 

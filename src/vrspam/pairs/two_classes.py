@@ -41,7 +41,9 @@ class TwoClasses:
         empty = ClassMoments(rows.X.shape[1], classes=classes, scatter=scatter)
         return empty.add_checked(*rows, index=index, precise=precise)
 
-    def squared_loss(self, rows: Rows, classes: np.ndarray, sums: PairSums, index: np.ndarray | None) -> SquaredPairLoss:
+    def squared_loss(
+        self, rows: Rows, classes: np.ndarray, sums: PairSums, index: np.ndarray | None
+    ) -> SquaredPairLoss:
         """The squared loss by products with the rows."""
         weights = _inside(rows.weights, index, rows.y.size)
         return SquaredPairLoss.from_rows(rows.X, rows.y == classes[1], weights, sums)

@@ -20,9 +20,7 @@ from vrspam.moments import PairSums
 from vrspam.objective import (
     AUTO_L2_SHARE,
     ELASTIC_NET,
-    SQUARED,
     DeviceProducts,
-    LossChoice,
     Objective,
     Operator,
     PenaltyFamily,
@@ -30,6 +28,7 @@ from vrspam.objective import (
     SquaredPairLoss,
     l2_unit,
 )
+from vrspam.pairs import SQUARED, LossChoice
 from vrspam.solvers import ExactFit, SolverName, solve
 from vrspam.solvers.base import Solution, certify
 
@@ -127,7 +126,7 @@ class ExactSolver:
             with blas_threads(columns=X.shape[1]):
                 return self._solve(self.loss.from_rows(X, y == classes[1], weights, moments), moments, "newton")
         # Solutions for rows on a device, for features that a map computes and for certain pairs are not refined.
-        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and self.loss.pairs is None
+        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and self.loss.pairs.by_class
         for again in (False, True) if solver == "moments" else ():
             loss = SquaredPairLoss.from_moments(moments)
             with blas_threads(columns=X.shape[1], square=True):
@@ -143,8 +142,8 @@ class ExactSolver:
                 return fit
             with blas_threads(columns=X.shape[1]):
                 moments = self.loss.gather(rows, classes)
-        if self.loss.pairs is not None:
-            return self._solve(self.loss.by_products(rows, moments), moments, "products")
+        if not self.loss.pairs.by_class:
+            return self._solve(self.loss.by_products(rows, classes, moments), moments, "products")
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)

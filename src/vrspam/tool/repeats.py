@@ -30,7 +30,7 @@ from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.metrics import correction, delong_test, roc_auc
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.folds import group_folds
-from vrspam.model_selection.pairs import whole_units
+from vrspam.pairs import whole_units
 from vrspam.report.words.training import describe_candidate
 from vrspam.tables.columns import ID_NAME
 from vrspam.tables.frames import numeric_flags, rows_of

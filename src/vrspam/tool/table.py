@@ -19,7 +19,7 @@ from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.readers import Source
 from vrspam.data.readers.base import ColumnRequest, Problems, as_table, no_column, read_ahead
 from vrspam.data.schema import NO_FEATURE, encode_block, infer_schema, read_until_typed, table_schema
-from vrspam.model_selection.pairs import whole_units
+from vrspam.pairs import whole_units
 from vrspam.tables.frames import is_numeric, rows_of, texts_of, value_counts
 from vrspam.tables.kinds import find_kind, typed_kind
 from vrspam.tables.kinds.numbers import Numbers
